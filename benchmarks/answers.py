@@ -2,6 +2,7 @@
 
     python -m benchmarks.answers --data FOLDER --cache POOLS            # other half
     python -m benchmarks.answers --data FOLDER --cache POOLS --half chosen
+    python -m benchmarks.answers --data FOLDER --cache POOLS --long     # 50 answers
 
 FOLDER holds labelled tables, the label last, and MANIFEST.csv with collection, name,
 file and n of each. Tables of up to 3,000 rows are taken, copies once; missing values
@@ -13,8 +14,11 @@ constants were chosen on one half, the other half chose nothing.
 Questions come in batches of five, answered by the classes, or one in ten wrongly:
 *evidence* and *share* are `suggest_pairs` with and without this constraint_weight,
 *random* are random pairs. The links then rank the models: by a share of weight 0.2, 1
-or 100, or as evidence. Printed are the mean adjusted Rand index with the classes, and,
-in brackets, the share of tables that answers made worse by more than 0.05, of
+or 100, or as evidence; *expected* is the model that is most like a model drawn by the
+posterior. With --long up to 50 questions are asked, up to two in ten answered wrongly,
+as evidence alone. --votes says who votes before any answer. Printed are the mean
+adjusted Rand index with the classes, and, in brackets, the share of tables that answers
+made worse by more than 0.05 and of those above the best model of the pool, of
 
 - the leader;
 - the consensus partition, k-means at the number of clusters of the leader: *links*
@@ -28,6 +32,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +46,11 @@ from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.overlaps import partition_overlaps
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.suggestions import suggest_pairs
+from clusterlens.compute.ranking.voting import VOTES, vote_weights
 
 COPIES = {
     "clm96": "banknote_authentication breast_cancer_wisconsin_prognostic dermatology "
@@ -55,11 +62,14 @@ HALVES = ("chosen", "other")
 MOST_ROWS = 3_000
 WORTH = 0.15  # adjusted Rand index that a model of the pool reaches at least
 ANSWERS = (5, 10, 20)
+MANY_ANSWERS = (*ANSWERS, 50)
 BATCH = 5
 WRONG = (0.0, 0.1)
+OFTEN_WRONG = (*WRONG, 0.2)
 SEEDS = 2
 WEIGHTS: tuple[Any, ...] = (0.2, 1.0, 100.0, "evidence")
 HARM = 0.05
+TIE = 1e-9
 Asker = Callable[[Ensemble, Constraints, int, int], list[tuple[int, int]]]
 
 
@@ -84,9 +94,11 @@ def pool_of(name: str, path: Path, cache: Path) -> tuple[Ensemble, np.ndarray]:
         frame = read(path)
         ensemble = run_pool(features(frame.iloc[:, :-1]), n_jobs=1)
         classes = pd.factorize(frame["label"])[0]
-        np.savez(kept, labels=ensemble.labels, names=ensemble.names, y=classes)
+        named = {"names": ensemble.names, "families": ensemble.families}
+        np.savez(kept, labels=ensemble.labels, y=classes, **named)
     stored = np.load(kept)
-    return Ensemble(stored["labels"], stored["names"].tolist()), stored["y"]
+    named = {key: stored[key].tolist() for key in ("names", "families")}
+    return Ensemble(stored["labels"], **named), stored["y"]
 
 
 def features(frame: pd.DataFrame) -> np.ndarray:
@@ -123,13 +135,18 @@ ASKERS: dict[str, Asker] = {
 
 
 def answered(
-    ensemble: Ensemble, classes: np.ndarray, ask: Asker, wrong: float, seed: int
+    ensemble: Ensemble,
+    classes: np.ndarray,
+    ask: Asker,
+    wrong: float,
+    seed: int,
+    answers: tuple[int, ...] = ANSWERS,
 ) -> Iterator[tuple[int, Constraints]]:
     """Yield the number of answers and the links; contradictions are not accepted."""
     rng = np.random.default_rng([seed, 7])
     links: tuple[list, list] = ([], [])
     known, n_asked = Constraints(), 0
-    for n_answers in ANSWERS:
+    for n_answers in answers:
         while n_asked < n_answers:
             pairs = ask(ensemble, known, BATCH, 1000 * seed + n_asked)
             for i, j in pairs:
@@ -161,30 +178,43 @@ def consensus_of(
             k += 1
 
 
-def measure(name: str, ensemble: Ensemble, classes: np.ndarray) -> Iterator[dict]:
+def measure(
+    name: str, ensemble: Ensemble, classes: np.ndarray, long: bool
+) -> Iterator[dict]:
     """Rows of one table: adjusted Rand indices of leaders and consensus partitions."""
     agreement = count_agreements(ensemble, n_jobs=1)
     ari = [adjusted_rand_score(classes, row) for row in ensemble.labels]
     if max(ari) < WORTH:
         return
     _, first = leader_of(agreement, None, 1.0)
-    plain = adjusted_rand_score(classes, consensus_of(ensemble, first))
     yield row_of(name, None, "leader", "none", ari[first])
     yield row_of(name, None, "leader", "best of the pool", max(ari))
+    plain = adjusted_rand_score(classes, consensus_of(ensemble, first))
     yield row_of(name, None, "consensus", "none", plain)
-    for asker, ask in ASKERS.items():
-        for wrong in WRONG:
-            for seed in range(SEEDS):
-                streams = answered(ensemble, classes, ask, wrong, seed)
-                for n_answers, known in streams:
-                    case = (asker, wrong, n_answers)
-                    for weight in WEIGHTS:
-                        _, leader = leader_of(agreement, known, weight)
-                        yield row_of(name, case, "leader", str(weight), ari[leader])
-                    if seed == 0:
-                        for kind, labels in partitions(agreement, known).items():
-                            value = adjusted_rand_score(classes, labels)
-                            yield row_of(name, case, "consensus", kind, value)
+    askers = ["evidence"] if long else list(ASKERS)
+    answers, wrongs = (MANY_ANSWERS, OFTEN_WRONG) if long else (ANSWERS, WRONG)
+    for asker, wrong, seed in product(askers, wrongs, range(SEEDS)):
+        ask = ASKERS[asker]
+        streams = answered(ensemble, classes, ask, wrong, seed, answers)
+        for n_answers, known in streams:
+            case = (asker, wrong, n_answers)
+            for method, leader in leaders(agreement, known).items():
+                yield row_of(name, case, "leader", method, ari[leader])
+            if seed == 0:
+                for kind, labels in partitions(agreement, known).items():
+                    value = adjusted_rand_score(classes, labels)
+                    yield row_of(name, case, "consensus", kind, value)
+
+
+def leaders(agreement: Agreement, known: Constraints) -> dict[str, int]:
+    """Leaders by the ways in which links may count."""
+    found = {str(w): leader_of(agreement, known, w) for w in WEIGHTS}
+    alike = partition_overlaps(agreement.ensemble).adjusted_rand
+    likeness = alike @ found["evidence"][0].posterior
+    return {
+        **{method: leader for method, (_, leader) in found.items()},
+        "expected": int(likeness.argmax()),
+    }
 
 
 def partitions(agreement: Agreement, known: Constraints) -> dict[str, np.ndarray]:
@@ -215,7 +245,7 @@ def row_of(name: str, case: tuple | None, what: str, method: str, value: float) 
 
 
 def report(rows: pd.DataFrame) -> None:
-    """Print means over the tables, and how many of them were harmed."""
+    """Print means over the tables, how many were harmed and above the whole pool."""
     print(f"{rows['table'].nunique()} tables: {', '.join(rows['table'].unique())}")
     plain = rows.query("answers == 0").groupby(["what", "method"])["ari"].mean()
     print("\nwithout answers\n" + plain.round(3).to_string())
@@ -229,9 +259,12 @@ def report(rows: pd.DataFrame) -> None:
             each.index, each["table"], each["ari"], strict=True
         )
     ]
+    best = rows.query("method == 'best of the pool'").set_index("table")["ari"]
+    each["above"] = each["ari"].to_numpy() > best[each["table"]].to_numpy() + TIE
     cells = each.groupby(level=keys[:-1], sort=False)
     text = cells["ari"].mean().map("{:.3f}".format)
-    text += cells["harmed"].mean().map(" ({:.2f})".format)
+    text += cells["harmed"].mean().map(" ({:.2f}, ".format)
+    text += cells["above"].mean().map("{:.2f})".format)
     print("\n" + text.unstack(["wrong", "answers"]).to_string())
 
 
@@ -242,6 +275,8 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--half", choices=HALVES, default="other")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
+    parser.add_argument("--long", action="store_true", help="up to 50 answers")
+    parser.add_argument("--votes", choices=VOTES, default="models")
     given = parser.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", category=UserWarning)
@@ -249,9 +284,11 @@ def main() -> None:
     for name, path in tables(given.data, given.half):
         ensemble, classes = pool_of(name, path, given.cache)
         if ensemble.n_samples <= given.rows:
-            rows += list(measure(name, ensemble, classes))
+            ensemble = ensemble.with_weights(vote_weights(ensemble, given.votes))
+            rows += list(measure(name, ensemble, classes, given.long))
             print(name, flush=True)
-    (given.cache / f"{given.half}.json").write_text(json.dumps(rows))
+    kept = f"{given.half}{'_long' * given.long}_{given.votes}.json"
+    (given.cache / kept).write_text(json.dumps(rows))
     report(pd.DataFrame(rows))
 
 

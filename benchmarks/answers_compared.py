@@ -19,9 +19,10 @@ questions, answered rightly by the classes. Compared are the adjusted Rand indic
   active-semi-supervised-clustering), listened to by `ConstrainedKMeans`, which is told
   the number of classes.
 
-What was measured is kept in POOLS, table by table. Printed are means, quartiles, and on
-how many tables *made* is ahead or behind by more than 0.01. A package that is not
-installed is left out, and said.
+What was measured is kept in POOLS, table by table. Printed are means, quartiles, on how
+many tables *made* is ahead or behind by more than 0.01, and on how many a method is
+above the best model of the pool, by however little. A package that is not installed is
+left out, and said.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.answers import (
     ASKERS,
     HALVES,
+    TIE,
     WORTH,
     answered,
     features,
@@ -221,7 +223,7 @@ OTHERS: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
 
 
 def report(rows: pd.DataFrame) -> None:
-    """Print means, quartiles, and where *made* is ahead."""
+    """Print means, quartiles, where *made* is ahead, and what is above the best."""
     print(f"{rows['table'].nunique()} tables: {', '.join(rows['table'].unique())}")
     for most, some in rows.groupby("questions"):
         wide = some.pivot(index="table", columns="method", values="ari")
@@ -229,6 +231,7 @@ def report(rows: pd.DataFrame) -> None:
         gain = wide["made"].to_numpy()[:, None] - wide
         table["made ahead"] = (gain > AHEAD).sum()
         table["made behind"] = (gain < -AHEAD).sum()
+        table["above best"] = wide.sub(wide["best"] + TIE, axis=0).gt(0).sum()
         print(f"\n{most} questions\n{table.sort_values('mean').round(3).to_string()}")
 
 

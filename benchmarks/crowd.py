@@ -1,8 +1,9 @@
 """Which models should vote? Presets beside each other on labelled research sets.
 
-    python -m benchmarks.crowd fit --data FOLDER --keep FOLDER --most 2000
+    python -m benchmarks.crowd fit --data FOLDER --keep FOLDER
     python -m benchmarks.crowd compare --keep FOLDER
     python -m benchmarks.crowd compare --keep FOLDER --chosen "version 2"
+    python -m benchmarks.crowd leaders --keep FOLDER --sets chooses
     python -m benchmarks.crowd cost
 
 `fit` runs all candidate models on every set once and keeps their labels; it resumes.
@@ -14,6 +15,12 @@ of the leader (the model closest to the consensus, number of clusters unknown), 
 equal votes and with equal votes of the families, of the best model, of the mean model,
 and of the consensus partition at the leader's number of clusters; then on which share
 of the sets the leader is worse than that of the first preset by more than 0.05.
+
+`leaders` prints who leads version 2 by which score and whose votes, beside the leader
+of version 1 by the default score and equal votes: mean, gain with an interval over the
+sets (2,000 resamples, 95%) and in how many resamples it is at least 0.05. Then the same
+of the consensus partition at the leader's number of clusters, and of the closest cut.
+`--sets` says which half, or all sets.
 
 Features are scaled to standard deviation 1; rows with missing values are left out, and
 labels of rows that a source calls noise count as a group. `cost` prints the seconds of
@@ -35,13 +42,15 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
+from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.preset_versions import FORMER_PRESETS, sized_grids
 from clusterlens.compute.pool.specs import POOLS
-from clusterlens.compute.ranking.ranking import rank_partitions
+from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
+from clusterlens.compute.ranking.voting import VOTES, vote_weights
 
 HALVES_SEED = 28
 FEWEST = 30  # rows without missing values
@@ -245,6 +254,73 @@ def print_half(title: str, tables: dict[str, pd.DataFrame]) -> None:
     print(pd.DataFrame(rows).T.round(3).to_string(), flush=True)
 
 
+def leaders(keep: Path, sets: str) -> None:
+    """Print the leaders of version 2 by each score and each way to vote."""
+    places = sorted(keep.glob("*.npz"))
+    order = np.random.default_rng(HALVES_SEED).permutation(len(places))
+    middle = len(places) // 2
+    some = {"chooses": order[:middle], "other": order[middle:], "all": order}[sets]
+    rows = []
+    for at in some:
+        with np.load(places[at]) as file:
+            rows.append(led(dict(file)))
+    table = pd.DataFrame(rows)
+    for what in ("leader", "consensus"):
+        print(f"{what}, {len(table)} sets", flush=True)
+        print_gains(table.filter(regex=f"^{what}"))
+
+
+def print_gains(table: pd.DataFrame) -> None:
+    """Print the gains of columns over the first."""
+    first = table[table.columns[0]]
+    print(f"  {table.columns[0]:48s} {first.mean():.3f}")
+    resamples = np.random.default_rng(0).integers(0, len(table), (2000, len(table)))
+    for name in table.columns[1:]:
+        gain = (table[name] - first).to_numpy()
+        means = gain[resamples].mean(axis=1)
+        low, high = np.quantile(means, [0.025, 0.975])
+        print(
+            f"  {name:48s} {table[name].mean():.3f}, gain {gain.mean():+.3f} "
+            f"({low:+.3f} to {high:+.3f}), at least .05 in {(means >= 0.05).mean():.2f}"
+            f", worse {(gain < -0.05).mean():.2f}",
+            flush=True,
+        )
+
+
+def led(found: Any) -> dict[str, float]:
+    """Adjusted Rand index of the leader of version 1, and of version 2 by each rule.
+
+    And that of the consensus partition at the number of clusters of the default leader,
+    and of the closest cut.
+    """
+    truth = found["labels_true"]
+    values = np.array([adjusted_rand_score(truth, one) for one in found["labels"]])
+    rows = {}
+    for name, ways, scores in (
+        ("version 1", ["models"], ["discotec-binary"]),
+        ("version 2", VOTES, list(SCORES)),
+    ):
+        taken = voters(found, name)
+        labels = found["labels"][taken].astype(int)
+        ensemble = Ensemble(labels, families=found["families"][taken].tolist())
+        for by in ways:
+            weighed = ensemble.with_weights(vote_weights(ensemble, by))
+            agreement = count_agreements(weighed)
+            for score in scores:
+                leader = rank_partitions(agreement, score).order[0]
+                rows[f"leader, {name}, {score}, {by}"] = float(values[taken][leader])
+                if score == scores[0]:
+                    k = max(2, int(ensemble.n_clusters[leader]))
+                    partition = consensus_partition(weighed, k, random_state=0)
+                    value = adjusted_rand_score(truth, partition)
+                    rows[f"consensus, {name}, {by}"] = float(value)
+            cut = closest_cut(weighed).labels
+            rows[f"consensus, {name}, {by}, closest cut"] = float(
+                adjusted_rand_score(truth, cut)
+            )
+    return rows
+
+
 def cost(names: Sequence[str]) -> None:
     """Print what each preset costs on 10,000 x 10."""
     rng = np.random.default_rng(0)
@@ -261,19 +337,24 @@ def cost(names: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Do one of the three."""
+    """Do one of the four."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["fit", "compare", "cost"])
+    parser.add_argument("what", choices=["fit", "compare", "leaders", "cost"])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--most", type=int, default=10_000, help="rows of a set")
     parser.add_argument("--presets", nargs="*", default=list(PRESETS))
     parser.add_argument("--chosen", default="", help="a preset")
+    parser.add_argument(
+        "--sets", choices=["chooses", "other", "all"], default="chooses"
+    )
     given = parser.parse_args()
     if given.what == "fit":
         fit(given.data, given.keep, given.most)
     elif given.what == "compare":
         compare(given.keep, given.presets, given.chosen)
+    elif given.what == "leaders":
+        leaders(given.keep, given.sets)
     else:
         cost(given.presets)
 

@@ -14,7 +14,8 @@ beside the default one, and the correlations.
 
 Treatments: noise as a cluster (the default), as singletons, or silent; equal votes of
 families or of hubs; votes by how often the nearest neighbours of a sample are in its
-cluster, above chance, which does not favour round groups.
+cluster, above chance, which does not favour round groups; votes of the half of the
+models that is most like the others.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def treatments(ensemble: Ensemble, index: Any) -> dict[str, Callable[[], Ensembl
         "noise silent": lambda: ensemble.replace(noise="silent"),
         "votes by family": lambda: _voting(ensemble, "families"),
         "votes by hubs": lambda: _voting(ensemble, "hubs"),
+        "typical half": lambda: _voting(ensemble, "typical"),
         "votes by neighbours": lambda: ensemble.with_weights(np.maximum(index, 0.01)),
         "votes by neighbours²": lambda: ensemble.with_weights(
             np.maximum(index, 0.01) ** 2

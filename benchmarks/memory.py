@@ -69,7 +69,7 @@ def kept(home: Path, n: int, n_models: int) -> Path:
 async def _write(folder: Path, n: int, n_models: int) -> None:
     session = Session(Server(Store(folder)))
     session.look.page = "consensus"  # where it is left, and opened again
-    session.history.do(Step("test", "Test", made(n, 10, n_models)))
+    session.history.do(Step("start", "Test", made(n, 10, n_models)))
     start = clocks()
     await session.memory.settled()
     spent = (f"{b - a:.2f}" for a, b in zip(start, clocks(), strict=True))
@@ -94,7 +94,7 @@ async def reopen(folder: Path) -> None:
 async def answer(n: int, n_models: int, answers: int) -> None:
     """Link pairs, one after the other, and wait for the ranking."""
     session = Session(Server())
-    session.history.do(Step("test", "Test", made(n, 10, n_models)))
+    session.history.do(Step("start", "Test", made(n, 10, n_models)))
     session.derived.watch(SHOWN, lambda results: None)
     while not session.jobs.at_rest:
         await asyncio.sleep(0.01)

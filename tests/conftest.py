@@ -5,8 +5,13 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
 
 from clusterlens.compute.pool import paces
+
+# Tests are not timed: an example may take long where a machine is busy.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)
@@ -16,9 +21,13 @@ def no_paces(monkeypatch):
 
 
 def pytest_addoption(parser):
-    """Offer two busy loops beside the tests, as on a machine with other work."""
+    """Offer a busy machine, and a server that is far away."""
     message = "keep two cores busy meanwhile"
     parser.addoption("--busy", action="store_true", help=message)
+    message = (
+        "milliseconds by which work of the server begins late, and what it says comes"
+    )
+    parser.addoption("--late", type=int, default=0, help=message)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,7 +19,7 @@ RESULTS = {
     *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
     *("ClusterConsensus", "ClusterProfiles", "ClusterSeparation", "ClusterStability"),
     *("ClusterRule", "ClusterRules", "TypingTool"),
-    "ConsensusTree",
+    *("ClosestCut", "ConsensusTree"),
     *("ConstraintError", "CriterionGrid", "DataError", "Dataset", "DirichletFit"),
     *("Drift", "Migration", "Refit"),
     *(
@@ -180,6 +180,7 @@ def right_arguments(name):
             "n_copies": 1,
             "n_jobs": 1,
         },
+        "closest_cut": over | {"max_clusters": 3},
         "cluster_separation": {"X": X, "labels": LABELS, "n_copies": 1},
         "cluster_profiles": {"ds": dataset(), "labels": LABELS},
         "consensus_cdf": {"agreement": agreement()},

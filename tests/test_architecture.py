@@ -142,7 +142,7 @@ UI_ROOMS = [
     "pages",
     "top",
 ]
-TOP = {"plots", "explore", "leaving", "shell", "cli"}
+TOP = {"plots", "explore", "leaving", "shell", "serving", "cli"}
 UI_FILES = sorted((PACKAGE / "ui").rglob("*.py"))
 UI_MODULES = {module_name(path) for path in UI_FILES}
 PAGE_FILES = [path for path in UI_FILES if path.parts[-3:-1][0] == "pages"]

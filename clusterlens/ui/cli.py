@@ -132,7 +132,7 @@ def open_page() -> None:
     """Show the page to the browser that has just connected, under a known name."""
     shared = the_server()
     from clusterlens.ui.server.hosts import refuses_page
-    from clusterlens.ui.shell import serve_page
+    from clusterlens.ui.serving import serve_page
 
     if not refuses_page():
         serve_page(shared)
@@ -147,7 +147,7 @@ def the_server() -> Any:
     """
     gc.disable()
     try:
-        import clusterlens.ui.shell  # noqa: F401
+        import clusterlens.ui.serving  # noqa: F401
         from clusterlens.ui.server.server import Server
     finally:
         gc.enable()
@@ -194,7 +194,7 @@ def make_server(
     def page() -> None:
         shared = the_server()
         shared.alone, shared.has_manual = alone, bool(folders)
-        from clusterlens.ui.shell import serve_page
+        from clusterlens.ui.serving import serve_page
 
         serve_page(shared, file)
 

@@ -13,6 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 from clusterlens.compute._validation import DataError, FloatArray, check_features
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VoteBy, vote_weights
 from clusterlens.compute.table.dataset import Dataset, make_dataset, prepare
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.consensus.page import ConsensusPage
@@ -64,11 +65,14 @@ def explore(
     The page computes while it is shown, on threads of this process, so that it needs a
     notebook that runs.
     """
+    votes: VoteBy = "models"
     if isinstance(data, Ensemble):
         ensemble, dataset = data, _dataset(_places(data) if X is None else X)
     else:
         dataset = _dataset(data)
         ensemble = run_pool(dataset.X, pool, random_state=random_state)
+        votes = CHOSEN_VOTES
+        ensemble = ensemble.with_weights(vote_weights(ensemble, votes))
     if ensemble.n_samples != len(dataset.X):
         raise DataError(
             f"X has {len(dataset.X)} rows for partitions of {ensemble.n_samples} "
@@ -76,7 +80,9 @@ def explore(
         )
     session = Session(_server())
     entries = () if isinstance(data, Ensemble) or isinstance(pool, str) else pool
-    made = Run("r1", "run 1", dataset, tuple(entries), random_state, ensemble)
+    made = Run(
+        "r1", "run 1", dataset, tuple(entries), random_state, ensemble, votes=votes
+    )
     analysis = Analysis(table=dataset, dataset=dataset, runs_made=1).with_run(made)
     session.history.do(Step("explore", "Explore", analysis))
     session.look.page = "consensus"

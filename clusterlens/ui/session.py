@@ -18,6 +18,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import NEW_TABLE, Upload
 from clusterlens.ui.state.address import restore_look
 from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.drafts import PoolDraft
 from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.state.history import History, Step, plain_values
 from clusterlens.ui.state.links import LinkError
@@ -196,6 +197,8 @@ class Session:
         run_so_far = self.jobs.partial
         if run_so_far is None:
             self.look.so_far = False
+            if not self.jobs.busy:  # it was of a session that was followed
+                self._look_at(None)
         elif not self._is_wanted():
             self._look_at(None)
         elif self.look.page not in OF_DATA and self._is_time(run_so_far):
@@ -298,6 +301,25 @@ class Session:
         for notice in now:
             if notice not in before:
                 self.jobs.notify(notice.severity, notice.text)
+        if now:
+            self.jobs.follow(self._find_left, lambda: bool(self.memory.elsewhere))
+
+    def _find_left(self) -> Jobs | None:
+        """Find the page that was left with what is under way elsewhere, as by a reload.
+
+        What it does is told by its progress then. The pool that was drafted there is
+        drafted here, unless another one is already.
+        """
+        for other in self.server.left:
+            own = {intent.id for intent in other.memory.under_way}
+            told = [intent for intent in self.memory.elsewhere if intent.id in own]
+            if told:
+                self.jobs.dismiss(*map(_elsewhere, told))
+                begins = self.jobs not in other.jobs.followers
+                if begins and vars(self.look.pool_draft) == vars(PoolDraft()):
+                    self.look.pool_draft = other.look.pool_draft
+                return other.jobs
+        return None
 
     def _ends(self) -> dict[str, int]:
         """How many models and samples there are to look at."""

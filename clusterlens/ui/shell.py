@@ -1,20 +1,15 @@
-"""The shell: header, rail, notices, the work under way, and keys."""
+"""The shell: what stands around the pages (header, rail, keys), and the pages."""
 
 from __future__ import annotations
 
 import asyncio
-import weakref
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from bokeh.util.warnings import BokehUserWarning
-
 from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
-from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui.figures.steering import HOW
 from clusterlens.ui.kit.components import (
     Connection,
@@ -28,26 +23,18 @@ from clusterlens.ui.kit.components import (
 from clusterlens.ui.kit.explanations import GLOSSARY
 from clusterlens.ui.kit.style import ACCENT, COLUMN, TOLD, scaled
 from clusterlens.ui.kit.style import THEME as THEME_CONFIG
-from clusterlens.ui.kit.widgets import link, pmu, pn, progress_bar, quoting, safe
-from clusterlens.ui.kit.words import ALL_AT_WORK
+from clusterlens.ui.kit.widgets import link, pmu, pn, safe
 from clusterlens.ui.leaving import enter, leave
 from clusterlens.ui.pages import PAGES
-from clusterlens.ui.parts.interrupted import how_far, interrupted
+from clusterlens.ui.parts.foot import FOOT, foot
+from clusterlens.ui.parts.interrupted import how_far
 from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.parts.result_chip import ResultChip
-from clusterlens.ui.server.holding import hold
-from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
-from clusterlens.ui.server.sending import send_everything
-from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.address import (
-    from_query,
-    restore_look,
-    to_query,
-)
+from clusterlens.ui.state.address import restore_look, to_query
 from clusterlens.ui.state.history import Step
 
 # Keys that are about the page as a whole, also in a lesson.
@@ -56,34 +43,7 @@ OF_SHELL = ("?", "a")
 OVERLAY = """
 :host { position: absolute !important; left: 50%; transform: translateX(-50%);
   width: min(760px, 94%) !important; z-index: 30; top: 60px; }
-"""
-# Under the cards, for notices and the work under way: what comes and goes there changes
-# no picture, and a line of it covers nothing. More lines grow upwards over the cards.
-FOOT = "calc(var(--cl-scale, 1) * 34px)"
-TOLD_AT_FOOT = """
-:host { position: absolute !important; inset: auto 8px 2px; width: auto !important;
-  z-index: 30; display: flex; flex-wrap: wrap; align-items: center;
-  justify-content: center; gap: 2px 8px; pointer-events: none; }
-"""
-IN_FOOT = """
-:host { width: auto !important; flex: %s; max-height: 40vh; overflow-y: auto;
-  pointer-events: auto; }
-"""
-JOB = """
-:host { padding: 1px 12px; box-sizing: border-box; border-radius: 6px;
-  background: var(--panel-surface-color); color: var(--panel-on-surface-color); }
-.cl-bar { flex: 1 1 90px; }
-"""
-JOB_TEXT = """
-:host { flex: 0 1 auto; min-width: 0; width: auto !important; white-space: nowrap;
-  overflow: hidden; }
-"""
-CANCEL = """
-:host { flex: none; width: max-content !important; }
-button.pill { margin: 0;
-  color: color-mix(in srgb, #c62828 var(--cl-mixed, 80%), currentColor);
-  border-color: color-mix(in srgb, #c62828 50%, transparent); padding: 3px 12px; }
-button.pill:hover { border-color: #c62828; }
+@media (max-height: 800px) { :host { top: 8px; } }
 """
 RAIL = scaled("""
 :host { width: calc(78px * var(--cl-scale, 1)) !important; overflow: hidden auto;
@@ -154,17 +114,7 @@ class Shell:
         )
         content = pn.Column(
             body,
-            pn.Row(
-                pn.Column(
-                    interrupted(session),
-                    _notices(session),
-                    stylesheets=[IN_FOOT % "0 1 auto"],
-                    margin=0,
-                ),
-                _job_bar(session),
-                stylesheets=[TOLD_AT_FOOT],
-                margin=0,
-            ),
+            foot(session),
             _help(session),
             styles={
                 **COLUMN,
@@ -249,7 +199,7 @@ class Shell:
         """Stop everything for good, and let go of it when it has stopped."""
         for session in (self.session, self.room.session):
             session.close()
-        if _is_serving():
+        if is_serving():
             go_on(self._leave())
 
     async def _leave(self) -> None:
@@ -553,157 +503,10 @@ def _help(session: Session) -> Text:
     return place
 
 
-def _job_bar(session: Session) -> pn.Row:
-    """Return the bar that shows the work under way, with Cancel."""
-    jobs, warming = session.jobs, session.server.warming
-    text = Text(align="center", sizing_mode=None, stylesheets=[JOB_TEXT])
-    bar = Text(css_classes=["cl-bar"], margin=(0, 16, 5, 16), align="center")
-    cancel = Text(
-        link("Cancel", "cancel", kind="pill", css="cl-cancel"),
-        does=lambda what: jobs.cancel(),
-        align="center",
-        sizing_mode=None,
-        stylesheets=[CANCEL],
-    )
-    row = pn.Row(
-        text,
-        bar,
-        cancel,
-        visible=False,
-        css_classes=["cl-job"],
-        styles=TOLD,
-        margin=0,
-        stylesheets=[JOB, IN_FOOT % "1 1 330px; max-width: 900px"],
-    )
-
-    def show(*events: Any) -> None:
-        shown = jobs.shown
-        if shown is not None:
-            bar.body = progress_bar(shown.title, shown.done, shown.total)
-            steps = (
-                f" · {whole(shown.done)} of {whole(shown.total)}" if shown.total else ""
-            )
-            steps += f" {shown.unit}" if steps and shown.unit else ""
-            waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
-            waiting += f" · {ALL_AT_WORK}" if shown.waits_its_turn else ""
-            compiling = f" · {warming.said}" if warming.said else ""
-            text.body = (
-                f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
-                f"{shown.seconds:.0f} s{waiting}{compiling}</p>"
-            )
-        row.visible = shown is not None
-
-    jobs.param.watch(show, ["shown"])
-    return row
-
-
-def _notices(session: Session) -> Text:
-    """Return the place of the messages; each stays until closed, or the next action."""
-    jobs = session.jobs
-
-    def close(what: str) -> None:
-        for notice in jobs.notices:
-            if str(hash(notice)) == what:
-                jobs.dismiss(notice)
-
-    place = Text(
-        does=close,
-        css_classes=["cl-notices"],
-    )
-
-    def show(*events: Any) -> None:
-        place.body = "".join(
-            f'<div class="notice {notice.severity} cl-notice-{notice.severity}" '
-            f'role="alert"><span>{quoting(notice.text)}</span>'
-            f"{link('Close', str(hash(notice)))}</div>"
-            for notice in jobs.notices
-        )
-
-    jobs.param.watch(show, ["notices"])
-    show()  # what was told before the page was made
-    return place
-
-
-async def _load_file(session: Session, file: Path) -> None:
-    """Load a table as if it had been dropped."""
-    content = await asyncio.get_running_loop().run_in_executor(None, file.read_bytes)
-    key = session.keep_file(content)
-    await session.act("load file", name=file.name, sha256=key)
-
-
-def _handler(session: Session) -> Callable[[Exception], None]:
-    """Return what tells of errors of a session, which it does not keep alive."""
-    known = weakref.ref(session.jobs)
-
-    def tell(error: Exception) -> None:
-        jobs = known()
-        if jobs is not None:
-            jobs.fail("This step", error)
-
-    return tell
-
-
-def _decoded(value: bytes) -> str:
-    return value.decode(errors="replace")
-
-
-def _is_serving() -> bool:
+def is_serving() -> bool:
     """Whether a browser may be there: the event loop runs."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return False
     return True
-
-
-def _is_lost_page() -> bool:
-    """Whether a page asks for its session again (`Connection`), which is gone."""
-    request = pn.state.curdoc.session_context.request
-    return request.path.endswith("/ws") and request.query == "again"
-
-
-def serve_page(server: Server, file: Path | None = None) -> None:
-    """Make a session for the browser that has just connected, and show its page.
-
-    A server that warms itself up (`panel serve --warm`) calls this before anybody can
-    connect; then the kernels begin, and there is no session.
-
-    Parameters
-    ----------
-    server : Server
-        What all sessions share.
-    file : Path, optional
-        Table that the page begins with.
-    """
-    pn.extension("tabulator", "filedropper")
-    if not _is_serving():
-        server.warming.start()
-        return
-    if _is_lost_page():
-        return  # nothing, by which it knows that its session is gone
-    # Browsers send the style sheets of widgets that came later back whole, as well as
-    # their names: harmless (Bokeh pull request 12915), and of no use in a log.
-    ignore_warnings("reference already known", BokehUserWarning)
-    send_everything()
-    make_lean()
-    session = Session(server)
-    if server.told:
-        session.jobs.notify("warning", server.told)
-    pn.config.exception_handler = _handler(session)
-    shell = Shell(session)
-    # Panel reads no addresses with two question marks, or of IPv6; here Query does.
-    shell.view.servable(location=False)
-    pn.state.on_session_destroyed(lambda context: shell.close())
-    hold(session.jobs, pn.state.curdoc.session_context)
-    pn.state.onload(shell.begin)
-    given = {name: values[0] for name, values in pn.state.session_args.items()}
-    try:
-        analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
-    except ValueError as error:
-        analysis, look = None, {}
-        session.jobs.notify("warning", f"The link is not followed: {error}")
-    if analysis is not None and session.memory.store is not None:
-        pn.state.onload(partial(session.open, analysis, look or None))
-        return
-    if file is not None:
-        pn.state.onload(partial(_load_file, session, file))

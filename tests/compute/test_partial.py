@@ -100,7 +100,7 @@ def scores_by_definition(ensemble, variant, threshold):
     return np.array(scores)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(partial_ensembles(), st.integers(0, 6))
 def test_counts_and_scores_follow_the_definition(ensemble, threshold):
     agreement = cl.count_agreements(ensemble)
@@ -159,7 +159,7 @@ def test_tables_follow_the_definition_beyond_one_register_and_tile(
     assert_array_equal(agreement.pair_counts, counts)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(partial_ensembles())
 def test_pictures_and_samples_follow_the_definition(ensemble):
     share, a, p = consensus_of(ensemble)
@@ -182,7 +182,7 @@ def test_pictures_and_samples_follow_the_definition(ensemble):
         assert report.disagreement == pytest.approx(doubt[0])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(partial_ensembles())
 def test_clusters_follow_the_definition(ensemble):
     _, a, p = consensus_of(ensemble)
@@ -210,7 +210,7 @@ def test_clusters_follow_the_definition(ensemble):
         assert found.between[0, 1] == pytest.approx(expected)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(partial_ensembles())
 def test_models_are_compared_on_the_samples_both_saw(ensemble):
     known = seen_of(ensemble)
@@ -235,7 +235,7 @@ def test_models_are_compared_on_the_samples_both_saw(ensemble):
         assert np.isfinite(ranking.values).all()
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(label_matrices())
 def test_a_mask_without_gaps_changes_nothing(labels):
     plain = cl.Ensemble(labels)
@@ -244,7 +244,7 @@ def test_a_mask_without_gaps_changes_nothing(labels):
     assert_array_equal(plain.codes, masked.codes)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(partial_ensembles(), st.randoms(use_true_random=False))
 def test_what_a_gap_was_labelled_does_not_matter(ensemble, random):
     rng = np.random.default_rng(random.randrange(2**32))

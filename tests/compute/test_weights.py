@@ -51,7 +51,7 @@ def a_fixed_case():
     return weighted, cl.Ensemble(labels[origin]), origin
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(weighted_and_repeated())
 def test_counts_and_scores_are_those_of_repeated_partitions(case):
     weighted, repeated, origin = case
@@ -71,7 +71,7 @@ def test_counts_and_scores_are_those_of_repeated_partitions(case):
             assert_allclose(ours.values[origin], theirs.values, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(weighted_and_repeated(), st.integers(0, 6))
 def test_every_threshold_counts_votes(case, threshold):
     weighted, repeated, origin = case
@@ -91,7 +91,7 @@ def test_every_threshold_counts_votes(case, threshold):
     assert TileSource(weighted).threshold == TileSource(repeated).threshold
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(weighted_and_repeated())
 def test_what_is_read_of_samples_and_clusters_counts_votes(case):
     weighted, repeated, _ = case
@@ -112,7 +112,7 @@ def test_what_is_read_of_samples_and_clusters_counts_votes(case):
     assert_allclose(measure_consensus(weighted)[1:], measure_consensus(repeated)[1:])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(weighted_and_repeated())
 def test_other_make_ups_of_the_pool_count_votes(case):
     weighted, repeated, origin = case
@@ -139,6 +139,9 @@ def test_trees_orders_and_pairs_to_ask_obey_weights():
     ours, theirs = (cl.consensus_tree(e, 6) for e in (weighted, repeated))
     assert_allclose(ours.losses, theirs.losses)
     assert_array_equal(ours.cut(4), theirs.cut(4))
+    ours, theirs = (cl.closest_cut(e) for e in (weighted, repeated))
+    assert_allclose(ours.distances, theirs.distances)
+    assert_array_equal(ours.labels, theirs.labels)
     assert_array_equal(cl.order_samples(weighted), cl.order_samples(repeated))
     asked, other = (cl.suggest_pairs(e, n=5) for e in (weighted, repeated))
     assert [one.pair for one in asked] == [one.pair for one in other]
@@ -184,7 +187,7 @@ def test_a_partition_without_a_vote_is_scored_but_has_no_say():
     assert cl.count_agreements(whole).joint_counts.shape == (4, 4)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(weighted_and_repeated(zero=False))
 def test_weighted_scores_follow_their_definition(case):
     weighted, _, _ = case
@@ -201,16 +204,23 @@ def test_weights_in_the_same_ratio_are_the_same_small_votes():
     assert cl.Ensemble(labels).votes.tolist() == [1, 1, 1]
 
 
+def test_a_weight_next_to_nothing_is_no_vote_but_a_candidate():
+    labels = [[0, 1], [0, 0], [1, 1], [1, 0]]
+    ensemble = cl.Ensemble(labels, weights=[2, 1, 2.0**-100, 0])
+    assert ensemble.votes.tolist() == [2, 1, 0, 0]
+    assert ensemble.voters.n_partitions == 2
+    assert ensemble.candidates.weights.tolist() == [2, 1, 2.0**-100]
+    assert ensemble.with_weights(None).candidates.n_partitions == 4
+    assert ensemble.select([2]).votes.tolist() == [1]  # nobody else is there to vote
+
+
 def test_votes_of_uneven_weights_are_rounded_and_never_to_nothing():
     labels = [[0, 1], [0, 0], [1, 1]]
     votes = cl.Ensemble(labels, weights=[np.pi, np.e, 1e-9]).votes
     assert votes.min() == 1
     assert votes.sum() == pytest.approx(4096, abs=2)
     assert votes[0] / votes[1] == pytest.approx(np.pi / np.e, rel=1e-3)
-    assert cl.Ensemble(labels, weights=[1e308, 1e308, 1]).votes.tolist()[:2] == [
-        2048,
-        2048,
-    ]
+    assert cl.Ensemble(labels, weights=[1e308, 1e308, 1]).votes.tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -255,6 +265,7 @@ COUNT_VOTES = {
     "agreement_tree",
     "average_ari",
     "average_nmi",
+    "closest_cut",
     "cluster_consensus",
     "compare_models",
     "consensus_kmeans",

@@ -5,11 +5,39 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.pages import PATIENCE, Served, find_browser
+from benchmarks.pages import PATIENCE, ROOT, Served, find_browser
 from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.server import server as shared
 from tests.ui.runs import VIEWPORT, Runs
 
+# Hands on what the server says that many milliseconds after it came.
+LATE = """(() => {
+  const setter = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage').set;
+  Object.defineProperty(WebSocket.prototype, 'onmessage', {set(handler) {
+    setter.call(this, (event) => setTimeout(() => {
+      if (this.readyState === WebSocket.OPEN) handler(event);
+    }, %d));
+  }});
+})()"""
+# Begins all work of a session that many milliseconds late.
+LATE_APP = """
+import asyncio
+from clusterlens.ui.cli import open_page
+from clusterlens.ui.work.jobs import Jobs
+
+def come_late(in_time, wait):
+    async def late(self, pool, job, work):
+        await wait(%d / 1000)
+        return await in_time(self, pool, job, work)
+
+    late.comes_late = True
+    return late
+
+
+if not hasattr(Jobs._carry_on, "comes_late"):
+    Jobs._carry_on = come_late(Jobs._carry_on, asyncio.sleep)
+open_page()
+"""
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
 
@@ -50,9 +78,11 @@ def browser_context_args(browser_context_args):
 
 
 @pytest.fixture(scope="session")
-def context(browser, browser_context_args):
+def context(browser, browser_context_args, pytestconfig):
     """What the pages of all tests share: scripts that the browser has read once."""
     with browser.new_context(**browser_context_args) as context:
+        if late := pytestconfig.getoption("--late"):
+            context.add_init_script(LATE % late)
         yield context
 
 
@@ -66,9 +96,13 @@ def page(context):
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def server(tmp_path_factory, pytestconfig):
     """Serve app.py on a free port of the loopback interface."""
-    served = Served(tmp_path_factory.mktemp("server"))
+    folder, app = tmp_path_factory.mktemp("server"), ROOT / "app.py"
+    if late := pytestconfig.getoption("--late"):
+        app = folder / "app.py"
+        app.write_text(LATE_APP % late)
+    served = Served(folder, app)
     try:
         served.start("--warm")
         yield served

@@ -53,14 +53,21 @@ class Runs:
         self._page: Page | None = None
 
     def take(self) -> Page:
-        """Return the page, which shows the run as it came."""
-        if self._page is None:
-            self._page = self._open()
-        else:
-            back_to_run(self._page)
-        self._page.wait_for_function(
-            WHOLE, arg=list(FIGURES), timeout=PATIENCE, polling=PAUSE
-        )
+        """Return the page, which shows the run as it came.
+
+        One that cannot be brought back is closed, so that the next test has another.
+        """
+        try:
+            if self._page is None:
+                self._page = self._open()
+            else:
+                back_to_run(self._page)
+            self._page.wait_for_function(
+                WHOLE, arg=list(FIGURES), timeout=PATIENCE, polling=PAUSE
+            )
+        except Exception:
+            self.close()
+            raise
         return self._page
 
     def _open(self) -> Page:
@@ -83,7 +90,10 @@ class Runs:
 
 
 def back_to_run(app: Page) -> None:
-    """Undo all since the run, and that; to redo it forgets what was looked at."""
+    """Undo all since the run, and that; to redo it forgets what was looked at.
+
+    Two steps of one name that follow each other are not told apart.
+    """
     app.set_viewport_size(VIEWPORT)
     app.locator(".cl-nav-consensus button").click()
     undo, redo = (app.locator(f".cl-{name} button") for name in ("undo", "redo"))

@@ -1,7 +1,11 @@
 """What axe-core finds on every page, in both themes, and where Tab leads."""
 
+import io
+
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from clusterlens.ui.pages import PAGES
@@ -14,6 +18,8 @@ LOOKS = 6
 COLOURS = {"runOnly": ["color-contrast"]}
 # More than any page has places for the focus.
 STEPS = 400
+# Pixels of the side of a block, and what all of its channels have where it is white.
+BLOCK, WHITE = 24, 225
 # What has the focus: its name, its box, its card, and whether a ring is around it;
 # where another card had it before, also the box of that one now.
 FOCUSED = """() => {
@@ -59,6 +65,16 @@ def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list
         if not found:
             break
     return found
+
+
+def white_blocks(app: Page, where: str) -> list[str]:
+    """Say where a page in dark has a block that is all but white."""
+    picture = np.asarray(Image.open(io.BytesIO(app.screenshot())).convert("RGB"))
+    height, width = (side // BLOCK * BLOCK for side in picture.shape[:2])
+    darkest = picture[:height, :width].min(axis=2)
+    blocks = darkest.reshape(height // BLOCK, BLOCK, width // BLOCK, BLOCK)
+    found = np.argwhere(blocks.min(axis=(1, 3)) >= WHITE)
+    return [f"{where}: white at {BLOCK * x}, {BLOCK * y}" for y, x in found]
 
 
 def open_iris(app: Page) -> None:
@@ -113,8 +129,8 @@ def wrong_places(app: Page, where: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def walk(browser, browser_context_args, server):
-    """One way through all pages: what is wrong with Tab, and what axe-core finds."""
-    wrong, found = [], []
+    """One way through all pages: what is wrong with Tab, with dark, for axe-core."""
+    wrong, found, white = [], [], []
     with browser.new_context(**browser_context_args) as context:
         page = context.new_page()
         page.set_default_timeout(LONG)
@@ -128,16 +144,24 @@ def walk(browser, browser_context_args, server):
                 for key, *_ in PAGES:
                     turn_to(app, key)
                     found += grave_findings(app, f"{key}, {theme} theme", options)
-                    wrong += wrong_places(app, key) if theme == "first" else []
+                    if theme == "first":
+                        wrong += wrong_places(app, key)
+                    elif key != "report":  # which is a page of paper
+                        white += white_blocks(app, key)
                 app.get_by_role("button", name="Toggle theme").click()
-    return wrong, found
+    return wrong, found, white
 
 
 def test_tab_leads_through_every_page_in_the_order_of_reading(walk):
-    wrong, _ = walk
+    wrong, _, _ = walk
     assert not wrong, "\n".join(wrong)
 
 
 def test_no_page_has_a_serious_finding_in_either_theme(walk):
-    _, found = walk
+    _, found, _ = walk
     assert not found, "\n".join(found)
+
+
+def test_no_page_in_dark_has_a_white_block(walk):
+    _, _, white = walk
+    assert not white, "\n".join(white)

@@ -1,6 +1,5 @@
 """Answers on the Consensus page without a browser."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +7,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
+from clusterlens.compute._numbers import percent
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.pool.answer_models import FAMILY
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.ui.exports.document import _answer, _votes
 from clusterlens.ui.nodes.answers import broken_by_all
@@ -39,10 +40,6 @@ def answer_by(session, truth, n):
         session.act_now("add link", kind=kind, a=a, b=b)
 
 
-def table_of(opened):
-    return json.loads(opened.ranking._table.rows)
-
-
 def test_bars_say_how_likely_each_model_is_and_turn_back_to_scores_by_their_word():
     async def scenario(opened):
         session = opened.session
@@ -58,12 +55,13 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_scores_by_their_word
         assert np.allclose(found.posterior.values, expected.values)
         rows = session.derived.get("rows").value
         shown = opened.ranking.shown
-        assert np.allclose(shown["bar"], found.fits[rows], atol=1e-5)
-        assert np.allclose(shown["tick"], found.before[rows], atol=1e-5)
-        assert np.all(np.diff(shown["bar"]) <= 1e-5)
+        bar = shown["values"]["fit"]
+        assert np.allclose(bar["score"], found.fits[rows], atol=1e-5)
+        assert np.allclose(bar["tick"], found.before[rows], atol=1e-5)
+        assert np.all(np.diff(bar["score"]) <= 1e-5)
         assert found.fits[rows].sum() == pytest.approx(1)
         assert "cl-posterior" in table.css_classes
-        assert table.heads["distance"] == "fits your answers"
+        assert shown["columns"][3]["head"] == "fits your answers"
         curve = session.derived.get("by_answer").value
         ordered = session.analysis.links
         assert curve.counts.tolist() == list(range(len(ordered) + 1))
@@ -80,9 +78,9 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_scores_by_their_word
         assert body.count("<polyline") == 3
         opened.ranking._count_from("distance")
         await opened.rest()
-        assert table.heads["distance"] == "distance"
+        assert opened.ranking.shown["columns"][3]["head"] == "distance"
         assert "cl-posterior" not in table.css_classes
-        assert table_of(opened)[0][-1] is None
+        assert opened.ranking.shown["values"]["distance"]["tick"][0] is None
         assert "Bars: distance, and orange" in opened.ranking._note.body
         session.act_now("set score", score="aari")
         await opened.rest()
@@ -115,6 +113,48 @@ def test_the_headline_says_who_fits_and_who_led_before():
         assert "differ in <b>0 of 20</b>" in opened.said._rate.body
         rate = found.posterior.error_rate
         assert f"<b>{rate:.0%}</b> of such answers" in opened.said._rate.body
+
+    looked_at(scenario)
+
+
+def test_near_copies_of_the_leader_are_told_with_it_and_not_as_rivals():
+    async def scenario(opened):
+        session = opened.session
+        analysis = session.analysis
+        near = np.tile(analysis.ensemble.labels[TRUTH], (3, 1))
+        near[[1, 2], [0, 1]] += 1
+        others = np.delete(analysis.ensemble.labels, TRUTH, axis=0)
+        names = [*(f"near {k}" for k in range(3)), *(f"far {k}" for k in range(11))]
+        ensemble = Ensemble(np.concatenate([near, others]), names)
+        made = replace(analysis.runs[0], ensemble=ensemble)
+        session.history.do(Step("test", "Test", replace(analysis, runs=(made,))))
+        answer_by(session, 0, 20)
+        await opened.rest()
+        first = session.derived.get("ranking").value.order[0]
+        fits = session.derived.get("answers").value.fits
+        assert fits[:3].max() < 0.5 < fits[:3].sum()
+        said = f"<b>near {first}</b> with 2 near-copies ({percent(fits[:3].sum())})"
+        assert said in opened.headline._text.body
+        assert "still open" not in opened.headline._text.body
+
+    looked_at(scenario)
+
+
+@pytest.mark.parametrize("family", ["any", FAMILY])
+def test_where_models_were_made_the_one_most_like_the_right_one_is_named(family):
+    async def scenario(opened):
+        session = opened.session
+        analysis = session.analysis
+        ensemble = analysis.ensemble.replace(families=[family] * 12)
+        made = replace(analysis.runs[0], ensemble=ensemble)
+        session.history.do(Step("test", "Test", replace(analysis, runs=(made,))))
+        answer_by(session, 3, 5)
+        await opened.rest()
+        found = session.derived.get("answers").value.posterior
+        likest = int(found.likeness.argmax())
+        assert likest != found.values.argmax()
+        name = f"<b>{ensemble.names[likest]}</b> is expected to be most like yours"
+        assert (name in opened.said._enough.body) == (family == FAMILY)
 
     looked_at(scenario)
 

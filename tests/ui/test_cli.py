@@ -133,7 +133,7 @@ def test_one_is_alone_on_this_machine_under_no_other_name(
         given.append((server.alone, server.has_manual, file))
 
     monkeypatch.setattr("clusterlens.ui.server.manual.served_folders", dict)
-    monkeypatch.setattr("clusterlens.ui.shell.serve_page", serve_page)
+    monkeypatch.setattr("clusterlens.ui.serving.serve_page", serve_page)
     monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
     monkeypatch.setattr("clusterlens.ui.server.hosts.guard", lambda *_: None)
     cli.make_server(0, address, origins)

@@ -1,18 +1,21 @@
 """The page Clusters: a partition chosen, read, named, kept, compared."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
+from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.pages.clusters.nodes import LEFT_OUT
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.clusters.profiles import _cell, _stability_note
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
+from clusterlens.ui.pages.consensus.selection_tab import SelectionTab
 from clusterlens.ui.parts.tab import effect_rows
 from clusterlens.ui.state.analysis import ClusterName, Run
 from clusterlens.ui.state.looking import Brush, Viewport
@@ -85,7 +88,36 @@ def value(session, name):
     return result.value
 
 
-def test_the_page_begins_with_the_consensus_into_as_many_clusters_as_the_leader():
+def test_the_consensus_begins_with_the_cut_that_the_models_agree_with_most():
+    session = planted()
+    groups, rng = np.arange(60) % 4, np.random.default_rng(1)
+    wrong = rng.random((6, 60)) < 0.2
+    seen = np.where(wrong, rng.integers(0, 4, wrong.shape), groups)
+    ensemble = Ensemble([*seen, *[groups // 2] * 4])
+    made = replace(session.analysis.run, ensemble=ensemble)
+    session = session_with(made)
+    session.look.partition = "model"
+
+    async def then(page):
+        assert value(session, "ensemble").n_clusters[value(session, "reference")] == 2
+        cuts = panel(page, "KEvidence")
+        assert "closest" not in cuts._cuts.body + cuts._heads.body
+        session.look.partition = "consensus"
+        await rest(session)
+        assert value(session, "choice").k == 4 == closest_cut(ensemble).n_clusters
+        assert cuts._slider.value == 4
+        assert "closest to the models" in cuts._heads.body
+        marked = re.findall("aria-label='([^']*closest[^']*)'", cuts._cuts.body)
+        assert marked == ["4 clusters, closest to the models"]
+        session.look.partition_k = 3
+        await rest(session)
+        assert value(session, "choice").k == 3
+        assert marked == re.findall("aria-label='([^']*closest[^']*)'", cuts._cuts.body)
+
+    opened(session, then)
+
+
+def test_the_page_begins_with_the_consensus_as_it_was_planted():
     session = planted()
 
     async def then(page):
@@ -174,6 +206,11 @@ def test_a_model_the_given_labels_and_a_group_can_be_read():
         await rest(session)
         assert value(session, "chosen").sizes == {0: 25, 1: 35}
         assert "25 samples" in bar._text.body
+        look.param.update(page="consensus", brush=Brush(np.arange(9), "box"))
+        SelectionTab(session)._open.clicks += 1
+        await rest(session)
+        assert look.page == "clusters"
+        assert value(session, "chosen").sizes == {0: 9, 1: 51}
 
     opened(session, then)
 

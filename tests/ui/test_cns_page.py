@@ -23,7 +23,7 @@ from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, taking
-from tests.ui.test_main_job import assert_changes, picture
+from tests.ui.test_main_job import WATCH_LATE, assert_changes, picture
 
 LONG = 90_000
 SIZE = Viewport(width=240, height=160)
@@ -513,7 +513,8 @@ def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
     looked_at(scenario)
 
 
-def test_alpha_moves_the_pixels_of_the_map(app):
+def open_wine(app):
+    """Go to wine on CNS by way of Data; what is expected of the automatic choice."""
     app.locator(".cl-nav-cns button").click()
     app.locator(".cl-to-data").click()
     app.locator(".cl-gallery .card", has_text="Wine").locator(".cl-data-only").click()
@@ -521,6 +522,11 @@ def test_alpha_moves_the_pixels_of_the_map(app):
     app.locator(".cl-nav-cns button").click()
     settled = expect(app.locator(".cl-cns-automatic"))
     settled.to_contain_text("This is the automatic choice", timeout=LONG)
+    return settled
+
+
+def test_alpha_moves_the_pixels_of_the_map(app):
+    settled = open_wine(app)
     app.locator(".cl-membership-map .bk-Canvas").wait_for(timeout=LONG)
     before = picture(app, ".cl-membership-map")
     slider = app.locator(".cl-alpha input[type=range]")
@@ -533,3 +539,29 @@ def test_alpha_moves_the_pixels_of_the_map(app):
     field.press("Enter")
     expect(app.locator(".cl-cns-summary")).to_contain_text("7 clusters", timeout=LONG)
     expect(field).to_have_value("7")
+
+
+# Where thumb and mark of a slider stand, of its ends, and what its value is.
+PLACED = """(slider) => {
+  const at = (part) => parseFloat(slider.querySelector(part)?.style.left) / 100;
+  const {min, max, value} = slider.querySelector('input');
+  return [+min, +max, +value, at('.MuiSlider-thumb'), at('.MuiSlider-mark')];
+}"""
+
+
+def test_sliders_that_are_set_before_they_watch_stand_where_the_setting_is(app):
+    app.evaluate(WATCH_LATE)
+    open_wine(app)
+    app.evaluate("watchNow()")
+    for css, name in (
+        ("cl-n-clusters", "Clusters K"),
+        ("cl-neighbours", "Neighbours k"),
+        ("cl-alpha", "alpha"),
+    ):
+        exact = float(app.get_by_label(f"exact value of {name}").input_value())
+        slider = app.locator(f".{css} .MuiSlider-root")
+        expect(slider.locator(".MuiSlider-mark")).to_have_count(1)
+        low, high, value, thumb, mark = slider.evaluate(PLACED)
+        share = (exact - low) / (high - low)
+        assert value == pytest.approx(exact, abs=0.02 * (high - low)), name
+        assert (thumb, mark) == pytest.approx((share, share), abs=0.01), name

@@ -160,6 +160,13 @@ def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(app):
         expect(grid.locator("i.r[data-at]")).to_have_count(1, timeout=LONG)
         grid.locator("i.f[data-at]").hover()
         expect(grid.locator(".tip")).to_contain_text("k-means k=200failed")
+        expect(grid.locator("[tabindex='0']")).to_have_count(1)
+        grid.locator("[tabindex='0']").focus()
+        app.keyboard.press("ArrowRight")
+        expect(grid.locator(".tip")).to_contain_text("k-means k=3done")
+        app.keyboard.press("ArrowLeft")
+        expect(grid.locator("[tabindex='0']")).to_be_focused()
+        expect(grid.locator(".tip")).to_contain_text("k-means k=2done")
         app.get_by_role("button", name=button).click()
         expect(grid).to_be_hidden(timeout=LONG)
         if button == "Cancel the run":

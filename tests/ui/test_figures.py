@@ -42,16 +42,25 @@ def ensemble() -> Ensemble:
 
 def test_a_matrix_draws_the_values_of_its_tile_where_they_belong(ensemble):
     tile = consensus_tile(ensemble, rows=(1, 5), cols=(2, 8), shape=(60, 60))
-    figure = matrix.MatrixFigure(*[lambda *what: None] * 3, value="v", css="c")
+    figure = matrix.MatrixFigure(*[lambda *what: None] * 3, css="c")
     figure.put = lambda change: change()
     figure.follow = lambda whole, zoom: None
-    figure.show(matrix.Heatmap(tile, 8, list(Viridis256)), PORT)
+    figure.show(
+        matrix.Heatmap(tile, 8, list(Viridis256), matrix.Reading("no", "yes")), PORT
+    )
     drawn = figure._image.data
     codes = ensemble.codes
     for row, column in np.ndindex(4, 6):
         joined = (codes[:, 1 + row] == codes[:, 2 + column]).mean()
         assert drawn["image"][0][row, column] == pytest.approx(joined)
     assert [drawn[name] for name in ("x", "y", "dw", "dh")] == [[2], [1], [6], [4]]
+
+
+def test_the_words_of_a_value_are_those_of_its_half():
+    reading = matrix.Reading("apart", "together in # of 8", scale=8)
+    assert reading.of(0.25) == "apart"
+    assert reading.of(0.625) == "together in 5 of 8"
+    assert reading.of(float("nan")) == "no vote on both rows"
 
 
 @pytest.mark.parametrize(
@@ -409,7 +418,7 @@ def test_a_box_of_any_shape_becomes_one_of_equal_scale_when_the_hand_lets_go():
 
 
 def test_a_matrix_stays_square_and_inside_its_frame():
-    figure = matrix.MatrixFigure(*[lambda *what: None] * 3, value="v", css="c")
+    figure = matrix.MatrixFigure(*[lambda *what: None] * 3, css="c")
     figure._n = 100
     assert figure._fit(((10, 30), (50, 60))) == ((10, 30), (45, 65))
     assert figure._fit(((-40, 0), (80, 120))) == ((-4, 36), (60, 100))
@@ -519,6 +528,10 @@ def test_numbers_of_rings_stand_apart_and_each_on_a_sample_of_its_own():
     places = number_places(xy, codes, [0, 1, 2])
     assert np.linalg.norm(places, axis=1) == pytest.approx([1, 2, 3])
     assert pdist(places).min() >= 0.05 * 6
+    # Of clusters that lie on each other, too.
+    heap = np.random.default_rng(0).normal(size=(200, 2))
+    places = number_places(np.vstack([heap, heap + 1e-3]), codes[:400], [0, 1])
+    assert pdist(places).min() >= 0.05 * np.ptp(heap, axis=0).max()
     everywhere = np.zeros((2, 2))
     assert number_places(everywhere, np.array([0, 1]), [0, 1]).tolist() == [[0, 0]] * 2
 

@@ -161,8 +161,10 @@ def test_of_a_partial_partition_only_the_links_it_saw_are_told():
     headline, model, rows = run(main())
     assert "keeps 1 of 1 link, 2 not seen" in headline
     assert "breaks 0% of the links that it saw" in model
-    assert rows["broken"] == ["", "2"]
-    for told, links in zip(rows["full"], ("0 of 1 link", "2 of 3 links"), strict=True):
+    assert rows["values"]["distance"]["broken"] == ["", "2"]
+    for told, links in zip(
+        rows["titles"], ("0 of 1 link", "2 of 3 links"), strict=True
+    ):
         assert f"breaks {links}" in told
 
 

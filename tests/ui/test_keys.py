@@ -9,6 +9,7 @@ from benchmarks.pages import SAMPLES
 from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.server.memory.store import Store
 from tests.ui.conftest import IDLE, opened
+from tests.ui.runs import VIEWPORT
 from tests.ui.test_accessible import open_iris
 from tests.ui.test_main_job import FIGURE, LONG, choose, picture
 from tests.ui.test_workbench import until
@@ -67,7 +68,7 @@ def test_what_was_chosen_in_a_select_is_undone_by_the_next_key(app):
 
 
 def test_a_select_and_a_field_keep_the_keys_that_are_theirs(app):
-    front = app.locator(".cl-ranking-table .ranked.front")
+    front = app.locator(".cl-ranking-table .ranked.front > .model")
     leader = front.inner_text()
     app.locator(".cl-score").get_by_role("combobox").focus()
     app.keyboard.press("ArrowDown")
@@ -259,8 +260,11 @@ def focused(app: Page) -> str:
 
 def test_the_pool_is_run_after_sixty_tabs_and_arrow_keys_reach_each_of_its_values(app):
     app.locator(".cl-nav-pool button").click()
+    # Pages are drawn beside each other: Tab would lead through the one before.
+    expect(app.locator(".cl-ranking-table")).to_be_hidden()
     run = app.locator(".cl-run-pool button")
-    expect(run).to_be_enabled(timeout=LONG)
+    app.wait_for_function(IDLE, timeout=LONG)
+    expect(run).to_be_enabled()
     app.locator("header button").first.focus()
     tabs = 0
     while not run.evaluate("e => e === e.getRootNode().activeElement") and tabs < 200:
@@ -284,13 +288,59 @@ def test_the_pool_is_run_after_sixty_tabs_and_arrow_keys_reach_each_of_its_value
     assert focused(app) == "Birch"
     app.keyboard.press("Shift+Tab")
     assert focused(app) in names
+    plan = app.locator(".cl-plan")
+    plan.locator("summary").click()
+    models = app.locator(".cl-estimate b").first
+    before = models.inner_text()
     few = app.locator("[aria-label^='settings of mini-batch k-means,'] button")
     few.first.focus()
     app.keyboard.press("Enter")
     expect(few).to_have_count(1)
     assert focused(app) == "take 6 out"
+    expect(models).not_to_have_text(before)
+    expect(plan).to_have_attribute("open", "")
     app.locator(".cl-pool-state").get_by_text("Back to default").click()
     expect(few).to_have_count(2)
+
+
+def test_enter_opens_the_model_of_a_row_in_clusters_and_is_in_the_list_of_keys(app):
+    app.keyboard.press("?")
+    row = app.locator(".cl-keys tr", has=app.locator("kbd", has_text="enter"))
+    expect(row).to_be_visible()
+    expect(row).to_contain_text("in Clusters")
+    app.set_viewport_size({"width": 1280, "height": 720})
+    box = app.locator(".cl-keys .keys").bounding_box()
+    assert box["y"] + box["height"] <= 720
+    app.set_viewport_size(VIEWPORT)
+    app.keyboard.press("?")
+    rows = app.locator(".cl-ranking-table .ranked")
+    rows.first.click()
+    expect(rows.first).to_have_class(re.compile("front"))
+    app.locator(".cl-ranking-table .rows").focus()
+    app.keyboard.press("ArrowDown")
+    expect(rows.nth(1)).to_have_class(re.compile("front"))
+    front = app.locator(".cl-ranking-table .ranked.front .model")
+    name = front.get_attribute("title").partition(" · ")[0]
+    app.keyboard.press("Enter")
+    expect(app.locator(".cl-partition")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-clusters-sentence")).to_contain_text(name, timeout=LONG)
+
+
+def test_enter_is_for_what_has_the_focus_not_for_a_select_that_is_drawn_anew(app):
+    app.locator(".cl-score").get_by_role("combobox").focus()
+    # As when it is taken out of the page and put back.
+    app.evaluate(
+        """() => {
+          let part = document.activeElement;
+          while (part?.shadowRoot?.activeElement) part = part.shadowRoot.activeElement;
+          part.blur();
+        }"""
+    )
+    app.keyboard.press("Enter")
+    app.keyboard.press("?")
+    expect(app.locator(".cl-keys")).to_be_visible()
+    expect(app.locator(".cl-ranking-table")).to_be_visible()
+    app.keyboard.press("?")
 
 
 def test_escape_closes_what_was_opened_over_the_page(app):

@@ -1,6 +1,7 @@
 """The Class labels page: what it shows against the library, and what clicks do."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,15 +10,19 @@ from playwright.sync_api import expect
 from sklearn.datasets import make_blobs
 
 import clusterlens
-from clusterlens.compute.indices.agreement_reached import pool_agreement
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.indices.agreement_reached import PoolAgreement, pool_agreement
 from clusterlens.compute.indices.class_match import label_match
 from clusterlens.compute.indices.evidence import merge_gains
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
+from clusterlens.ui.figures.canvas import CANVAS_CSS
 from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.nodes.verdict import weigh
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
-from clusterlens.ui.pages.labels.nodes import Judged, pair_frame
+from clusterlens.ui.pages.labels.agreement import draw_agreement
+from clusterlens.ui.pages.labels.nodes import pair_frame
 from clusterlens.ui.pages.labels.page import LabelsPage
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -97,6 +102,29 @@ def test_what_is_judged_can_be_chosen_where_no_labels_are_given():
         assert headline.status not in headline.view.objects
         assert headline._source.visible
         assert headline._source.options["column “shade”"] == "column:shade"
+
+    looked_at(scenario)
+
+
+def test_a_zoom_that_is_told_late_is_not_looked_at_in_another_pair():
+    async def scenario(opened):
+        await opened.read(labelled())
+        frame, look = opened.pair._figure, opened.look
+        frame.figure.set_from_json("inner_width", 240)
+        frame.figure.set_from_json("inner_height", 160)
+        await frame._task
+        for told_late in (False, True):
+            look.open_pair(0, 1)
+            await opened.rest()
+            assert look.label_view.x is None
+            x = frame.figure.x_range
+            x.set_from_json("start", (x.reset_start + x.reset_end) / 2)
+            if told_late:
+                look.open_pair(1, 2)
+            await frame._task
+            await opened.rest()
+            assert (look.label_view.x is None) == told_late
+            assert (x.start == x.reset_start) == told_late
 
     looked_at(scenario)
 
@@ -530,3 +558,31 @@ def test_clusters_are_looked_for_in_other_samples_by_a_click(app):
     expect(verdict).to_have_text("Hardly.", timeout=LONG)
     expect(app.locator(".cl-cluster-evidence .scale")).to_have_count(8, timeout=LONG)
     expect(app.locator(".cl-cluster-evidence .scale.passes")).to_have_count(0)
+
+
+def test_names_on_the_chart_of_agreement_cover_no_dot(page):
+    kinds = ("k-means", "ward", "density", "mixture")
+    families = [kind for kind in kinds for _ in range(5)]
+    labels = np.random.default_rng(0).integers(0, 3, (20, 30))
+    values = np.tile([0.0, 0.15, 0.28, 0.3, 0.45], 4)
+    values[12] = 0.5
+    pool = Ensemble(labels, families=families)
+    leader = SimpleNamespace(order=[9])
+    given, merged = (
+        PoolAgreement(pool, found, leader, 0) for found in (values, values + 0.1)
+    )
+    for after in (None, merged):
+        chart = draw_agreement(given, after)
+        style = f"{CANVAS_CSS} body {{ height: 260px; width: 460px; }}"
+        page.set_content(f"<style>{style}</style>{chart}")
+        names, dots = (
+            page.locator(f".canvas {kind}").evaluate_all(
+                "all => all.map(e => Object.values(e.getBoundingClientRect().toJSON()))"
+            )
+            for kind in ("b", "i")
+        )
+        assert len(names) == (4 if after else 2)
+        for _, top, _, _, _, right, bottom, left in names:
+            for x, y, width, height, *_ in dots:
+                beside = x >= right or x + width <= left
+                assert beside or y >= bottom or y + height <= top

@@ -15,7 +15,7 @@ from tornado.httpclient import AsyncHTTPClient
 
 from benchmarks.memory import made
 from benchmarks.sessions import Visitor
-from clusterlens.ui import cli, shell
+from clusterlens.ui import cli, serving, shell
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.history import Step
@@ -60,7 +60,7 @@ def opened(monkeypatch, tmp_path):
             super().__init__(session)
             shells.append(weakref.ref(self))
 
-    monkeypatch.setattr(shell, "Shell", Shell)
+    monkeypatch.setattr(serving, "Shell", Shell)
     server = Server(Store(tmp_path))
     monkeypatch.setattr(cli, "the_server", lambda: server)
     check = "check_unused_sessions_milliseconds"
@@ -75,11 +75,17 @@ async def end(session):
         await asyncio.sleep(0.05)
 
 
-async def gone(parts):
-    """Wait until none of these is alive, while the collector is off."""
+async def gone(parts, collector=None):
+    """Wait until none of these is alive, while Python's collector is off.
+
+    With that of the server all is swept again, as when the next session ends: work
+    under way may hold what is left when the first sweep comes.
+    """
     while alive := [part() for part in parts if part() is not None]:
         del alive
         await asyncio.sleep(0.05)
+        if collector is not None:
+            collector.sweep()
 
 
 def serve(visit):
@@ -160,10 +166,11 @@ def test_page_that_is_left_while_it_comes_is_let_go(opened, monkeypatch):
         models = [model for view in views for model, _ in view._models.values()]
         assert all(model.document is None for model in models)
         parts = [weakref.ref(part) for part in (*views, *models)]
+        collector = shown.session.server.collector
         del shown, document, page, views, models
         visitor.close()
         await end(server.get_sessions()[-1])
-        await gone(parts)
+        await gone(parts, collector)
 
     serve(visit)
 

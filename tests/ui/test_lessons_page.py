@@ -32,9 +32,23 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     expect(coach).to_contain_text("as anybody would draw them", timeout=LONG)
     expect(colour).not_to_have_css("outline-style", "solid")
     following = coach.get_by_role("button", name="Next")
-    for title in ("Meet the leader", "Find the rings", "Ask the majority"):
+    for title in ("Meet the leader", "Find the rings"):
         following.click()
         expect(coach.locator("h1")).to_have_text(title, timeout=LONG)
+    coach.get_by_role("button", name="Show me").click()
+    # The leader and what was selected are shown beside each other.
+    told = coach.locator(".beside figcaption")
+    expect(told).to_have_text(
+        [
+            "the leader, rank 1 of 42agrees with the labels 0.00",
+            "yours, rank 41 of 42agrees with the labels 1.00",
+        ],
+        timeout=LONG,
+    )
+    maps = coach.locator(".beside img").evaluate_all("all => all.map(e => e.src)")
+    assert len(set(maps)) == 2
+    following.click()
+    expect(coach.locator("h1")).to_have_text("Ask the majority", timeout=LONG)
     # Inside of the card, whose place cuts off what lies outside.
     card = app.locator(".cl-page-lessons .cl-threshold.cl-card")
     expect(card).to_have_css("outline", "rgb(224, 123, 0) solid 2px", timeout=LONG)
@@ -67,3 +81,20 @@ def test_on_a_narrow_page_neither_coach_nor_drawer_covers_what_is_to_be_done(app
         assert part.evaluate(IS_ON_TOP), part
     cannot.click()
     expect(coach).to_contain_text("One pair of", timeout=LONG)
+
+
+def test_on_a_narrow_page_all_that_is_told_of_a_step_is_in_sight(app):
+    app.set_viewport_size({"width": 1024, "height": 768})
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="a quarter later").click()
+    coach = app.locator(".cl-coach")
+    show = coach.get_by_role("button", name="Show me")
+    expect(show).to_be_visible(timeout=2 * LONG)  # once the lesson is opened
+    for title in ("The summer", "Who belongs nowhere", "What moved"):
+        coach.get_by_role("button", name="Next").click()
+        expect(coach.locator("h1")).to_have_text(title, timeout=2 * LONG)
+    show.click()
+    told = coach.locator(".cl-coach-after")
+    expect(told).to_contain_text("but of people", timeout=2 * LONG)
+    box, foot = told.bounding_box(), coach.locator(".cl-coach-foot").bounding_box()
+    assert box["y"] + box["height"] <= foot["y"]

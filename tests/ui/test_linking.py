@@ -22,7 +22,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Run
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from tests.ui.loop import rest, run
 
 # What the widget set and Bokeh do is about to be given up.
@@ -55,7 +55,10 @@ class Opened:
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.map, self.headline = named["SampleMap"], named["Headline"]
         self.ranking, self.matrix = named["RankingTable"], named["ConsensusMatrix"]
-        tab = named["Inspector"].tabs["links"]
+        self.binarised = named["BinarisedMatrix"]
+        tabs = named["Inspector"].tabs
+        self.sample, self.selection = tabs["sample"], tabs["selection"]
+        tab = tabs["links"]
         self.pair, self.suggested, self.said, *rest = tab.parts
         self.curve, self.made, self.links = rest
 
@@ -169,9 +172,10 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert len(opened.map._figure._links["must"].data["x0"]) == 1
         assert len(opened.map._figure._links["cannot"].data["x0"]) == 0
         shown = opened.ranking.shown
+        broken = shown["values"]["not_kept"]["text"]
         breaks = session.derived.get("ranking").value.violated > 0
-        assert "1" in shown["majority"]
-        assert shown["full"][0].endswith(" of 1 link")
+        assert "1" in broken
+        assert shown["titles"][0].endswith(" of 1 link")
         assert breaks[leader]
         assert "of 1 link" in opened.headline._text.body
         session.undo()
@@ -286,11 +290,14 @@ def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
         def ranks():
             return session.derived.get("ranking").value.ranks
 
+        def won():
+            return ranking.shown["values"]["model"]["since"]
+
         def shown():
             at = opened.ranking._rows
-            return dict(zip(at.tolist(), ranking.shown["since"], strict=True))
+            return dict(zip(at.tolist(), won(), strict=True))
 
-        assert set(ranking.shown["since"]) == {None}
+        assert set(won()) == {None}
         plain = ranks()
         session.act_now("add link", kind="must", a=0, b=100)
         await opened.rest()
@@ -299,7 +306,7 @@ def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
         assert any(shown().values())
         opened.ranking._note._handle_msg("now")
         await opened.rest()
-        assert set(ranking.shown["since"]) == {None}
+        assert set(won()) == {None}
         session.act_now("add link", kind="cannot", a=3, b=120)
         await opened.rest()
         assert shown() == {t: first[t] - ranks()[t] for t in shown()}
@@ -392,6 +399,138 @@ def test_a_cell_of_a_zoomed_matrix_is_a_pair():
         await opened.press("l")
         matrix.tap(4, 9)
         assert (look.pair, look.inspected) == ((), order[4])
+
+    looked_at(scenario)
+
+
+def test_the_sample_that_is_read_is_crossed_in_both_matrices_and_found_there():
+    async def scenario(opened):
+        look = opened.session.look
+        look.matrix_view = Viewport(width=300, height=300)
+        order = opened.session.derived.get("order").value
+        crosses = [part.figure._cross for part in (opened.matrix, opened.binarised)]
+        for at in (0, 70, len(order) - 1):
+            look.param.update(inspected=int(order[at]), tab="sample")
+            await opened.rest()
+            assert [list(cross.data["at"]) for cross in crosses] == [[at + 0.5]] * 2
+            opened.sample.do("find")
+            rows, columns = look.matrix_view.zoom
+            assert rows == columns
+            assert 0 <= rows[0] <= at < rows[1] <= len(order)
+            assert np.diff(rows) == 41
+            await opened.rest()
+            assert opened.matrix.figure.view() == look.matrix_view.zoom
+        look.tab = "model"
+        await opened.rest()
+        assert [list(cross.data["at"]) for cross in crosses] == [[], []]
+
+    looked_at(scenario)
+
+
+def test_selected_rows_are_clustered_again_from_their_tab():
+    async def scenario(opened):
+        session, tab = opened.session, opened.selection
+        nine = Brush(np.arange(9), "box on the map")
+        session.look.param.update(brush=nine, tab="selection")
+        await opened.rest()
+        assert tab._again.disabled
+        session.look.brush = Brush(np.arange(5, 65), "box on the map")
+        await opened.rest()
+        assert not tab._again.disabled
+        await tab._cluster_again(None)
+        made = session.analysis.run
+        assert made.name == "run 1: selection"
+        assert list(made.dataset.row_ids) == list(range(5, 65))
+
+    looked_at(scenario)
+
+
+def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
+    async def scenario(opened):
+        session = opened.session
+        session.look.matrix_view = Viewport(width=300, height=300)
+        order = session.derived.get("order").value
+        figures = [opened.matrix.figure, opened.binarised.figure]
+        spans = figures[0]._hovered
+        assert figures[1]._hovered is spans
+        assert not any(span.visible for span in spans)
+        await opened.press("l")
+        assert all(span.visible for span in spans)
+        places = [int(np.flatnonzero(order == sample)[0]) for sample in (3, 60)]
+        for n, sample in enumerate((3, 60), start=1):
+            await opened.tap(sample)
+            for figure in figures:
+                np.testing.assert_array_equal(
+                    figure._cross.data["at"], np.array(places[:n]) + 0.5
+                )
+        ensemble = session.analysis.ensemble
+        joined = (ensemble.codes[:, 3] == ensemble.codes[:, 60]).sum()
+        needed = session.derived.get("threshold_in_force").value
+        expected = [
+            f"together in {joined} of {ensemble.n_partitions} models",
+            "together" if joined >= needed else "apart",
+        ]
+        said = [
+            " ".join(figure._cell.data["text"][0].split("\n")) for figure in figures
+        ]
+        assert said == expected
+        for part, words in zip(
+            (opened.matrix, opened.binarised), expected, strict=True
+        ):
+            assert f"The pair that is asked about: {words}." in part.steering.words
+            # Where a label would leave the frame it is moved back, about its cell.
+            assert part.figure._cell.data["y"] == [min(places) + 0.5]
+        # Zoomed to the other cell of the pair the label is there.
+        low, high = min(places), max(places)
+        zoom = (low - 2.0, low + 3.0), (high - 2.0, high + 3.0)
+        session.look.matrix_view = Viewport(*zoom, 300, 300)
+        await opened.rest()
+        assert figures[0]._cell.data["y"] == [high + 0.5]
+        await opened.press("escape", "escape", "escape")
+        assert [len(figure._cross.data["at"]) for figure in figures] == [0, 0]
+        assert [len(figure._cell.data["text"]) for figure in figures] == [0, 0]
+        assert not any(span.visible for span in spans)
+
+    looked_at(scenario)
+
+
+def test_enter_opens_in_clusters_what_the_inspector_is_about():
+    async def scenario(opened):
+        session, look = opened.session, opened.session.look
+
+        async def enter():
+            look.page = "consensus"
+            await opened.press("enter")
+            assert look.page == "clusters"
+            return look.partition, look.cluster
+
+        look.tab = "model"
+        assert await enter() == ("auto", None)
+        look.page = "consensus"
+        await opened.press("arrowdown")
+        model = look.model
+        assert await enter() == ("model", None)
+        # Nor is it waited for what follows from a model that was just selected.
+        look.param.update(page="consensus", model=3, partition="auto")
+        assert not session.derived.get("clusters").ready
+        press(session, "enter")
+        assert (look.page, look.partition) == ("clusters", "model")
+        look.model = model
+        await opened.rest()
+        clusters = session.derived.get("clusters").value
+        for sample in (0, 60):
+            look.param.update(inspected=sample, tab="sample")
+            assert await enter() == ("model", clusters[sample])
+        assert look.model == model
+        # On other pages it is not a key.
+        await opened.press("enter")
+        assert look.page == "clusters"
+        brush = Brush(np.arange(20), "box on the map")
+        look.param.update(brush=brush, tab="selection", page="consensus")
+        assert await enter() == ("group", None)
+        assert look.group is brush
+        look.param.update(brush=Brush(), tab="selection")
+        assert await enter() == ("model", None)
 
     looked_at(scenario)
 

@@ -1,6 +1,5 @@
 """Links by row ids: actions, what is refused, and what a run makes of them."""
 
-import asyncio
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +29,7 @@ from clusterlens.ui.state.links import (
     plain_ids,
     refuse_contradiction,
 )
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 N = 12
 
@@ -119,7 +118,7 @@ PAIRS = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(PAIRS, max_size=12))
 def test_links_are_refused_exactly_where_no_labelling_can_keep_them(steps):
     analysis = session_of().analysis
@@ -170,8 +169,7 @@ def test_row_ids_of_any_type_are_logged_as_plain_values_and_found_again(kind):
 def linked_positions(session: Session) -> list[list[int]]:
     async def main():
         session.derived.watch(["constraints?"], lambda results: None)
-        while not session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(session)
         found = session.derived.get("constraints").value
         return None if found is None else found.must_link.tolist()
 

@@ -1,4 +1,4 @@
-"""What stays whole on a page of 1024 x 768 pixels, also with larger text."""
+"""What stays whole at 1024 x 768 pixels, with larger text, or on a wide page."""
 
 from itertools import pairwise
 
@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.pages.data.columns import TITLES
 from tests.ui.test_main_job import IDLE, LONG, choose, load, run_pool, write_blobs
+from tests.ui.test_workbench import until
 
 NAME = "customers of spring.csv"
 SCORE = "distance to the consensus"
@@ -74,9 +75,21 @@ MEASURED = """all => all.filter(e => e.getClientRects().length).map((e) => {
 })"""
 
 
-def within(app: Page, css: str) -> list[dict]:
-    """The parts of a selector that leads through shadow roots."""
+def seen_within(app: Page, css: str) -> list[dict]:
+    """The parts of a selector that leads through shadow roots; there may be none."""
     return app.locator(css).evaluate_all(MEASURED)
+
+
+def within(app: Page, css: str) -> list[dict]:
+    """The same, once there is one: much is drawn a while after it was asked for."""
+    until(app, lambda: bool(seen_within(app, css)))
+    return seen_within(app, css)
+
+
+def all_inside(app: Page, css: str, around: str) -> bool:
+    """Whether parts, which may still be drawn, are all in one that is around them."""
+    [place] = within(app, around)
+    return all(inside(one, place) for one in seen_within(app, css))
 
 
 def assert_controls_are_inside(app: Page) -> None:
@@ -85,7 +98,7 @@ def assert_controls_are_inside(app: Page) -> None:
     for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
         [card] = within(app, f"{css}.cl-card")
         kinds = (".cl-enlarge button", ".MuiInputBase-root", ".cl-link-mode button")
-        controls = [one for kind in kinds for one in within(app, f"{css} {kind}")]
+        controls = [one for kind in kinds for one in seen_within(app, f"{css} {kind}")]
         assert controls
         assert all(inside(one, card) for one in controls), css
     for css in (".cl-shading", ".cl-order-by"):
@@ -219,14 +232,9 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     titles = parts(app, "nav button")
     assert len(titles) == len(PAGES)
     assert not any(one["cut"] for one in titles)
-    notes = [
-        note
-        for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
-        for kind in (".cut.whole", ".whole > .cut")
-        for note in within(app, f"{css} {kind}")
-    ]
-    assert len(notes) == 3
-    assert not any(note["cut"] for note in notes)
+    for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
+        [note] = within(app, f":is({css} .cut.whole, {css} .whole > .cut)")
+        assert not note["cut"]
     turn_to(app, "data")
     assert_heads_are_whole(app)
     [place] = within(app, ".cl-variance")
@@ -242,6 +250,16 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     assert len(max(reasons, key=len)) > 50
     assert max(reasons.values()) <= 1
     assert not within(app, ".cl-pca .MuiSelect-select")[0]["cut"]
+
+
+def test_the_name_of_a_file_is_whole_where_a_wide_page_has_room_for_it(app, tmp_path):
+    app.set_viewport_size({"width": 1920, "height": 1080})
+    name = "customers of all shops in spring and summer, without returns.csv"
+    load(app, write_blobs(tmp_path, name=name))
+    app.wait_for_function(IDLE, timeout=LONG)
+    [told] = [one for one in within(app, ".cl-state bdi") if one["text"] in name]
+    assert len(told["text"]) > 50
+    assert not told["cut"]
 
 
 def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):
@@ -261,6 +279,24 @@ def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):
     assert limit["box"][2] == heads[3]["box"][2]
     run = app.locator(".cl-run-pool button")
     assert run.bounding_box()["y"] + 30 <= 768
+    app.set_viewport_size({"width": 1280, "height": 720})
+    app.keyboard.press("a")
+    app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")
+    app.wait_for_function(IDLE, timeout=LONG)
+    heads = [within(app, f".cl-grids span:text-is('{one}')")[0] for one in words]
+    for one, after in pairwise(heads):
+        assert one["box"][2] <= after["box"][0]
+    [line] = within(app, ".cl-sizes")
+    assert heads[3]["box"][0] - heads[2]["box"][0] > 250
+    for kind in ("b", "span"):
+        for text in within(app, f".cl-sizes .canvas {kind}"):
+            assert text["box"][0] >= line["box"][0]
+            assert text["box"][2] <= line["box"][2]
+    app.keyboard.press("a")
+    app.set_viewport_size({"width": 1440, "height": 900})
+    app.wait_for_function(IDLE, timeout=LONG)
+    pool, cost = within(app, ".cl-pool.cl-card, .cl-pool-cost.cl-card")
+    assert pool["box"][1] == cost["box"][1]
 
 
 def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
@@ -274,16 +310,60 @@ def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
     load(app, path)
     turn_to(app, "labels")
     app.locator(".cl-label-pairs .pairs").wait_for()
-    [table] = within(app, ".cl-label-pairs .pairs")
-    [place] = within(app, ".cl-label-pairs")
-    assert inside(table, place)
+    until(app, lambda: all_inside(app, ".cl-label-pairs .pairs", ".cl-label-pairs"))
     cells = within(app, ".cl-label-pairs button")
     assert len(cells) == 120
     low, high = cells[0]["box"][1::2]
     assert high - low >= 8
     app.set_viewport_size({"width": 1440, "height": 900})
     app.wait_for_function(IDLE, timeout=LONG)
-    [place] = within(app, ".cl-pair-columns")
-    rows = within(app, ".cl-pair-columns tr")
-    assert len(rows) == 7
-    assert all(inside(row, place) for row in rows)
+    app.locator(".cl-pair-columns tr").nth(6).wait_for()
+    expect(app.locator(".cl-pair-columns tr")).to_have_count(7)
+    until(app, lambda: all_inside(app, ".cl-pair-columns tr", ".cl-pair-columns"))
+
+
+def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
+    app.set_default_timeout(LONG)
+    app.set_viewport_size({"width": 1024, "height": 768})
+    names = ["building front", "building window", "foliage in autumn", "grass"]
+    names += ["path through grass", "sky"]
+    frame = pd.read_csv(write_blobs(tmp_path, rows=240))
+    frame["kind"] = names * 40
+    path = tmp_path / "outdoors.csv"
+    frame.to_csv(path, index=False)
+    load(app, path)
+    turn_to(app, "labels")
+    app.locator(".cl-label-pairs .pairs").wait_for()
+    app.wait_for_function(IDLE, timeout=LONG)
+    told = within(app, ".cl-label-pairs th span")
+    assert [one["text"] for one in told] == [
+        f"{at} {name}" for at, name in enumerate(names, 1)
+    ]
+    hidden = "all => all.map(e => e.scrollHeight - e.clientHeight)"
+    assert max(app.locator(".cl-label-pairs th span").evaluate_all(hidden)) <= 2
+    assert not any(one["cut"] for one in told)
+    [place] = within(app, ".cl-label-pairs")
+    assert inside(within(app, ".cl-label-pairs .pairs")[0], place)
+    heading = within(app, ".cl-pair-heading")[0]
+    assert all(inside(one, heading) for one in within(app, ".cl-pair-heading .name"))
+    # Both names of the cell in focus are told whole.
+    cell = app.locator(".cl-label-pairs button[title^='building front and foliage']")
+    told = "e => getComputedStyle(e, '::after').content !== 'none'"
+    until(app, lambda: not cell.evaluate(told))
+    app.keyboard.press("Tab")
+    cell.focus()
+    assert cell.evaluate(told)
+    # With larger text, too.
+    app.keyboard.press("a")
+    app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")
+    app.wait_for_function(IDLE, timeout=LONG)
+    assert max(app.locator(".cl-label-pairs th span").evaluate_all(hidden)) <= 2
+    [line] = within(app, ".cl-state .chips")
+    assert all(inside(chip, line) for chip in within(app, ".chips > .chip"))
+    [title] = within(app, ".cl-label-agreement h2")
+    assert inside(title, within(app, ".cl-label-agreement.cl-card")[0])
+    app.locator(".cl-pair-columns td.number b").first.wait_for()
+    assert not any(one["cut"] for one in within(app, ".cl-pair-columns td.number"))
+    turn_to(app, "cns")
+    app.locator("input.exact").last.wait_for()
+    assert not any(one["cut"] for one in within(app, "input.exact"))

@@ -28,7 +28,7 @@ from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
 from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
-from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
+from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline, _as_expected
 from clusterlens.ui.pages.new_rows.map import NewRowsMap
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
 from clusterlens.ui.pages.new_rows.new_table import NewTable
@@ -360,12 +360,39 @@ def test_gaps_are_told_where_they_are_what_changed():
     then = pd.Series([0.0, 1.0, 2.0, 3.0] * 10)
     now = then.where(np.arange(40) % 4 > 0, np.nan)
     assert then_and_now(then, then + 0.01) == ("mean", "1.5", "1.51")
-    # A quarter is gone, and the mean moved by .44 of a spread: the mean says more.
-    assert then_and_now(then, now)[0] == "mean"
+    # A quarter is gone, and the mean moved by .44 of a spread, for that alone.
+    assert then_and_now(then, now) == ("gaps", "0%", "25%")
+    assert then_and_now(then, now + 2)[0] == "mean"
     now = then.where(np.arange(40) % 20 > 3, np.nan)
     assert then_and_now(then, now) == ("gaps", "0%", "20%")
     words = pd.Series(["a", "b"] * 20, dtype=object)
     assert then_and_now(words, words.mask(np.arange(40) < 10)) == ("gaps", "0%", "25%")
+    # A level that was not there says more than one that has as much less.
+    new = words.mask(np.arange(40) % 8 == 0, "c")
+    assert then_and_now(words, new) == ("= c", "0%", "12%")
+
+
+def test_cells_that_are_not_known_are_counted_in_the_headline():
+    table = rows(90)
+    table.loc[1:4, "kind"] = "<i>green</i>"
+    table.loc[5:6, "y"] = np.nan
+    _, (headline, *_) = opened(table)
+    assert "6 cells missing or unknown" in headline._text.body
+    assert "<i>green" not in headline._text.body
+    assert "missing or unknown" not in opened(rows(90))[1][0]._text.body
+
+
+@pytest.mark.parametrize(
+    ("far", "words"),
+    [
+        (0.07, "; 7% of the rows belong nowhere, 5% expected: within chance"),
+        (0.03, ", and 3% of the rows belong nowhere, at most 5% expected"),
+        (float("nan"), ""),
+    ],
+)
+def test_a_table_to_keep_never_has_more_rows_nowhere_than_it_says(far, words):
+    drift = Some(nowhere=far, nowhere_expected=0.05)
+    assert _as_expected(drift) == words
 
 
 def test_old_rows_lie_under_new_ones_and_crosses_where_rows_belong_nowhere(placed):

@@ -3,15 +3,18 @@
 import asyncio
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.specs import POOLS, pool_grids
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.pages.pool.page import PoolPage
+from clusterlens.ui.pages.pool.sizes import size_limits, size_line
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -69,6 +72,34 @@ def test_without_a_table_the_page_leads_to_one():
     opened.session.look.page = "pool"
     opened.grid.status._handle_msg("data")
     assert opened.session.look.page == "data"
+
+
+def test_the_line_of_sizes_says_what_presets_do_beyond_each():
+    presets = [name for name, preset in POOLS.items() if not callable(preset)]
+    for limit, methods in size_limits().items():
+        for size, changed in ((limit, False), (limit + 1, True)):
+            notes = [note for name in presets for note in pool_grids(name, size)[1]]
+            told = {note.subject: note.numbers.get("other", "") for note in notes}
+            assert (methods.items() <= told.items()) == changed
+            assert changed or not methods.keys() & told.keys()
+
+
+@pytest.mark.parametrize("size", [5, 150, 12_000, 300_000, 40_000_000])
+def test_the_line_of_sizes_marks_the_table_and_keeps_its_texts_apart(size):
+    line = size_line(size)
+    passed = sum(
+        len(methods) for limit, methods in size_limits().items() if limit < size
+    )
+    said = f"leave out or change {count(passed, 'method')}" if passed else "as it is"
+    assert said in line
+    assert f"This table has {count(size, 'sample')}; beyond 10" in line
+    marks = re.findall(r"left:([\d.-]+)%;top:([\d.-]+)%[^>]*>([^<]+)</[bs]", line)
+    assert len(marks) == 2 * (1 + len(size_limits()))
+    assert all(0 <= float(left) <= 100 for left, _, _ in marks)
+    for one, other in combinations(marks, 2):
+        if one[1] == other[1]:  # of one row
+            half = 0.3 * (len(one[2]) + len(other[2]))  # of so many percent at least
+            assert abs(float(one[0]) - float(other[0])) > half
 
 
 def test_a_clusterer_says_what_groups_it_finds():

@@ -3,16 +3,26 @@
 import asyncio
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.kit.words import differing, telling
-from clusterlens.ui.pages.consensus.ranked_rows import HEADS, ROW_CSS, RankedRows
-from clusterlens.ui.pages.consensus.ranking import FITTING, RankingTable, short
+from clusterlens.ui.kit.words import differing
+from clusterlens.ui.pages.consensus import ranking_columns
+from clusterlens.ui.pages.consensus.ranked_rows import ROW_CSS, RankedRows
+from clusterlens.ui.pages.consensus.ranking import RankingTable
+from clusterlens.ui.pages.consensus.ranking_columns import (
+    COLUMNS,
+    column,
+    short,
+    written,
+)
+from clusterlens.ui.work.derived import Result
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 
@@ -20,7 +30,7 @@ from tests.ui.test_session import made_run, session_with
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 # The last part of the name in each row of a ranking as wide as at 1440 pixels, and
 # whether its first part and its last are cut.
-SHOW_ROWS = """async ([esm, css, heads, rows]) => {
+SHOW_ROWS = """async ([esm, css, table]) => {
   const address = URL.createObjectURL(new Blob([esm], {type: 'text/javascript'}));
   const {render} = await import(address);
   const host = document.body.appendChild(document.createElement('div'));
@@ -28,9 +38,9 @@ SHOW_ROWS = """async ([esm, css, heads, rows]) => {
   const root = host.attachShadow({mode: 'open'});
   root.innerHTML = `<style>${css}</style>`;
   const ignore = {on: () => {}, send_msg: () => {}};
-  const model = {rows, heads, terms: {}, selected: null, ...ignore};
+  const model = {table, selected: null, ...ignore};
   root.append(render({model}));
-  const last = [...root.querySelectorAll('.ranked .rank')].at(-1);
+  const last = root.querySelector('.ranked:last-child');
   while (!last.textContent) await new Promise(requestAnimationFrame);
   const cut = (e) => e.scrollWidth > e.clientWidth;
   return [...root.querySelectorAll('.ranked')].map((row) => {
@@ -48,12 +58,12 @@ def test_one_run_needs_no_choice_and_of_several_the_one_read_is_chosen():
         panel.look(True)
         await rest(session)
         assert (panel._run.visible, panel._run.value) == (True, "r1")
-        assert len(panel.shown["rank"]) == len(set(panel._rows)) == 5
+        assert len(panel.shown["titles"]) == len(set(panel._rows)) == 5
         panel._run.value = "r2"
         await asyncio.sleep(0)
         await rest(session)
         assert session.analysis.run_id == "r2"
-        assert len(panel.shown["rank"]) == 4
+        assert len(panel.shown["titles"]) == 4
         session.undo()
         await rest(session)
         assert panel._run.value == "r1"
@@ -70,11 +80,11 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
         panel = RankingTable(session)
         panel.look(True)
         await rest(session)
-        rows = json.loads(panel._table.rows)
-        ranks = [row[0] for row in rows]
-        assert ranks == sorted(ranks) == panel.shown["rank"]
+        values = json.loads(panel._table.table)["values"]
+        ranks = values["rank"]["text"]
+        assert ranks == sorted(ranks)
         assert ranks[0] == 1
-        assert rows[0][7] is None  # no rank was won or lost
+        assert values["model"]["since"][0] is None  # no rank was won or lost
         assert panel._table.selected == 0
         panel._table._handle_msg(2)
         await rest(session)
@@ -120,10 +130,12 @@ def test_a_row_says_how_many_equal_models_it_stands_for():
         panel = RankingTable(session)
         panel.look(True)
         await rest(session)
-        assert sorted(panel.shown["times"]) == ["", "", "", "×3"]
-        at = panel.shown["times"].index("×3")
-        rank = panel.shown["rank"][at]
-        assert f"one of 3 equal models, all of rank {rank}" in panel.shown["full"][at]
+        values, titles = panel.shown["values"], panel.shown["titles"]
+        times = values["model"]["times"]
+        assert sorted(times) == ["", "", "", "×3"]
+        at = times.index("×3")
+        rank = values["rank"]["text"][at]
+        assert f"one of 3 equal models, all of rank {rank}" in titles[at]
         assert "×2 stands for two equal models" in panel._note.body
 
     run(main())
@@ -136,7 +148,8 @@ def test_names_keep_what_tells_them_apart():
         panel = RankingTable(session)
         panel.look(True)
         await rest(session)
-        assert set(panel.shown["model"]) == {
+        names = panel.shown["values"]["model"]
+        assert {*zip(names["lead"], names["tail"], strict=True)} == {
             ("k-means run 1", ""),
             ("agglomerative", "average"),
             ("agglomerative", "ward"),
@@ -155,25 +168,62 @@ def test_the_column_of_a_similarity_is_not_called_a_distance():
         for score, entry in SCORES.items():
             session.act_now("set score", score=score)
             await rest(session)
-            heads[entry.greater_is_better] = panel._table.heads["distance"]
+            [head] = (
+                one["head"]
+                for one in panel.shown["columns"]
+                if one["key"] == "distance"
+            )
+            heads[entry.greater_is_better] = head
         assert heads == {True: "likeness", False: "distance"}
 
     run(main())
 
 
+def list_of(names, bars):
+    """What the list is told of models of ten clusters, each with ranks won."""
+    n, rng = len(names), np.random.default_rng(0)
+    ranking = cl.rank_partitions(Ensemble(rng.integers(0, 10, (n, 60)), names=names))
+    answers = SimpleNamespace(fits=np.full(n, 0.87), before=np.full(n, 0.1))
+    known = {"rows": np.arange(n), "copies": np.arange(n), "answers": answers}
+    known |= {"ranking": ranking, "ensemble": ranking.ensemble}
+    known |= {"rises": Result("ready", np.full(n, 30))}
+    known |= {"constraints": Result("empty"), "robustness": Result("pending")}
+    return [RankedRows._esm, ROW_CSS, json.dumps(written(bars, known))]
+
+
 def test_a_narrow_ranking_cuts_what_names_share_and_usual_names_not_at_all(app):
-    names = telling([f"agglomerative {'x' * 30} {end}" for end in ("average", "ward")])
-    rows = [[1, name, "×2", 4, 1, 0, "", None, "1", 0, 0, 0, "1", ""] for name in names]
-    found = app.evaluate(SHOW_ROWS, [RankedRows._esm, ROW_CSS, HEADS, json.dumps(rows)])
-    assert found == [["average", True, False], ["ward", True, False]]
+    ends = ["average", "complete", "ward"]
+    names = [f"agglomerative {'x' * 30} {end}" for end in ends]
+    found = app.evaluate(SHOW_ROWS, list_of(names, "distances"))
+    assert found == [[end, True, False] for end in ends]
     usual = differing([short(name) for name in cl.estimate_pool((2310, 18)).names])
     orders = [f"OPTICS min_samples=5 xi={xi}" for xi in (0.02, 0.05)]
     assert "OPTICS xi=0.02" in differing([*usual, *orders])
     usual = [name for name in usual if not name.startswith("DBSCAN")]
-    names = telling([*usual, "DBSCAN eps=1.378", "DBSCAN eps=2.05"])
-    after = ["", 10, 0.1, 0, "", 30, "87%", None, None, 0, "2", "", 0.1]
-    rows = [[12, name, *after] for name in names]
-    shown = [RankedRows._esm, ROW_CSS, HEADS | FITTING, json.dumps(rows)]
-    found = app.evaluate(SHOW_ROWS, shown)
-    assert len(found) == len(rows) > 40
-    assert [row[1] for row, cut in zip(rows, found, strict=True) if any(cut[1:])] == []
+    names = [*usual, "DBSCAN eps=1.378", "DBSCAN eps=2.05"]
+    found = app.evaluate(SHOW_ROWS, list_of(names, "fits"))
+    assert len(found) == len(names) > 40
+    assert [name for name, row in zip(names, found, strict=True) if any(row[1:])] == []
+
+
+def test_a_column_is_one_function_and_may_be_left_out_on_narrow_pages(app, monkeypatch):
+    @column("family", kind="text", width="60px", narrow="", term="kind of method")
+    def family(ensemble, rows, rises):
+        return [f"{ensemble.names[t]} {rises.value[t]}" for t in rows]
+
+    monkeypatch.setattr(ranking_columns, "COLUMNS", (*COLUMNS, family))
+    app.set_viewport_size({"width": 1440, "height": 900})
+    app.evaluate(SHOW_ROWS, list_of(["a", "b", "c"], "distances"))
+    cells, head = app.locator(".ranked > .family"), app.locator(".head > .family")
+    expect(cells).to_have_text([f"{name} 30" for name in "abc"])
+    expect(head).to_have_text("family")
+    expect(head).to_have_attribute("title", "kind of method")
+    expect(cells.first).to_have_css("width", "60px")
+    below = app.locator(".ranked > .majority").first
+    end = below.evaluate("e => e.getBoundingClientRect().right")
+    app.set_viewport_size({"width": 1024, "height": 768})
+    expect(cells.first).to_be_hidden()
+    expect(head).to_be_hidden()
+    ends = app.locator(".head > .without_family .axis span")
+    expect(ends).to_have_text(["1", "3"])
+    assert below.evaluate("e => e.getBoundingClientRect().right") > end + 60

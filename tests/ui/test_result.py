@@ -2,7 +2,10 @@
 
 import ast
 import io
+import os
 import re
+import subprocess
+import sys
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
@@ -26,6 +29,7 @@ from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.looking import Brush, Viewport
+from tests.folders import ROOT
 from tests.ui.loop import rest, run
 from tests.ui.test_clusters_page import planted, value
 
@@ -109,7 +113,7 @@ def test_the_result_is_the_same_on_every_page_and_in_every_file():
             assert "consensus tree k=2" in tab.text.body
             assert "beside" not in shown._legend.body
             rows = rows_of(session)
-            numbers = rows["cluster (consensus tree k=2)"].to_numpy()
+            numbers = rows["cluster"].to_numpy()
             assert_array_equal(numbers, before.clusters + 1)
             report = write_report(gather(session))
             assert "consensus tree k=2" in report
@@ -293,6 +297,57 @@ def test_the_script_makes_the_result_again(kind):
     run_again = partial(replay, found.script(), found.steps, {}, found.ranking)
     again = run_again(found.told.clusters, lambda: False, limited=False)
     assert again.difference == ""
+
+
+@pytest.mark.parametrize("model", ["Gaussian mixture (full) k=3", "DBSCAN eps=0.6"])
+def test_rows_of_the_page_and_of_the_script_are_one_file(tmp_path, model):
+    # A column has the name of what is added, and a row without values no cluster.
+    x = np.random.default_rng(0).normal(np.arange(60)[:, None] % 3 * 4, 0.4, (60, 2))
+    frame = pd.DataFrame(x, columns=["x", "y"]).round(3).assign(cluster="old")
+    frame.loc[[5, 9], ["x", "y"]] = [[np.nan, np.nan], [9, -9]]
+    session = Session(Server())
+
+    async def main():
+        key = session.keep_file(frame.to_csv(index=False).encode())
+        assert await session.act("load file", name="table.csv", sha256=key)
+        assert await session.act("prepare", roles={"cluster": "ignore"})
+        mixture = {"clusterer": "Gaussian mixture", "n_components": [2, 3]}
+        assert await session.act("run pool", pool=[mixture, POOL[1]], random_state=0)
+        names = session.analysis.ensemble.names
+        chosen = {"kind": "model", "model": names.index(model)}
+        numbers = [[-1, -1], [0, 2], [1, 0], [2, 1]]
+        assert await session.act(
+            "choose result", partition=chosen, numbers=numbers, on="X"
+        )
+        result = {"kind": "result"}
+        await session.act("name cluster", partition=result, cluster=1, name="=mine")
+        with watched(session):
+            await rest(session)
+            found = gather(session)
+            return found.script(), FILES["rows csv"].make(found, session)
+
+    script, shown = run(main(), 300)
+    (tmp_path / "table.csv").write_bytes(frame.to_csv(index=False).encode())
+    (tmp_path / "script.py").write_text(script, encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    written = (tmp_path / "table-labels.csv").read_bytes()
+    rows, again = (pd.read_csv(io.BytesIO(one)) for one in (shown, written))
+    soft = [f"membership {k}" for k in (1, 2, 3)] if "mixture" in model else []
+    added = ["cluster (2)", "cluster name", *soft]
+    assert list(rows) == list(again) == ["row id", *frame.columns, *added]
+    for name in rows:
+        pd.testing.assert_series_equal(rows[name], again[name])
+    assert shown == written
+    assert (rows["cluster (2)"].isna() == (rows["row id"] == 5)).all()
+    if soft:
+        # A membership has the number of its cluster on the page.
+        largest = rows[soft].dropna().to_numpy().argmax(axis=1) + 1
+        assert_array_equal(largest, rows["cluster (2)"].dropna())
 
 
 def test_the_menu_changes_the_result_and_leads_to_clusters():

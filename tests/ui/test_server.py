@@ -10,9 +10,9 @@ import pytest
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import WorkerJob, Workers, run_jobs
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
-from clusterlens.ui import shell
 from clusterlens.ui.kit.words import ALL_AT_WORK
 from clusterlens.ui.pages.pool.run_progress import RunProgress
+from clusterlens.ui.parts.foot import job_bar
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -56,7 +56,7 @@ def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
         server, told, ended = Server(), [], threading.Event()
         workers = server.workers = Workers(1)
         sessions = [Session(server) for _ in range(3)]
-        bar = shell._job_bar(sessions[0])
+        bar = job_bar(sessions[0])
         card = RunProgress(sessions[0])
         assert card.view
         card.look(True)

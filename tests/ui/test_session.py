@@ -15,11 +15,11 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
+from clusterlens.ui.parts.foot import notices
 from clusterlens.ui.parts.moves import MOVES
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.shell import _notices
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import record
@@ -389,4 +389,4 @@ def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
 def test_what_was_told_before_the_page_was_made_is_on_it():
     session = Session(Server())
     session.jobs.notify("warning", "Nothing is kept: made by a newer version.")
-    assert "made by a newer version" in _notices(session).body
+    assert "made by a newer version" in notices(session).body

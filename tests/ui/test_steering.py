@@ -7,7 +7,7 @@ import pytest
 
 from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.figures.criterion_map import CriterionMap
-from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, full_view
+from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, Reading, full_view
 from clusterlens.ui.figures.sample_map import MapFigure
 from clusterlens.ui.figures.steering import Steering
 from clusterlens.ui.state.looking import Viewport
@@ -24,7 +24,7 @@ class Told(list):
 def framed(whole):
     """Return a matrix that shows a whole, with its steering."""
     tapped = Told()
-    frame = MatrixFigure(Told(), tapped, Told(), value="agreement", css="c")
+    frame = MatrixFigure(Told(), tapped, Told(), css="c")
     frame._n = 100
     frame.follow(whole)
     return frame, Steering(frame), tapped
@@ -93,11 +93,11 @@ def test_a_picture_that_was_on_its_way_takes_no_key_back():
             nonlocal port
             port = replace(port, **seen)
 
-        frame = MatrixFigure(told, Told(), Told(), value="agreement", css="c")
+        frame = MatrixFigure(told, Told(), Told(), css="c")
         steering, whole = Steering(frame), full_view(100)
         edges = np.arange(101)
         tile = Tile(np.ones((100, 100)), edges, edges, "consensus", None, True, None)
-        picture = Heatmap(tile, 100, ["#000000", "#ffffff"])
+        picture = Heatmap(tile, 100, ["#000000", "#ffffff"], Reading("no", "yes"))
         frame.show(picture, port)
         for moved in ({"zoom": 1, "at": [0.5, 0.5]}, {"pan": [1, 0]}, {"reset": True}):
             steering._handle_msg(moved)

@@ -7,7 +7,7 @@ import pytest
 from panel.io.state import set_curdoc
 
 from benchmarks.sessions import Visitor
-from clusterlens.ui import cli, shell
+from clusterlens.ui import cli, serving, shell
 from clusterlens.ui.pages.report.page import ReportPage
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -95,7 +95,7 @@ def shells(monkeypatch, tmp_path):
             super().__init__(session)
             made.append((self, shell.pn.state.curdoc))
 
-    monkeypatch.setattr(shell, "Shell", Shell)
+    monkeypatch.setattr(serving, "Shell", Shell)
     server = Server(Store(tmp_path))
     monkeypatch.setattr(cli, "the_server", lambda: server)
     monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)

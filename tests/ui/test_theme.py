@@ -1,15 +1,24 @@
 """Dark or light in a real browser: as the system wishes, or as it was chosen."""
 
+import io
+
+import numpy as np
+import pandas as pd
+from PIL import Image
 from playwright.sync_api import Page, expect
 
+from benchmarks.pages import FIND
 from tests.ui.conftest import IDLE
-from tests.ui.test_main_job import LONG
+from tests.ui.test_main_job import LONG, load, write_blobs
+from tests.ui.test_narrow import inside, within
 
 DARKNESS = """dark => {
   const [, r, g, b] = getComputedStyle(document.body).backgroundColor
     .match(/(\\d+), (\\d+), (\\d+)/).map(Number);
   return dark === (r + g + b < 380);
 }"""
+# What the page is told to be, once it is told.
+SCHEME = "document.documentElement.style.getPropertyValue('--cl-scheme')"
 # The markup of what is in sight, larger than a button, and lies light over the page.
 LIGHT_BLOCKS = """() => {
   const walk = (root) => [...root.querySelectorAll('*')].flatMap((part) =>
@@ -40,6 +49,26 @@ FADED = """() => {
   return faded.map((part) => [part.outerHTML.slice(0, 90), light(part),
     light(part.parentElement)]);
 }"""
+# Where the numbers of clusters stand on the map, from the corner of the page.
+NUMBERS = f"""() => {{ {FIND}
+  const view = figureView('.cl-map'), box = view.el.getBoundingClientRect();
+  const numbers = view.model.renderers.find(one => one.glyph?.type === 'Text'
+    && one.data_source.data.text?.length);
+  const {{x, y}} = numbers.data_source.data, {{x_scale, y_scale}} = view.frame;
+  return Array.from(x, (at, k) =>
+    [box.x + x_scale.compute(at), box.y + y_scale.compute(y[k])]);
+}}"""
+# The colours that a button has one after the other, as `window.seen`.
+COLOURS_SEEN = """e => {
+  const look = () => getComputedStyle(e).backgroundColor;
+  const seen = window.seen = [look()];
+  const watch = () => {
+    if (window.seen !== seen) return;
+    if (look() !== seen.at(-1)) seen.push(look());
+    requestAnimationFrame(watch);
+  };
+  watch();
+}"""
 
 
 def wait_until(app: Page, *, dark: bool) -> None:
@@ -48,7 +77,7 @@ def wait_until(app: Page, *, dark: bool) -> None:
 
 def reload(app: Page) -> None:
     app.reload()
-    app.wait_for_function(f"window.Bokeh && {IDLE}", timeout=LONG)
+    app.wait_for_function(f"window.Bokeh && {IDLE} && {SCHEME}", timeout=LONG)
 
 
 def test_the_page_follows_the_system_until_something_is_chosen(app, tmp_path):
@@ -68,6 +97,8 @@ def test_the_page_follows_the_system_until_something_is_chosen(app, tmp_path):
     app.get_by_role("button", name="Toggle theme").click()
     wait_until(app, dark=False)
     reload(app)
+    # It is light until it is told, too.
+    assert app.evaluate(SCHEME) == "light"
     wait_until(app, dark=False)
     assert app.evaluate("localStorage.getItem('cl-theme')") == "light"
 
@@ -83,3 +114,55 @@ def test_heads_of_tables_and_small_texts_follow_another_theme(blobs):
         assert len(told) > 10
         assert not [text for text, own, around in told if own is not around]
     blobs.evaluate("localStorage.removeItem('cl-theme')")
+
+
+def test_a_filled_button_has_the_colours_of_one_theme_or_of_the_other(blobs):
+    button = blobs.locator(".cl-inspector .MuiButton-contained").first
+    look = "e => getComputedStyle(e).backgroundColor"
+    for _ in range(2):
+        before = button.evaluate(look)
+        button.evaluate(COLOURS_SEEN)
+        blobs.get_by_role("button", name="Toggle theme").click()
+        blobs.wait_for_function(f"window.seen.at(-1) !== {before!r}", timeout=LONG)
+        blobs.wait_for_timeout(500)
+        assert blobs.evaluate("window.seen") == [before, button.evaluate(look)]
+    blobs.evaluate("localStorage.removeItem('cl-theme')")
+
+
+def test_numbers_of_clusters_are_dark_on_a_light_ground_in_either_theme(blobs):
+    for _ in range(2):
+        blobs.wait_for_function(IDLE, timeout=LONG)
+        places = blobs.evaluate(NUMBERS)
+        assert len(places) > 1
+        for x, y in places:
+            around = {"x": x - 6, "y": y - 8, "width": 12, "height": 16}
+            picture = Image.open(io.BytesIO(blobs.screenshot(clip=around)))
+            brightness = np.asarray(picture.convert("L"))
+            assert brightness.min() < 60
+            assert (brightness > 180).mean() > 0.5
+        blobs.get_by_role("button", name="Toggle theme").click()
+    blobs.evaluate("localStorage.removeItem('cl-theme')")
+
+
+def test_the_name_of_the_labels_is_whole_and_in_the_colours_of_the_theme(app, tmp_path):
+    path = write_blobs(tmp_path)
+    pd.read_csv(path).rename(columns={"kind": "type of glass"}).to_csv(
+        path, index=False
+    )
+    load(app, path)
+    app.set_viewport_size({"width": 1024, "height": 768})
+    app.locator(".cl-nav-labels button").click()
+    name = app.locator(".cl-label-scales b bdi")
+    expect(name).to_have_count(2, timeout=LONG)
+    [chart] = within(app, ".cl-label-scales")
+    told = within(app, ".cl-label-scales b:has(bdi)")
+    assert all(inside(one, chart) for one in told)
+    names = within(app, ".cl-label-scales b bdi")
+    assert not any(one["cut"] for one in names)
+    # Colours fade into those of another theme.
+    light = name.first.evaluate("e => getComputedStyle(e).color")
+    app.get_by_role("button", name="Toggle theme").click()
+    expect(name.first).not_to_have_css("color", light, timeout=LONG)
+    app.get_by_role("button", name="Toggle theme").click()
+    expect(name.first).to_have_css("color", light, timeout=LONG)
+    app.evaluate("localStorage.removeItem('cl-theme')")

@@ -1,20 +1,25 @@
 """Votes on the pages: equal for hubs or families, none for kept partitions."""
 
-import asyncio
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.exports.document import write_report
+from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.records import Records
 from clusterlens.ui.state.analysis import Run
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
+from tests.ui.test_main_job import LONG, choose
 from tests.ui.test_session import session_with
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -31,12 +36,6 @@ def two_hubs():
         ["rows"] * 6 + ["columns"] * 3,
     )
     return session_with(Run("r1", "run 1", DATA, (), 0, ensemble))
-
-
-async def rest(session):
-    await asyncio.sleep(0)
-    while not session.jobs.at_rest:
-        await asyncio.sleep(0.01)
 
 
 def opened(session, then):
@@ -59,7 +58,7 @@ def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
         await rest(session)
         assert session.analysis.run.votes == "hubs"
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3
-        assert session.history.undoable.title == "Set what has equal votes"
+        assert session.history.undoable.title == "Set who votes"
         assert "groups of near-copies have equal votes" in headline.body
         assert "near-copies of" not in headline.body
         assert panels["RankingTable"]._votes.value == "hubs"
@@ -94,19 +93,91 @@ def test_a_kept_partition_is_ranked_without_a_vote():
     opened(session, then)
 
 
-def test_votes_survive_the_memory(tmp_path):
+def test_models_of_the_other_half_are_ranked_have_no_vote_and_may_vote_again():
+    session = two_hubs()
+
+    async def then(panels):
+        values = {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": False}
+        await session.act("keep partition", partition=values, name="mine")
+        panels["RankingTable"]._votes.value = "typical"
+        await rest(session)
+        assert session.analysis.run.votes == "typical"
+        assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [0] * 4
+        words = "6 of 10 vote<"
+        assert words in panels["Headline"]._text.body
+        assert "near-copies of rows 0 k=3 hold 100%" in panels["Headline"]._text.body
+        note = panels["RankingTable"]._note.body
+        assert "○ 3 models and 1 kept partition without a vote" in note
+        shown = panels["RankingTable"].shown
+        assert shown["values"]["model"]["times"] == ["×6", "○", "×3 ○"]
+        assert ["no vote" in title for title in shown["titles"]] == [False, True, True]
+        session.look.param.update(model=8, tab="model")
+        await rest(session)
+        assert "no vote" in panels["Inspector"].tabs["model"].text.body
+        await session.act("weigh models", by="families")
+        assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3 + [0]
+        session.undo()
+        await rest(session)
+        assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [0] * 4
+        assert words in panels["Headline"]._text.body
+
+    opened(session, then)
+
+
+def test_report_and_log_say_who_votes():
+    session = two_hubs()
+
+    async def then(panels):
+        session.derived.watch(NEEDED, lambda _: None)
+        await rest(session)
+        assert "votes: " not in write_report(gather(session))
+        await session.act("weigh models", by="typical")
+        await rest(session)
+        text = write_report(gather(session))
+        assert "Typical half votes: 6 of 9, those most like the others." in text
+        assert step_words(session.history.done[-1]) == "typical half votes: 6 of 9"
+        await session.act("weigh models", by="families")
+        assert step_words(session.history.done[-1]) == "families have equal votes"
+
+    opened(session, then)
+
+
+def test_answers_make_a_model_without_a_vote_the_first():
+    session = two_hubs()
+
+    async def then(panels):
+        await session.act("weigh models", by="typical")
+        for k in range(0, 24, 2):
+            kind = "must" if COLUMNS[k] == COLUMNS[k + 51] else "cannot"
+            session.act_now("add link", kind=kind, a=k, b=k + 51)
+            session.act_now("add link", kind="must", a=k + 30, b=k + 60)
+        await rest(session)
+        assert session.derived.get("ranking").value.order[0] == 6
+        assert "columns 0" in panels["Headline"]._text.body
+        heard = session.derived.get("heard").value  # by whom matrices are drawn
+        assert heard.votes[6:].sum() > 0.9 * heard.n_votes
+        assert session.derived.get("broken_by_all").value == frozenset()
+
+    opened(session, then)
+
+
+@pytest.mark.parametrize(
+    ("by", "votes"), [("hubs", [1] * 6 + [2] * 3), ("typical", [1] * 6 + [0] * 3)]
+)
+def test_votes_survive_the_memory(by, votes, tmp_path):
     session = two_hubs()
 
     async def main():
-        await session.act("weigh models", by="hubs")
+        await session.act("weigh models", by=by)
         records = Records(Contents(tmp_path))
         rows, before = [], None
         for step in session.history.steps:
             rows.append(records.write(step, before, {}))
             before = step.analysis
         read = Records(Contents(tmp_path)).read(rows)[-1].analysis
-        assert read.run.votes == "hubs"
-        assert read.ensemble.votes.tolist() == [1] * 6 + [2] * 3
+        assert read.run.votes == by
+        assert read.ensemble.votes.tolist() == votes
+        assert read.ensemble.candidates.n_partitions == 9
 
     run(main())
 
@@ -136,3 +207,18 @@ def test_a_run_renamed_while_its_votes_are_weighed_keeps_name_and_votes():
     both = merge(base, weighed, renamed)
     assert (both.run.name, both.run.votes) == ("mine", "hubs")
     assert both.run.ensemble is weighed.run.ensemble
+
+
+def test_the_typical_half_votes_until_another_way_is_chosen(spent):
+    badge = spent.locator(".cl-equal-votes")
+    expect(badge).to_have_text(re.compile(r"\d+ of \d+ vote"), timeout=LONG)
+    voters, models = map(int, re.findall(r"\d+", badge.inner_text()))
+    assert models / 2 <= voters < models
+    silent = spent.locator(".ranked > .model > .times", has_text="○")
+    expect(silent).not_to_have_count(0)
+    silent.first.click()
+    expect(spent.locator(".cl-model .cl-no-vote")).to_have_text("no vote")
+    expect(spent.locator(".cl-threshold")).to_contain_text(f"{voters} votes")
+    choose(spent, ".cl-votes", "each model")
+    expect(badge).to_have_count(0, timeout=LONG)
+    expect(silent).to_have_count(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterlens.ui import shell
+from clusterlens.ui.parts.foot import job_bar
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.work import warm
@@ -85,8 +85,11 @@ def begun():
 
 
 def test_all_is_made_ready_without_an_error(caplog):
-    assert begun().ended.wait(300)
-    assert not caplog.records
+    warming = begun()
+    # However long a busy machine takes to compile; an error would end the thread, too.
+    warming._thread.join()
+    assert warming.ended.is_set()
+    assert [one for one in caplog.records if one.name == warm.__name__] == []
 
 
 def test_the_thread_starts_once_however_many_sessions_ask(steps):
@@ -162,7 +165,7 @@ def test_the_first_steps_are_enough_for_the_first_consensus():
 
 def test_the_bar_of_the_work_says_that_kernels_are_compiled():
     session = Session(Server())
-    bar = shell._job_bar(session)
+    bar = job_bar(session)
     text = bar.objects[0]
     session.server.warming.said = "compiling once: 1 of 2"
     session.jobs.shown = Progress("Run the pool", 3, 56, 4)

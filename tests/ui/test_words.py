@@ -4,11 +4,13 @@ import ast
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import clusterlens
 from clusterlens.compute._numbers import count, grouped, percent, whole
 from clusterlens.ui.kit.palette import label_title
+from clusterlens.ui.kit.widgets import breakable
 from clusterlens.ui.kit.words import number, typed
 
 
@@ -40,6 +42,10 @@ def test_a_bare_number_is_said_to_be_a_label(label, title):
         (percent(-0.25), "−25%"),
         (percent(0.9967), ">99%"),
         (percent(1 - 1e-12), "100%"),
+        (number(pd.Timestamp("2019-09-12")), "2019-09-12"),
+        (number(pd.Timestamp("2019-09-12 06:30")), "2019-09-12 06:30:00"),
+        (number(pd.NaT), "–"),
+        (breakable("shell_weight <g>"), "shell_<wbr>weight &lt;g&gt;"),
     ],
 )
 def test_no_comma_stands_between_thousands_and_little_is_not_nothing(written, text):

@@ -15,6 +15,7 @@ from tests.ui.test_main_job import (
     assert_changes,
     choose,
     load,
+    name_of,
     picture,
     write_blobs,
 )
@@ -73,6 +74,46 @@ def test_nothing_scrolls_as_a_page_at_any_size(app):
             assert box["x"] + box["width"] <= width
 
 
+def test_the_reading_of_one_matrix_leaves_that_cell_of_the_other_in_sight(app):
+    sides = ".cl-consensus-matrix", ".cl-binarised-matrix"
+    for width, height in ((1440, 900), (1024, 768)):
+        app.set_viewport_size({"width": width, "height": height})
+        app.wait_for_function(FIGURES_FIT, timeout=LONG)
+        for css, other in (sides, sides[::-1]):
+            here, there = (
+                app.locator(f"{one} .bk-Canvas").bounding_box() for one in (css, other)
+            )
+            for across, down in ((0.2, 0.5), (0.8, 0.2), (0.8, 0.9)):
+                x, y = here["x"] + across * here["width"], down * here["height"]
+                app.mouse.move(x, here["y"] + y)
+                said = app.locator(".bk-Tooltip", has_text=re.compile("apart|together"))
+                box = said.first.bounding_box()
+                cell = there["x"] + across * there["width"]
+                assert not box["x"] <= cell <= box["x"] + box["width"]
+                assert box["x"] >= 0
+                assert box["x"] + box["width"] <= width
+                app.mouse.move(x, here["y"] - 200)
+                expect(said).to_have_count(0)
+
+
+def test_the_foot_of_the_ranking_names_its_keys_in_one_line(app):
+    for width, height in ((1440, 900), (1280, 720), (1024, 768)):
+        app.set_viewport_size({"width": width, "height": height})
+        foot = app.locator(".cl-ranking-keys p")
+        expect(foot).to_have_text("↑ ↓ select, Enter Clustersall scores")
+        assert foot.bounding_box()["height"] <= 22
+
+
+def test_low_windows_give_the_matrices_height_and_cut_nothing_of_what_is_needed(app):
+    app.set_viewport_size({"width": 1280, "height": 720})
+    canvas = app.locator(".cl-consensus-matrix .bk-Canvas")
+    until(app, lambda: canvas.bounding_box()["height"] > 165)
+    needed = app.locator(".cl-threshold").bounding_box()
+    for part in (".cl-threshold-text p", ".cl-threshold-legend p"):
+        last = app.locator(part).last.bounding_box()
+        assert last["y"] + last["height"] <= needed["y"] + needed["height"] - 4
+
+
 def test_on_a_small_page_the_inspector_is_a_drawer(app):
     app.set_viewport_size({"width": 1024, "height": 768})
     expect(app.locator(".cl-model")).to_be_hidden()
@@ -84,10 +125,34 @@ def test_on_a_small_page_the_inspector_is_a_drawer(app):
     expect(app.locator(".cl-model")).to_be_hidden()
 
 
+def test_pairs_in_a_row_leave_map_and_headline_in_sight_and_unsure_asks_another(app):
+    app.set_viewport_size({"width": 1024, "height": 768})
+    app.keyboard.press("s")
+    title = app.locator(".cl-pair p", has_text="B row")
+    expect(title).to_be_visible(timeout=LONG)
+    drawer = app.locator(".cl-inspector").bounding_box()
+    shown = app.locator(".cl-map").bounding_box()
+    assert shown["y"] + shown["height"] <= drawer["y"] + 1
+    assert drawer["x"] == pytest.approx(shown["x"], abs=2)
+    assert drawer["width"] == pytest.approx(shown["width"], abs=2)
+    for css in (".cl-must", ".cl-cannot", ".cl-unsure", ".cl-skip"):
+        box = app.locator(f".cl-pair {css}").bounding_box()
+        assert drawer["y"] < box["y"] < drawer["y"] + drawer["height"] - box["height"]
+    pair = title.inner_text()
+    app.keyboard.press("u")
+    expect(title).not_to_have_text(pair, timeout=LONG)
+    expect(app.locator(".cl-inspector .cl-tab-links")).to_have_text("Links")
+    expect(app.locator(".cl-headline")).to_contain_text("Closest to what this pool")
+    app.keyboard.press("Escape")
+    expect(title).to_be_hidden()
+    drawer = app.locator(".cl-inspector").bounding_box()
+    assert drawer["width"] == pytest.approx(318, abs=2)
+
+
 def test_keys_undo_redo_and_step_through_the_models(app):
     app.keyboard.press("ArrowDown")
     second = app.locator(".cl-ranking-table .ranked").nth(1)
-    name = second.locator(".model").inner_text()
+    name = name_of(second)
     expect(app.locator(".cl-model-name")).to_contain_text(name)
     app.get_by_role("button", name="Majority").click()
     expect(app.locator(".cl-threshold")).to_contain_text("chosen")
@@ -302,7 +367,7 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(spen
     for _ in range(SWITCHES):
         draw.choice(moves)()
     rows.nth(n_rows - 1).click()
-    last = rows.nth(n_rows - 1).locator(".model").inner_text()
+    last = name_of(rows.nth(n_rows - 1))
     expect(app.locator(".cl-model-name")).to_contain_text(last, timeout=LONG)
     expect(rows).to_have_count(n_rows)
     expect(app.locator(".cl-ranking-table .ranked.front")).to_have_count(1)

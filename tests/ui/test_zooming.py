@@ -4,13 +4,22 @@ import json
 import re
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
 import clusterlens as cl
 from benchmarks.pages import FIND, PAUSE, begin_linking, places_at_rest
+from clusterlens.compute.ranking.voting import CHOSEN_VOTES
+from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
+from clusterlens.ui.session import Session
+from tests.ui.conftest import watched
+from tests.ui.loop import run
 from tests.ui.runs import ROWS
 from tests.ui.test_main_job import (
     LONG,
@@ -49,7 +58,7 @@ STATE = f"""(css) => {{ {FIND}
 FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
   const namesOf = (view) => {{
     const hover = view.model.toolbar.tools.find((tool) => tool.type === 'HoverTool');
-    return Object.values(hover.formatters)[0].args.names.data;
+    return hover.formatters['$y'].args.names.data;
   }};
   const shown = classes.map((css) => ({STATE})(css));
   const filled = shown.every(({{view, images: [[image], [rows, columns]]}}) => {{
@@ -208,10 +217,16 @@ class Cells:
         return matrices[0]
 
 
+def models_of(path: Path) -> cl.Ensemble:
+    """What a run of the page finds in a table, and who votes."""
+    found = cl.run_pool(cl.prepare(cl.load_table(path)), "quick")
+    return found.with_weights(cl.vote_weights(found, CHOSEN_VOTES))
+
+
 @pytest.fixture(scope="module")
 def ensemble(runs):
     """What the run of the shared page finds, without the page."""
-    return cl.run_pool(cl.prepare(cl.load_table(runs.path)), "quick")
+    return models_of(runs.path)
 
 
 @pytest.fixture
@@ -250,7 +265,8 @@ def test_matrices_of_more_rows_than_pixels_fill_their_frames_down_to_cells(
     whole = shown[0]["view"]
     (height, across), n = shown[0]["images"][0][0]["shape"], 600
     assert max(height, across) < n
-    labels = cl.run_pool(cl.prepare(cl.load_table(path)), "quick").labels
+    found = models_of(path)
+    labels = np.repeat(found.labels, found.votes, axis=0)
     for css in MATRICES[:1]:
         wide = width(app, css)
         while wide > 9:
@@ -265,6 +281,79 @@ def test_matrices_of_more_rows_than_pixels_fill_their_frames_down_to_cells(
         app.evaluate(RESET, css)
         wait_until_whole(app, css, whole)
         cells_in_view(app, n)
+
+
+MANY = 100_000
+# Row ids of the links of that table: both ends of the matrix, and beside each other.
+LINKS = (("must", 77_003, 12_345), ("cannot", 50_000, 50_002))
+
+
+@pytest.fixture
+def many(server):
+    """An analysis of 100,000 rows, six partitions made elsewhere and two links."""
+    rng = np.random.default_rng(0)
+    labels = np.array([rng.integers(0, k, MANY) for k in (2, 3, 2, 4, 2, 3)])
+    table = pd.DataFrame(rng.normal(size=(MANY, 2)).round(3), columns=["x", "y"])
+    names = [f"model {t}" for t in range(len(labels))]
+    given = pd.DataFrame(labels.T, columns=names).rename_axis("id").reset_index()
+    store = Store(server.home)
+    session = Session(Server(store))
+
+    async def make():
+        for kind, frame, more in (
+            ("load file", table, {}),
+            ("import partitions", given, {"mixed": False}),
+        ):
+            content = frame.to_csv(index=False).encode()
+            key = session.keep_file(content)
+            assert await session.act(kind, name=f"{kind}.csv", sha256=key, **more)
+            if kind == "load file" and session.analysis.dataset is None:
+                assert await session.act("prepare")
+        for kind, a, b in LINKS:
+            assert session.act_now("add link", kind=kind, a=a, b=b)
+        await session.memory.settled()
+
+    run(make())
+    look = {"page": "consensus", "order_by": "file", "pool_alone": True}
+    query = {"analysis": session.memory.analysis, "look": json.dumps(look)}
+    yield labels, f"{server.address}/app?{urlencode(query)}"
+    session.close()
+    store.close()
+
+
+def test_the_wheel_leads_to_the_cells_of_links_in_both_matrices_of_many_rows(
+    many, page, server
+):
+    labels, address = many
+    with watched(page, server):
+        page.goto(address)
+        told = page.locator(".cl-binarised-matrix").get_by_text("of 6 models").first
+        needed = int(re.search(r"at least (\d) of", told.inner_text(timeout=LONG))[1])
+        whole = cells_in_view(page, MANY)[0]["view"]
+        for css, (_, row, column) in zip(MATRICES, LINKS, strict=True):
+            while (wide := width(page, css)) > 12:
+                # A pixel is hundreds of rows at first: a hand aims again on its way.
+                (left, right), (low, high) = state(page, css)["view"]
+                across = (column + 0.5 - left) / (right - left)
+                turn(page, css, 4, at=(across, (row + 0.5 - low) / (high - low)))
+                wait_until_narrower(page, css, wide)
+            shown = cells_in_view(page, MANY)
+            ends = {(a, b) for _, *pair in LINKS for a, b in (pair, pair[::-1])}
+            rings = shown[0]["rings"][0]
+            cells = zip(rings["y"], rings["x"], strict=True)
+            assert {(int(y), int(x)) for y, x in cells} == ends
+            rows, columns = (np.array(shown[0][s], int) for s in ("rows", "columns"))
+            assert row in rows
+            assert column in columns
+            joined = (labels[:, rows, None] == labels[:, None, columns]).sum(axis=0)
+            for matrix, values in zip(
+                shown, (joined / 6, joined >= needed), strict=True
+            ):
+                seen = np.reshape(matrix["pixels"], joined.shape)
+                np.testing.assert_allclose(seen, values, atol=1e-6)
+            page.evaluate(RESET, css)
+            wait_until_whole(page, css, whole)
+            cells_in_view(page, MANY)
 
 
 def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(blobs, cells):
@@ -317,9 +406,49 @@ def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(blobs, cells):
     (left, right), (low, high) = shown["view"]
     column = order[int(left + 0.53 * (right - left))]
     row = order[int(low + 0.71 * (high - low))]
-    tooltip = app.locator(".bk-Tooltip", has_text="agreement").first
-    words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\s*agreement")
+    tooltip = app.locator(".bk-Tooltip", has_text="votes").first
+    codes = cells.ensemble.codes
+    joined = cells.ensemble.votes @ (codes[:, row] == codes[:, column])
+    said = f"together in {joined} of {cells.ensemble.n_votes} votes"
+    words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\W*{said}")
     expect(tooltip).to_have_text(words, timeout=LONG)
+
+
+# The lines that follow the pointer, of each matrix: whether seen, and where.
+FOLLOWING = f"""(classes) => {{ {FIND}
+  return classes.map((css) => figureView(css).model.toolbar.tools
+    .find((tool) => tool.type === 'CrosshairTool').overlay
+    .map(({{visible, location}}) => [visible, location]));
+}}"""
+
+
+def test_while_linking_lines_follow_the_pointer_over_both_matrices(blobs, cells):
+    app = blobs
+    begin_linking(app)
+    turn(app, MATRICES[1], 0, at=(0.7, 0.4))
+    app.wait_for_function(
+        f"""(classes) => {{
+          const [one, other] = ({FOLLOWING})(classes);
+          return JSON.stringify(one) === JSON.stringify(other)
+            && one.every(([visible, at]) => visible && Number.isFinite(at));
+        }}""",
+        arg=MATRICES,
+        timeout=LONG,
+    )
+    across, along = (at for _, at in app.evaluate(FOLLOWING, MATRICES)[0])
+    (left, right), (low, high) = cells.whole
+    assert across == pytest.approx(low + 0.4 * (high - low), abs=2)
+    assert along == pytest.approx(left + 0.7 * (right - left), abs=2)
+    # What is said of the cell keeps no key from the page.
+    expect(
+        app.locator(".bk-Tooltip", has_text=re.compile("apart|together"))
+    ).to_be_visible()
+    app.keyboard.press("Escape")
+    app.wait_for_function(
+        f"(classes) => ({FOLLOWING})(classes).flat().every(([seen]) => !seen)",
+        arg=MATRICES,
+        timeout=LONG,
+    )
 
 
 def test_zoom_links_and_order_hold_together_and_outlive_a_reload(blobs, cells):

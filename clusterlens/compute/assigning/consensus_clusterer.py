@@ -14,12 +14,14 @@ from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     RandomState,
+    check_choice,
     check_random_state,
     check_range,
     warn_caller,
 )
 from clusterlens.compute.assigning.assigner import Assigned
 from clusterlens.compute.assigning.fitting import fit_assigner
+from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import estimate_agreements
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
@@ -27,8 +29,9 @@ from clusterlens.compute.pool.k_selection import select_k
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.specs import Pool
 from clusterlens.compute.ranking.ranking import rank_partitions
+from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES, vote_weights
 
-WAYS = ("leader", "select")
+WAYS = ("leader", "closest", "select")
 # Above, agreements are estimated.
 MOST_COUNTED = 100_000
 _FEWEST = 1e-9
@@ -41,10 +44,11 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
     ----------
     pool : str or sequence, default "default"
         As in `run_pool`.
-    n_clusters : {"leader", "select"} or int, default "leader"
+    n_clusters : {"leader", "closest", "select"} or int, default "leader"
         The partition to take: of the model closest to the consensus; of the consensus
-        with the number of clusters that `select_k` finds, or of the leader where none
-        stands out, with a warning; or of the consensus with that many clusters.
+        with the number of clusters of `closest_cut`; of the consensus with the number
+        that `select_k` finds, or of the leader where none stands out, with a warning;
+        or of the consensus with that many clusters.
     constraints : Constraints, optional
         Pairs of samples that should be joined or separated: they count in the ranking,
         and a partition of the consensus obeys them.
@@ -55,6 +59,8 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         Seed of everything random.
     n_jobs : int, optional
         Most worker processes, 1 for this process alone; as in `run_pool`.
+    votes : {"models", "families", "hubs", "typical"}, default "typical"
+        Who votes in the consensus, see `vote_weights`.
 
     Attributes
     ----------
@@ -63,7 +69,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters, without noise.
     ensemble_ : Ensemble
-        The partitions of the pool.
+        The partitions of the pool, with their votes.
     ranking_ : Ranking
         Its models, the closest to the consensus first.
     assigner_ : Assigner
@@ -91,6 +97,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         novelty: float | None = None,
         random_state: RandomState = 0,
         n_jobs: int | None = None,
+        votes: str = CHOSEN_VOTES,
     ) -> None:
         self.pool = pool
         self.n_clusters = n_clusters
@@ -98,6 +105,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         self.novelty = novelty
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.votes = votes
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Cluster the samples.
@@ -119,7 +127,10 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         self._check_novelty()
         self._check_n_clusters(len(data))
         links = check_constraints(self.constraints, len(data))
-        self.ensemble_ = run_pool(data, self.pool, seed, self.n_jobs)
+        by: Any = check_choice(self.votes, VOTES, name="votes")
+        ensemble = run_pool(data, self.pool, seed, self.n_jobs)
+        weights = vote_weights(ensemble, by, n_jobs=self.n_jobs)
+        self.ensemble_ = ensemble.with_weights(weights)
         counted: Any = self.ensemble_
         if len(data) > MOST_COUNTED:
             counted = estimate_agreements(self.ensemble_, random_state=seed)
@@ -179,6 +190,11 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
                     "n_clusters is 'select', but no number of clusters stands out from "
                     "structureless data; the partition of the leader is taken.",
                 )
+        if k == "closest":
+            found = closest_cut(self.ensemble_, random_state=seed, n_jobs=self.n_jobs)
+            if not links.n_pairs:
+                return found.labels
+            k = found.n_clusters
         if not isinstance(k, str):
             return consensus_partition(
                 self.ensemble_, k, constraints=links, random_state=seed
@@ -195,8 +211,8 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         if isinstance(self.n_clusters, str):
             if self.n_clusters not in WAYS:
                 raise ValueError(
-                    f"n_clusters is {self.n_clusters!r}; give 'leader', 'select' or a "
-                    "whole number."
+                    f"n_clusters is {self.n_clusters!r}; give 'leader', 'closest', "
+                    "'select' or a whole number."
                 )
         else:
             name = "n_clusters"

@@ -1,3 +1,7 @@
+from .closest import (
+    ClosestCut as ClosestCut,
+    closest_cut as closest_cut,
+)
 from .cohesion import (
     ClusterConsensus as ClusterConsensus,
     cluster_consensus as cluster_consensus,

@@ -25,6 +25,7 @@ from clusterlens.compute._validation import (
 _ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
 _FEW = 10  # partitions that need not be more than a hand-made example
 _MOST_VOTES = 4096  # of weights that are no whole numbers; tables have a row per vote
+_LEAST = 2.0**-50  # share of the largest weight below which there is no vote
 
 
 def label_matrix(labels: Any) -> IntArray:
@@ -139,8 +140,9 @@ def some_weights(weights: FloatArray) -> FloatArray:
 
 
 def whole_votes(weights: FloatArray) -> IntArray:
-    """Whole numbers in the ratio of weights (T,), none of a positive one 0."""
+    """Whole numbers in the ratio of weights (T,), 0 only of those next to nothing."""
     most = max(_MOST_VOTES, 8 * len(weights))
+    weights = np.where(weights < _LEAST * weights.max(), 0.0, weights)
     whole = weights.max() <= most and (weights == np.rint(weights)).all()
     if whole and weights.sum() <= most:
         return weights.astype(np.int64)

@@ -47,6 +47,7 @@ from clusterlens.compute.ensemble._stored import write_ensemble
 from clusterlens.compute.notes import Note, as_note
 
 NOISE = UNLABELLED
+NO_VOTE = 2.0**-100  # weight of a candidate without a vote
 NoiseMeans = Literal["cluster", "singletons", "silent"]
 _KEPT = ("codes_and_gaps", "gaps", "n_codes", "n_noise", "n_clusters", "_distinct")
 
@@ -81,8 +82,8 @@ class Ensemble(Frozen):
         Soft memberships of the partitions that have them, by position.
     weights : array-like of float, shape (n_partitions,), optional
         How much each partition counts in what all of them say, 0 or more; weight 2 is
-        the partition twice. One of weight 0 is scored and ranked but has no say.
-        Default 1 each. See the Notes.
+        the partition twice. One of weight 0 is scored and ranked but has no say, and
+        no answer makes it probable. Default 1 each. See the Notes.
     missing : array-like of bool, shape (n_partitions, n_samples), optional
         Which samples each model left out, of partial partitions. Their labels do not
         matter and become -1. Each model must have seen two samples. Default none.
@@ -127,7 +128,9 @@ class Ensemble(Frozen):
 
     Weights that are whole numbers are the votes. Others become the smallest whole
     numbers in their ratio, or, where these would sum to more than 4096 and 8 votes per
-    partition, are rounded to votes that do: `votes` says what counts.
+    partition, are rounded to votes that do: `votes` says what counts. One that is next
+    to nothing, less than 2**-50 of the largest, is no vote, but the model may still be
+    the right one: answers as evidence can make it probable (`candidates`).
 
     Partial partitions are not filled in. A pair of samples is judged by the models that
     saw both: its consensus is the votes that join it over the votes that saw it. What
@@ -319,6 +322,18 @@ class Ensemble(Frozen):
     @cached_property
     def _some_voters(self) -> Ensemble:
         return self.select(self.votes > 0)
+
+    @property
+    def candidates(self) -> Ensemble:
+        """The partitions of weight above 0, with a vote or without one; itself if all.
+
+        One of them may be the right one. Those of weight 0 follow from others.
+        """
+        return self if self.weights.all() else self._some_candidates
+
+    @cached_property
+    def _some_candidates(self) -> Ensemble:
+        return self.select(self.weights > 0)
 
     @cached_property
     def _distinct(self) -> tuple[IntArray, IntArray]:

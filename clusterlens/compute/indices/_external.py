@@ -1,12 +1,14 @@
-"""External indices that scikit-learn lacks: how well one partition agrees with another.
+"""External indices that scikit-learn lacks or rounds: how well two partitions agree.
 
 Each is a function of two code vectors of shape (n_samples,), 1 for equal partitions.
-Both start from the contingency table: O(n) time and the K1 K2 cells that are in use.
+All start from the contingency table: O(n) time and the K1 K2 cells that are in use.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_mutual_info_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
 from clusterlens.compute._validation import IntArray
@@ -26,3 +28,18 @@ def pairwise_f(labels_true: IntArray, labels: IntArray) -> float:
     joined = 2 * both + only_labels + only_true
     # No partition joins any pair: both are all singletons, hence equal.
     return float(2 * both / joined) if joined else 1.0
+
+
+def adjusted_information(
+    labels_true: IntArray, labels: IntArray, *, average_method: str
+) -> float:
+    """Adjusted mutual information, 0 where just one partition has single samples only.
+
+    That one tells all about the other whatever the other is, so no more than chance;
+    what scikit-learn divides are differences of rounded numbers then.
+    """
+    given = (labels_true, labels)
+    single = [len(np.unique(codes)) == len(codes) for codes in given]
+    if any(single) and not all(single):
+        return 0.0
+    return float(adjusted_mutual_info_score(*given, average_method=average_method))

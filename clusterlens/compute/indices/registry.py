@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, Literal
 
 from sklearn.metrics import (
-    adjusted_mutual_info_score,
     adjusted_rand_score,
     normalized_mutual_info_score,
     v_measure_score,
@@ -325,7 +324,7 @@ INDICES: dict[str, Index] = {
         "external",
         "max",
         "Vinh, Epps & Bailey 2010, JMLR 11:2837-2854",
-        _normalised(adjusted_mutual_info_score, (-math.inf, 1.0)),
+        _normalised(external.adjusted_information, (-math.inf, 1.0)),
         aliases=("adjusted-mutual-info",),
     ),
     "nmi": Index(

@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.genie import LEAVES, genie_labels, genie_merges
+from clusterlens.compute.pool._neighbors import with_density
 from clusterlens.compute.pool.sharing import Arrays, Step
 from clusterlens.compute.pool.spanning import spanning_tree_step
 
@@ -29,7 +30,11 @@ def genie_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]
     return (
         Step(
             f"genie-{part}-{whole}-{min_samples}",
-            f"Genie's merges, gini_threshold={threshold:g}, min_samples={min_samples}",
+            with_density(
+                f"Genie's merges, inequality of sizes up to {threshold:g}",
+                min_samples,
+                f"gini_threshold={threshold:g}",
+            ),
             partial(_make_merges, threshold=threshold, min_samples=min_samples),
             needs=(spanning_tree_step(n, d, min_samples),),
             seconds=lambda n, d, size: 0.001 + 6e-7 * n,

@@ -22,6 +22,12 @@ def neighbors_step(n_neighbors: int) -> Step:
     )
 
 
+def with_density(title: str, min_samples: int, *terms: str) -> str:
+    """Say in the title of a step how many neighbours it counts, then the terms."""
+    told = f", density from {min_samples} neighbours" if min_samples > 1 else ""
+    return f"{title}{told} ({', '.join((*terms, f'min_samples={min_samples}'))})"
+
+
 def make_neighbors(X: FloatArray, n_neighbors: int) -> Arrays:
     """Indices and distances, (n_samples, n_neighbors) each, the nearest first."""
     return neighbor_table(X, n_neighbors)

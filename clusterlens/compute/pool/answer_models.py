@@ -73,35 +73,40 @@ class AnswerModels(Frozen):
 
     @cached_property
     def leader(self) -> int:
-        """Position of the most probable partition."""
-        return int(self.posterior.values.argmax())
+        """Position of the partition that is most like the right one, as expected.
+
+        What is made is much alike and shares its probability, so that the most
+        probable partition of all says less, see `AnswerPosterior.likeness`.
+        """
+        return int(self.posterior.likeness.argmax())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per partition, most probable first.
+        """Return one row per partition, most like the right one first, as expected.
 
         Returns
         -------
         frame : DataFrame
-            Columns model, family, n_clusters, posterior, broken and uncertain (counts
-            of answers, held out from the models that were made); the index is the
-            position.
+            Columns model, family, n_clusters, likeness, posterior, broken and uncertain
+            (counts of answers, held out from the models that were made); the index is
+            the position.
         """
         frame = pd.DataFrame(
             {
                 "model": self.ensemble.names,
                 "family": self.ensemble.families,
                 "n_clusters": self.ensemble.n_clusters,
+                "likeness": self.posterior.likeness,
                 "posterior": self.posterior.values,
                 "broken": self.posterior.outcomes[:, 0],
                 "uncertain": self.posterior.outcomes[:, 1],
             }
         )
-        order = np.argsort(-self.posterior.values, kind="stable")
+        order = np.argsort(-self.posterior.likeness, kind="stable")
         return frame.rename_axis("position").iloc[order]
 
     def __repr__(self) -> str:
-        """Say the leader, its probability, and how many models were made."""
-        share = self.posterior.values[self.leader]
+        """Say the leader, its likeness, and how many models were made."""
+        share = self.posterior.likeness[self.leader]
         return (
             f"AnswerModels({self.ensemble.names[self.leader]}: {share:.2f}, "
             f"{self.n_made} made for {self.posterior.constraints.n_pairs} answers)"

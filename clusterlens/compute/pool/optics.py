@@ -19,7 +19,7 @@ from sklearn.cluster import OPTICS, cluster_optics_xi
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.pool._neighbors import neighbors_step
+from clusterlens.compute.pool._neighbors import neighbors_step, with_density
 from clusterlens.compute.pool.sharing import Arrays, Step
 
 MAX_PLAIN_SAMPLES = 30_000
@@ -67,7 +67,7 @@ def optics_labels(
 def _ordering(n: int, min_samples: int) -> Step:
     """Return the step that orders the samples."""
     plain = n <= MAX_PLAIN_SAMPLES
-    title = f"{_TITLE}, min_samples={min_samples}"
+    title = with_density(_TITLE, min_samples)
     return Step(
         f"optics-{min_samples}" if plain else f"graph-optics-{min_samples}",
         title if plain else title + " of the neighbour graph",

@@ -38,7 +38,7 @@ from clusterlens.compute.estimators.spanning_trees import (
     plain_edges,
     shortest_first,
 )
-from clusterlens.compute.pool._neighbors import neighbors_step
+from clusterlens.compute.pool._neighbors import neighbors_step, with_density
 from clusterlens.compute.pool.sharing import Arrays, Step
 
 MAX_TREE_FEATURES = 12
@@ -51,7 +51,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     Both are records, one a merge, the closest first.
     """
     key = f"spanning-tree-{min_samples}"
-    title = f"tree of nearest neighbours (spanning tree, min_samples={min_samples})"
+    title = with_density("tree of nearest neighbours", min_samples, "spanning tree")
     listed = n_neighbors(min_samples)
 
     def n_bytes(n: int, d: int, size: int) -> float:
@@ -63,8 +63,9 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     table = neighbors_step(listed)
     if d <= MAX_TREE_FEATURES:
         note = (
-            f"Shared step: {title}, grown from the table of neighbours and a k-d tree; "
-            "ties may be broken another way than by scikit-learn."
+            f"Shared step: {title}; samples at equal distances may be joined in "
+            "another order than by scikit-learn (grown from the table of neighbours "
+            "and a k-d tree)."
         )
         return Step(
             f"grown-{key}",

@@ -97,7 +97,7 @@ class Likelihoods:
 
 
 def likelihoods(ensemble: Ensemble, constraints: Constraints) -> Likelihoods:
-    """Weigh the distinct partitions of an ensemble, all with votes, by the answers.
+    """Weigh the distinct partitions of an ensemble, all candidates, by the answers.
 
     What asks for answers starts from this: a model that the pool does not favour may
     still be the right one.
@@ -138,8 +138,8 @@ def weigh_answers(
 
 
 def temperature(ensemble: Ensemble, scores: FloatArray) -> float:
-    """Standard deviation of the scores of the distinct partitions that vote, or 1."""
-    spread = float(scores[_distinct_voters(ensemble)].std())
+    """Standard deviation of the scores of the distinct candidates, or 1."""
+    spread = float(scores[_distinct_candidates(ensemble)].std())
     return spread if spread > np.finfo(float).eps else 1.0
 
 
@@ -205,24 +205,24 @@ def probabilities(
 ) -> FloatArray:
     """Probability of each partition (T,), given its charged score; the sum is 1.
 
-    Copies share that of one partition; those without a vote have none.
+    Copies share that of one partition; those of weight 0 have none.
     """
-    voters = _distinct_voters(ensemble)
+    some = _distinct_candidates(ensemble)
     oriented = values if greater_is_better else -values
     group = distinct_partitions(ensemble)[1]
     mass = np.zeros(group.max() + 1)
     spread = temperature(ensemble, scores)
-    mass[group[voters]] = softmax(oriented[voters] / spread)
-    votes = ensemble.votes > 0
-    copies = np.bincount(group, votes)
-    return np.where(votes, mass[group] / np.maximum(copies[group], 1), 0.0)
+    mass[group[some]] = softmax(oriented[some] / spread)
+    counts = ensemble.weights > 0
+    copies = np.bincount(group, counts)
+    return np.where(counts, mass[group] / np.maximum(copies[group], 1), 0.0)
 
 
-def _distinct_voters(ensemble: Ensemble) -> IntArray:
-    """Position of the first copy with a vote of each partition that has votes."""
+def _distinct_candidates(ensemble: Ensemble) -> IntArray:
+    """Position of the first copy of each partition that is of weight above 0."""
     group = distinct_partitions(ensemble)[1]
-    voters = np.flatnonzero(ensemble.votes)
-    return voters[np.unique(group[voters], return_index=True)[1]]
+    some = np.flatnonzero(ensemble.weights)
+    return some[np.unique(group[some], return_index=True)[1]]
 
 
 def _rates(error_rate: ErrorRate) -> tuple[FloatArray, FloatArray]:

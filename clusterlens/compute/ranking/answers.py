@@ -46,6 +46,7 @@ from clusterlens.compute.ranking._questions import (
     most_informative,
 )
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
+from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 
 _NONE_FITS = 3.0  # odds of coin tosses against the pool
 _FEW = 0.1  # chance of another leader
@@ -64,9 +65,9 @@ class AnswerPosterior(Frozen):
     constraints : Constraints
         The answers.
     values : array of float64, shape (n_partitions,)
-        Probabilities, sum 1. Copies of a partition share what one would have; those
-        without a vote have 0. `ensemble.with_weights(values * n_partitions)` is the
-        ensemble in which models vote as the answers say.
+        Probabilities, sum 1. Copies of a partition share what one would have; those of
+        weight 0 have 0. `ensemble.with_weights(values * n_partitions)` is the ensemble
+        in which models vote as the answers say.
     error_rate : float
         Share of answers that the right model of the pool contradicts: what was given,
         or the mean of its posterior.
@@ -121,10 +122,20 @@ class AnswerPosterior(Frozen):
         """
         first, group = distinct_partitions(self.ensemble)
         of_first = self.groups[first]
-        sizes = np.bincount(of_first, self._voting[first])
+        sizes = np.bincount(of_first, self._counts[first])
         mass = np.bincount(group, self.values)
         sums = np.bincount(of_first, mass) / np.maximum(sizes, 1)
         return read_only(sums / sums.sum())
+
+    @cached_property
+    def likeness(self) -> FloatArray:
+        """Expected adjusted Rand index with the right partition, (n_partitions,).
+
+        That of each partition with all of them, weighted by their probabilities, so
+        that near-copies support each other. O(n T²) time.
+        """
+        alike = partition_overlaps(self.ensemble).adjusted_rand
+        return read_only(alike @ self.values)
 
     @property
     def expected_change(self) -> float:
@@ -139,7 +150,8 @@ class AnswerPosterior(Frozen):
     def leader_change(self) -> float:
         """Chance that an answer makes another partition the most probable.
 
-        The largest of the six best next questions; 0 where no question is left.
+        Near-copies of the leader, adjusted Rand index 0.95, are no others. The largest
+        of the six best next questions; 0 where no question is left.
         """
         return max((chance for _, chance in self._next), default=0.0)
 
@@ -153,11 +165,11 @@ class AnswerPosterior(Frozen):
         return calm and not self.none_fits
 
     @cached_property
-    def _voting(self) -> IntArray:
-        """Whether a partition or a copy of it has a vote, 0 or 1, (n_partitions,)."""
+    def _counts(self) -> IntArray:
+        """Whether it or a copy of it is a candidate, 0 or 1, (n_partitions,)."""
         first, group = distinct_partitions(self.ensemble)
-        votes = np.bincount(group, self.ensemble.votes, minlength=len(first))
-        return (votes[group] > 0).astype(np.int64)
+        some = np.bincount(group, self.ensemble.weights > 0, minlength=len(first))
+        return (some[group] > 0).astype(np.int64)
 
     @property
     def _masses(self) -> FloatArray:
@@ -171,18 +183,20 @@ class AnswerPosterior(Frozen):
 
         One of them alone may be of little effect by chance.
         """
-        voters = self.ensemble.voters
-        asking = ask_by_evidence(voters, self.constraints, 0)
-        group = distinct_partitions(voters)[1]
-        weights = np.bincount(group, self.values[self.ensemble.votes > 0]).astype(float)
+        some = self.ensemble.candidates
+        asking = ask_by_evidence(some, self.constraints, 0)
+        first, group = distinct_partitions(some)
+        values = self.values[self.ensemble.weights > 0]
+        weights = np.bincount(group, values).astype(float)
+        others = likeness(some, int(first[weights.argmax()]))[first] < NEAR_COPY
         contrast = 1 - 2 * self.error_rate
         split = asking.expected - asking.expected @ weights[:, None]
         found = []
-        for k in _questions(asking, self.constraints, voters.n_samples):
+        for k in _questions(asking, self.constraints, some.n_samples):
             covariance = split @ (weights * split[k])
             joins = self.error_rate + contrast * asking.expected[k]
             change = float(2 * contrast * np.abs(covariance).mean())
-            found.append((change, _leader_change(weights, joins)))
+            found.append((change, _leader_change(weights, joins, others)))
         return found
 
     def to_frame(self) -> pd.DataFrame:
@@ -263,7 +277,7 @@ def answer_posterior(
     Notes
     -----
     With the score s_t (lower is better), its standard deviation tau over the distinct
-    partitions, and q answers of which t breaks b_t and says nothing certain about h_t,
+    candidates, and q answers of which t breaks b_t and says nothing certain about h_t,
 
         p_t ~ exp(-s_t / tau) · mean over e of e^b_t (1 - e)^(q - b_t - h_t) / 2^h_t,
 
@@ -271,6 +285,11 @@ def answer_posterior(
     spread of the scores is the scale, so that all scores are as sharp. Rates are not
     the analyst's alone: contested pairs are asked, about which the best model of the
     pool is often wrong. A label of noise, or none, says nothing certain.
+
+    A vote is a say in what all agree on, no claim to be right: the scores compare with
+    the models that vote, and the probabilities are of all candidates, those without a
+    vote among them (see `vote_weights`). Of weight 0 are partitions that follow from
+    others or from the answers; evidence for them would count that twice.
 
     In other words p_t ~ exp(-v_t / tau) with the values v_t of `rank_partitions(...,
     constraint_weight="evidence")`, which has the same order. O(T q) time given the
@@ -341,13 +360,14 @@ def _questions(asking: Asking, known: Constraints, n_samples: int) -> Iterator[i
         yield question.position
 
 
-def _leader_change(weights: FloatArray, joins: FloatArray) -> float:
-    """Chance that an answer, "joined" with chances (n_models,), changes the leader."""
-    leader = weights.argmax()
+def _leader_change(
+    weights: FloatArray, joins: FloatArray, others: npt.NDArray[np.bool_]
+) -> float:
+    """Chance that an answer, "joined" with chances (n_models,), makes others lead."""
     return float(
         sum(
             weights @ likelihood
             for likelihood in (joins, 1 - joins)
-            if (weights * likelihood).argmax() != leader
+            if others[(weights * likelihood).argmax()]
         )
     )

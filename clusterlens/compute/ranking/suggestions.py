@@ -127,12 +127,12 @@ def suggest_pairs(
 
     Notes
     -----
-    Distinct models with a vote count equally at first, and a model loses the factor
-    ERROR_RATE / (1 - ERROR_RATE) with every answer it breaks. An answer is a noisy look
-    at the vector of what the models do with the pair. Pairs are taken one by one by how
-    much an answer reduces the variance of the answers to all candidates, in a linear
-    Gaussian model and given the pairs taken before: what matters is a split of the
-    models that many pairs share, as the score of a model is a mean over all pairs.
+    Distinct models of weight above 0 count equally at first, and a model loses the
+    factor ERROR_RATE / (1 - ERROR_RATE) with every answer it breaks. An answer is a
+    noisy look at the vector of what the models do with the pair. Pairs are taken one by
+    one by how much an answer reduces the variance of the answers to all candidates, in
+    a linear Gaussian model and given the pairs taken before: what matters is a split of
+    the models that many pairs share, as the score of a model is a mean over all pairs.
     Candidates are up to 20,000 pairs of up to 2,000 samples; half of them are drawn
     from clusters of random models; they are kept for as long as the ensemble lives. Of
     pairs that tell equally much the one drawn first is taken. O(T²) time for each
@@ -169,7 +169,7 @@ def suggest_pairs(
     '2 of 4 models join the pair.'
     """
     run = RunOptions(progress=progress, cancel=cancel)
-    ensemble = check_ensemble(ensemble).voters
+    ensemble = check_ensemble(ensemble).candidates
     seed = check_random_state(random_state)
     n = check_range(n, 1, np.inf, name="n", integer=True)
     known = check_constraints(constraints, ensemble.n_samples)
@@ -195,11 +195,11 @@ def suggest_pairs(
         every += _checks(shares, n - len(chosen), independent).tolist()
     run.report(n, n)
     resolved = [question.resolves for question in chosen] + [0.0] * n
-    votes = joined_pairs(ensemble.codes, asking.pairs[every]) @ ensemble.votes
+    joined = joined_pairs(ensemble.codes, asking.pairs[every])
     shares = asking.expected[every] @ asking.weights
     return tuple(
-        _suggestion(ensemble, known, asking.pairs[k], int(vote), part, share)
-        for k, vote, part, share in zip(every, votes, resolved, shares, strict=False)
+        _suggestion(ensemble, known, asking.pairs[k], joins, part, share)
+        for k, joins, part, share in zip(every, joined, resolved, shares, strict=False)
     )
 
 
@@ -229,30 +229,38 @@ def _suggestion(
     ensemble: Ensemble,
     known: Constraints,
     pair: IntArray,
-    joined: int,
+    joins: npt.NDArray[np.bool_],
     information: float,
     share: float,
 ) -> Suggestion:
-    """Put a pair and its reason into words."""
-    total = ensemble.n_votes
+    """Put a pair that some models join, (n_partitions,), and its reason into words."""
+    joined, total = int(joins @ ensemble.votes), ensemble.n_votes
     voters = "models" if total == ensemble.n_partitions else "votes"
+    alike = len(np.unique(joins)) == 1
     return Suggestion(
         pair=(int(pair[0]), int(pair[1])),
         joined=joined,
         separated=total - joined,
         information=float(information),
         reason=_reason(
-            joined, total, voters, information, share if known.n_pairs else None
+            joined, total, voters, alike, information, share if known.n_pairs else None
         ),
     )
 
 
 def _reason(
-    joined: int, total: int, voters: str, information: float, share: float | None
+    joined: int,
+    total: int,
+    voters: str,
+    alike: bool,
+    information: float,
+    share: float | None,
 ) -> str:
     """Say what the models or votes do with a pair, and the share of those that fit."""
     if joined in (0, total):
         verb = "join" if joined else "separate"
+        if not alike:
+            return f"All {total} votes {verb} the pair, some models without one do not."
         return (
             f"All {total} {voters} {verb} the pair: the answer checks what they share, "
             "but cannot change the ranking."

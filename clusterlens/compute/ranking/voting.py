@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.context import takes_running
@@ -18,14 +19,20 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.ensemble.ensemble import (
+    NO_VOTE,
     Ensemble,
     check_ensemble,
     distinct_partitions,
 )
+from clusterlens.compute.ensemble.overlaps import partition_overlaps
 from clusterlens.compute.ranking.hubs import find_hubs
+from clusterlens.compute.ranking.ranking import TIE_DECIMALS
 
 NEAR_COPY = 0.95  # adjusted Rand index from which partitions are near-copies
-VoteBy = Literal["models", "families", "hubs"]
+VoteBy = Literal["models", "families", "hubs", "typical"]
+VOTES = get_args(VoteBy)
+# Chosen by a study on research tables, see docs/methods/crowd.md.
+CHOSEN_VOTES: VoteBy = "typical"
 
 
 @takes_running
@@ -38,22 +45,24 @@ def vote_weights(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> FloatArray:
-    """Weigh the partitions so that models, families or hubs have equal votes.
+    """Weigh the partitions, so that kinds of them or the typical half have equal votes.
 
     Parameters
     ----------
     ensemble : Ensemble
         T partitions. Those of weight 0 keep it and are in no family or hub.
-    by : {"hubs", "families", "models"}, default "hubs"
+    by : {"hubs", "families", "models", "typical"}, default "hubs"
         What shall have equal votes: groups of models that share a structure (see
-        `find_hubs`; models in none keep weight 1), families of clusterers, or models.
+        `find_hubs`; models in none keep weight 1), families of clusterers, models, or
+        the half of the models that is most like the others; the rest has no vote,
+        but stays a candidate for answers (`Ensemble.candidates`).
     n_jobs, progress, cancel, executor
-        As in `partition_overlaps`, which compares the models for "hubs".
+        As in `partition_overlaps`, which compares the models for "hubs" and "typical".
 
     Returns
     -------
     weights : array of float64, shape (n_partitions,)
-        For `Ensemble.with_weights`; the mean of those above 0 is 1.
+        For `Ensemble.with_weights`; the mean of those that vote is 1.
 
     Raises
     ------
@@ -62,7 +71,14 @@ def vote_weights(
 
     Notes
     -----
-    O(T), for "hubs" O(n T²) time.
+    O(T), for "hubs" and "typical" O(n T²) time.
+
+    "typical": a model is as typical as the sum of its adjusted Rand indices with the
+    others, weighed so that families count alike; those from the median on have a vote.
+    A model without one has the weight 2**-100: no vote, but it is ranked, answers as
+    evidence can make it probable, and by another `by` it votes again. On research
+    tables leaders and consensus partitions are a little better with it, see
+    docs/methods/crowd.md.
 
     Examples
     --------
@@ -70,9 +86,11 @@ def vote_weights(
     >>> ensemble = Ensemble(labels, families=["a", "a", "b"])
     >>> vote_weights(ensemble, "families").tolist()
     [0.75, 0.75, 1.5]
+    >>> ensemble.with_weights(vote_weights(ensemble, "typical")).votes.tolist()
+    [1, 1, 0]
     """
     voting = check_ensemble(ensemble).weights > 0
-    check_choice(by, get_args(VoteBy), name="by")
+    check_choice(by, VOTES, name="by")
     weights = np.zeros(ensemble.n_partitions)
     weights[voting] = 1.0
     if by == "families":
@@ -82,7 +100,19 @@ def vote_weights(
     elif by == "hubs":
         run = RunOptions(n_jobs, progress, cancel, executor)
         weights[voting] = find_hubs(ensemble.select(voting), **run.threads).weights
+    elif by == "typical":
+        run = RunOptions(n_jobs, progress, cancel, executor)
+        typical = _is_typical(ensemble.select(voting), run)
+        weights[voting] = np.where(typical, 1.0, NO_VOTE)
     return read_only(weights)
+
+
+def _is_typical(ensemble: Ensemble, run: RunOptions) -> npt.NDArray[np.bool_]:
+    """Whether each model (T,) is of the half that is most like the others."""
+    alike = partition_overlaps(ensemble, **run.threads).adjusted_rand
+    shares = vote_weights(ensemble, "families")
+    likenesses = np.round(alike @ shares - shares, TIE_DECIMALS)
+    return likenesses >= np.median(likenesses)
 
 
 def near_copies(

@@ -294,7 +294,8 @@ def check_columns(names: Sequence[str], columns: Sequence[str] | pd.Index) -> No
     """Raise unless there are columns of all these names."""
     missing = [name for name in names if name not in columns]
     if len(missing) == 1:
-        check_column(missing[0], columns)
+        # One that is asked for itself is not meant.
+        check_column(missing[0], columns, [c for c in columns if c not in names])
     if missing:
         raise DataError(
             f"The table has no columns {', '.join(map(repr, missing))}; it has "
@@ -302,12 +303,13 @@ def check_columns(names: Sequence[str], columns: Sequence[str] | pd.Index) -> No
         )
 
 
-def check_column(name: str, columns: Any) -> None:
-    """Raise unless there is a column of that name."""
+def check_column(name: str, columns: Any, others: Any = None) -> None:
+    """Raise unless there is a column of that name; only others may be meant."""
     if not isinstance(name, Hashable):
         raise DataError(f"A column is named by {name!r}; give one of its names.")
     if name not in columns:
-        close = difflib.get_close_matches(str(name), list(columns), n=1, cutoff=0.5)
+        known = list(columns if others is None else others)
+        close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"it has {shorten(columns)}."
         raise DataError(f"The table has no column {name!r}; {hint}")
 

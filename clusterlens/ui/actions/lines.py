@@ -106,8 +106,13 @@ class Lines:
             raise ScriptError("the log does not say how its run was made.")
         return self._runs[run_id]
 
+    def let_vote(self, run: Run) -> None:
+        """Say whose votes count in a new run, unless each model has one."""
+        if run.votes != "models":
+            self.weigh(run)
+
     def weigh(self, run: Run) -> None:
-        """Say what has equal votes in a run."""
+        """Say whose votes count in a run."""
         ensemble = self.ensemble(run.id)
         votes = call("cl.vote_weights", ensemble, literal(run.votes))
         self.say(ensemble, f"{ensemble}.with_weights({votes})")

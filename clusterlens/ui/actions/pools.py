@@ -38,6 +38,7 @@ from clusterlens.ui.state.shapes import (
     ROW_IDS,
     SEED,
     TEXT,
+    VOTES,
     flag,
     plain,
     record,
@@ -100,13 +101,15 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             f"only {ensemble.names[0]} came of the pool, and nothing for it to agree "
             f"with; change the pool. {' '.join(ensemble.notes[:3])}"
         )
+    votes = values.get("votes", "models")
     run = Run(
         f"r{number}",
         f"run {number}",
         dataset,
         tuple(pool),
         seed,
-        ensemble,
+        weighed(ensemble, votes, job),
+        votes=votes,
         stopped_of=stopped_of,
         preset=preset,
     )
@@ -136,6 +139,7 @@ def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
         models = lines.constant("MODELS", list(run.ensemble.names))
         at = f"[{ensemble}.names.index(name) for name in {models}]"
         lines.say(ensemble, f"{ensemble}.select({at})")
+    lines.let_vote(run)
 
 
 def fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
@@ -275,9 +279,7 @@ def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
     number = analysis.runs_made + 1
     how = {"made": "for answers", **values, "models": made.n_made}
     here = [one for one in analysis.links if not rows_without([one], places)]
-    ensemble = made.ensemble
-    if run.votes != "models":
-        ensemble = weighed(ensemble, run.votes, job)
+    ensemble = weighed(made.ensemble, run.votes, job)
     copy = replace(
         run,
         id=f"r{number}",
@@ -301,8 +303,7 @@ def _say_answers(lines: Lines, step: Step, before: Analysis) -> None:
         f"n_clusters={literal(list(step.values['n_clusters']))}",
     )
     lines.begin(run, dataset, f"{made}.ensemble")
-    if run.votes != "models":
-        lines.weigh(run)
+    lines.let_vote(run)
 
 
 def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -323,7 +324,8 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
         part,
         tuple(pool),
         run.random_state,
-        ensemble,
+        weighed(ensemble, run.votes, job),
+        votes=run.votes,
         preset=run.preset if run.pool else preset_of(pool, len(part.X)),
     )
     return replace(analysis, runs_made=number).with_run(made)
@@ -338,6 +340,7 @@ def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
     mask = f"[{row} in {rows} for row in {whole}.row_ids]"
     lines.say(dataset, call("cl.take_rows", whole, mask))
     lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
+    lines.let_vote(run)
 
 
 def fitted(X: FloatArray, pool: list[Any], run: Run, job: Any) -> Ensemble:
@@ -359,7 +362,12 @@ ACTIONS = {
         fit_pool,
         record(
             {"pool": POOL},
-            {"random_state": SEED, "distinct_only": flag, "noise": NOISE_MEANS},
+            {
+                "random_state": SEED,
+                "distinct_only": flag,
+                "noise": NOISE_MEANS,
+                "votes": VOTES,
+            },
         ),
         slow=True,
         python=_say_pool,

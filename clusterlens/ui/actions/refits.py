@@ -183,8 +183,7 @@ def _say_refit(lines: Lines, step: Step, before: Analysis) -> None:
     lines.say(dataset, call("cl.prepare_again", old, table, *more))
     lines.say(lines.name("table"), dataset)
     lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
-    if run.votes != "models":
-        lines.weigh(run)
+    lines.let_vote(run)
     labels, kept = lines.name("labels"), lines.name("kept")
     n_found = len([label for label, _ in one.result.numbers if label >= 0])
     lines.say(labels, labels_in_python(lines, one.result.made, n_found, run, ()))

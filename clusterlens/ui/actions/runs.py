@@ -91,7 +91,7 @@ def count_fully(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def weigh_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Give models, families or hubs of the run equal votes."""
+    """Say whose votes count in the run."""
     run = analysis.run
     if run is None:
         raise ValueError("there is no run whose models could vote; run a pool first.")
@@ -109,8 +109,14 @@ def _say_votes(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
-    """Give models, families or hubs equal votes; whoever has none keeps none."""
-    return ensemble.with_weights(vote_weights(ensemble, by, **job.kernels))
+    """Weigh the models as `vote_weights` does; who is no candidate stays none.
+
+    What has these weights already is shared with other sessions, and stays what it is.
+    """
+    weights = vote_weights(ensemble, by, **job.kernels)
+    if np.array_equal(weights, ensemble.weights):
+        return ensemble
+    return ensemble.with_weights(weights)
 
 
 def joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble:
@@ -124,8 +130,7 @@ def say_joined(lines: Lines, run: Run, base: Run, more: str) -> None:
     """Say that a run has the partitions of another one and more, with votes."""
     both = f"{lines.ensemble(base.id)}.concat({more})"
     lines.begin(run, lines.dataset(base.id), both)
-    if run.votes != "models":
-        lines.weigh(run)
+    lines.let_vote(run)
 
 
 def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -149,7 +154,7 @@ ACTIONS = {
     ),
     "count fully": Action("Count all pairs", count_fully, record(), of_run=True),
     "weigh models": Action(
-        "Set what has equal votes",
+        "Set who votes",
         weigh_models,
         record({"by": VOTES}),
         slow=True,

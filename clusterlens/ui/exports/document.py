@@ -33,11 +33,11 @@ from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.kit.words import NOISE_WORDS, fixed
+from clusterlens.ui.kit.words import NOISE_WORDS, fixed, who_votes
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 
@@ -481,7 +481,7 @@ def _pool(found: Findings) -> str:
     return (
         f"<p>{preset}{ensemble.n_partitions} models, {len(found.rows)} of them "
         f"distinct: {made}. Seed {safe(found.analysis.random_state)}."
-        f"{_noise(ensemble)}</p>" + _list(ensemble.notes[:40])
+        f"{_noise(ensemble)}{_who_votes(run)}</p>" + _list(ensemble.notes[:40])
     )
 
 
@@ -490,6 +490,15 @@ def _noise(ensemble: Ensemble) -> str:
     if not ensemble.n_noise.any():
         return ""
     return f" Noise {NOISE_WORDS[ensemble.noise]}."
+
+
+def _who_votes(run: Run | None) -> str:
+    """Say whose votes count where it is not each model's."""
+    if run is None or run.votes == "models":
+        return ""
+    words = who_votes(run.votes, run.ensemble)
+    words += ", those most like the others" * (run.votes == "typical")
+    return f" {words[0].upper()}{words[1:]}."
 
 
 def _clusters(found: Findings) -> str:

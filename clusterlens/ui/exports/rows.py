@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.dataset import Dataset
@@ -28,7 +29,6 @@ def file_stem(name: str) -> str:
 
 def labelled_rows(
     samples: Dataset,
-    title: str,
     clusters: npt.NDArray[np.int64],
     names: Mapping[int, str],
     soft: npt.NDArray[np.float64] | None = None,
@@ -36,14 +36,13 @@ def labelled_rows(
     """Add a partition to the original rows.
 
     Columns and row ids stay as they were read; rows that the preparation left out have
-    no cluster.
+    no cluster. New columns have the names that the script gives them, whatever the
+    partition is called, so that what reads the file goes on with another one.
 
     Parameters
     ----------
     samples : Dataset
         The prepared table, of n samples.
-    title : str
-        Name of the partition.
     clusters : array of int, shape (n,)
         Cluster of each sample by its number on screen from 0, noise -1; written from 1.
     names : mapping of int to str
@@ -54,14 +53,31 @@ def labelled_rows(
     found, at = np.unique(clusters, return_inverse=True)
     called = np.array([cluster_name(k, names) for k in found.tolist()], object)
     columns: dict[str, npt.ArrayLike] = {
-        f"cluster ({title})": np.where(clusters < 0, -1, clusters + 1),
+        "cluster": np.where(clusters < 0, -1, clusters + 1),
         "cluster name": called[at],
     }
     if soft is not None:
-        columns |= {
-            f"membership {k + 1} ({title})": soft[:, k] for k in range(soft.shape[1])
-        }
+        at = membership_columns(clusters, soft)
+        columns |= {name: soft[:, k] for name, k in at.items()}
     return attach_labels(samples, columns)
+
+
+def membership_columns(
+    clusters: npt.NDArray[np.int64], soft: npt.NDArray[np.float64]
+) -> dict[str, int]:
+    """Name the memberships (n, K) in clusters (n,), and say where each of them stands.
+
+    The number of a name is that of the cluster on screen; memberships that are no row's
+    largest follow.
+    """
+    top = soft.argmax(axis=1)
+    found, first = np.unique(top, return_index=True)
+    shown = np.where(clusters < 0, clusters.max() + 1, clusters)
+    numbers = (match_labels(shown, top)[first] + 1).tolist()
+    rest = np.setdiff1d(np.arange(soft.shape[1]), found)
+    at = dict(zip(numbers, found.tolist(), strict=True))
+    at |= dict(enumerate(rest.tolist(), max(numbers) + 1))
+    return {f"membership {number}": at[number] for number in sorted(at)}
 
 
 def rows_to_csv(table: pd.DataFrame) -> bytes:

@@ -16,14 +16,14 @@ from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.actions.lines import Lines, call, comment, keywords
 from clusterlens.ui.actions.partitions import say_clusters
-from clusterlens.ui.exports.rows import file_stem
+from clusterlens.ui.exports.rows import file_stem, membership_columns
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.nodes.result import Told
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import links_as_json
 from clusterlens.ui.state.literals import ScriptError, literal
-from clusterlens.ui.state.partitions import SEED, number_of
+from clusterlens.ui.state.partitions import SEED, number_of, position_in_python
 
 _FOUND = ("dataset", "ensemble", "ranking", "clusters", "rows")
 _LOADING = ("load file", "load example")
@@ -196,6 +196,15 @@ def _say_rows(lines: Lines, told: Told) -> None:
     clusters = lines.name("clusters")
     names = {number_of(k): cluster_name(k, told.names) for _, k in told.numbers}
     called = f"[{lines.constant('NAMES', names)}[k] for k in {clusters}]"
-    columns = f'{{"cluster": {clusters}, "cluster name": {called}}}'
+    columns = f'"cluster": {clusters}, "cluster name": {called}'
+    if told.memberships is not None:
+        ensemble, model = lines.ensemble(told.run_id), told.made["model"]
+        of = position_in_python(lines.run(told.run_id).ensemble, model, ensemble)
+        memberships = lines.name("memberships", told.run_id)
+        lines.say(memberships, f"{ensemble}.memberships[{of}]")
+        at = lines.constant(
+            "COLUMNS", membership_columns(told.clusters, told.memberships)
+        )
+        columns += f", **{{name: {memberships}[:, k] for name, k in {at}.items()}}"
     dataset = lines.dataset(told.run_id)
-    lines.say(lines.name("rows"), call("cl.attach_labels", dataset, columns))
+    lines.say(lines.name("rows"), call("cl.attach_labels", dataset, f"{{{columns}}}"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.kit.words import NOISE_WORDS, number
+from clusterlens.ui.kit.words import NOISE_WORDS, number, who_votes
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
@@ -36,6 +36,8 @@ def step_words(step: Step) -> str:
         elif name == "id":
             names = {run.id: run.name for run in analysis.runs}
             parts.append(names.get(value, "") if step.kind == "read run" else "")
+        elif name == "by" and analysis.run:
+            parts.append(who_votes(value, analysis.run.ensemble))
         elif name in _WORDS:
             parts.append(_WORDS[name](value))
         elif value is True:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,17 +13,22 @@ from bokeh.events import SelectionGeometry
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
+    CrosshairTool,
     CustomJSHover,
     HoverTool,
+    HSpan,
     Image,
     ImageRGBA,
     LinearColorMapper,
     Scatter,
+    Span,
+    Text,
+    VSpan,
 )
 from bokeh.palettes import Viridis256
 
 from clusterlens.compute.consensus.tiles import Tile
-from clusterlens.ui.figures.frame import Frame, View, no_image
+from clusterlens.ui.figures.frame import ON_A_GROUND, Frame, View, no_image
 from clusterlens.ui.state.looking import Viewport
 
 STRIP = 0.03
@@ -37,6 +44,21 @@ const at = Math.floor(value) - first;
 if (at < 0 || at >= names.data.count_%(axis)s[0]) return 'outside';
 return at < shown.length ? String(shown[at]) : '#' + (Math.floor(value) + 1);
 """
+
+_VALUE_IN_WORDS = """
+const {words, scale, digits} = said.data;
+if (Number.isNaN(value)) return words[0][2];
+const number = (scale[0] * value).toFixed(digits[0]);
+return words[0][value < 0.5 ? 0 : 1].replace('#', number);
+"""
+# A line over colours of any kind is light around and dark inside.
+_CASING = {"line_color": "#ffffff", "line_width": 3, "line_alpha": 0.7}
+_CROSS = {"line_color": "#14181d", "line_width": 1, "line_dash": [4, 3]}
+_HOVERED = {"line_color": "#777f87", "line_width": 1.5}
+# Where the pointer is need not be told.
+_HOVERED |= {"syncable": False, "visible": False}
+# What is said of a cell stands in lines of about so many letters, of so many pixels.
+_LETTERS, _LETTER, _LINE = 18, 6.5, 15
 
 
 def full_view(n: int) -> View:
@@ -56,6 +78,52 @@ def cell_pixels(port: Viewport, n: int) -> float:
     return port.width / (high - low)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the values of a picture are read: the words for one below a half, and others.
+
+    Parameters
+    ----------
+    below, others, none : str
+        Words for a value below a half, for others, and for none at all; "#" stands for
+        the value.
+    scale : int
+        What 1 is written as.
+    digits : int
+        Decimals that are written.
+    """
+
+    below: str
+    others: str
+    none: str = "no vote on both rows"
+    scale: int = 100
+    digits: int = 0
+
+    def of(self, value: float) -> str:
+        """Say a value."""
+        if math.isnan(value):
+            return self.none
+        words = self.below if value < 0.5 else self.others
+        return words.replace("#", f"{self.scale * value:.{self.digits}f}")
+
+
+@dataclass(frozen=True, eq=False)
+class Cross:
+    """The rows and columns of picked samples, and what their cell says.
+
+    Parameters
+    ----------
+    places : tuple of int
+        Places of one or two samples in the order of the matrix.
+    consensus, binarised : str
+        What the cell of two says in either matrix; empty for one.
+    """
+
+    places: tuple[int, ...] = ()
+    consensus: str = ""
+    binarised: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Heatmap:
     """A tile and its colours; the browser draws each of its values as one rectangle.
@@ -68,11 +136,14 @@ class Heatmap:
         Size of the whole matrix.
     palette : list of str
         Colours from 0 to 1.
+    reading : Reading
+        How its values are said.
     """
 
     tile: Tile
     n_samples: int
     palette: list[str]
+    reading: Reading
 
 
 def equalised_palette(values: np.ndarray, palette: Sequence[str]) -> list[str]:
@@ -148,8 +219,6 @@ class MatrixFigure(Frame):
         Called with (row, column), positions in the order of the samples.
     brushed : callable
         Called with two half-open ranges of positions, of rows and of columns.
-    value : str
-        Name of the values in the hover text.
     palette : sequence of str
         Colours from 0 to 1.
     css : str
@@ -164,7 +233,6 @@ class MatrixFigure(Frame):
         tapped: Callable[[int, int], None],
         brushed: Callable[[tuple[int, int], tuple[int, int]], None],
         *,
-        value: str,
         palette: Sequence[str] = Viridis256,
         css: str,
         partner: MatrixFigure | None = None,
@@ -188,42 +256,75 @@ class MatrixFigure(Frame):
         self._names = ColumnDataSource(
             {f"{p}{a}": [[]] for p in ("first_", "count_", "") for a in ("row", "col")}
         )
+        self._said = ColumnDataSource({"words": [], "scale": [], "digits": []})
+        self._cross = ColumnDataSource({"at": []})
+        self._cell = ColumnDataSource({"x": [], "y": [], "text": [], "down": []})
         self._mapper = LinearColorMapper(
             palette=self._palette, low=0, high=1, nan_color="rgba(0,0,0,0)"
         )
-        self._draw(value)
+        # One for both, so that it is seen in either at the same cell.
+        self._hovered: tuple[Span, ...] = (
+            partner._hovered
+            if partner
+            else tuple(Span(dimension=axis, **_HOVERED) for axis in ("width", "height"))
+        )
+        self._draw()
         self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
         self.on_click(self._on_click)
         self.figure.on_event(SelectionGeometry, self._on_brush)
 
-    def _draw(self, value: str) -> None:
+    def _draw(self) -> None:
         place = {"x": "x", "y": "y", "dw": "dw", "dh": "dh"}
         image = self.draw(
             self._image, Image(image="image", color_mapper=self._mapper, **place)
         )
         self.draw(self._strips, ImageRGBA(image="image", **place))
+        for line in (_CASING, _CROSS):
+            self.draw(self._cross, HSpan(y="at", **line))
+            self.draw(self._cross, VSpan(x="at", **line))
         self.draw(
             self._rings,
             Scatter(
                 x="x", y="y", size=12, line_width=2.5, line_color="colour", fill_alpha=0
             ),
         )
+        self.draw(
+            self._cell,
+            Text(
+                x="x",
+                y="y",
+                text="text",
+                y_offset="down",
+                text_align="center",
+                text_baseline="middle",
+                text_font_size="11px",
+                **ON_A_GROUND,
+            ),
+        )
         self.figure.add_tools(
+            CrosshairTool(overlay=self._hovered, visible=False),
             HoverTool(
                 renderers=[image],
+                # Beside the pointer it would lie over the same cell of the partner.
+                attachment="vertical",
                 tooltips=[
                     ("row", "$y{custom}"),
                     ("column", "$x{custom}"),
-                    (value, "@image{0.000}"),
+                    ("", "@image{custom}"),
                 ],
                 formatters={
-                    f"${variable}": CustomJSHover(
-                        args={"names": self._names},
-                        code=_NAME_OF_POSITION % {"axis": axis},
-                    )
-                    for variable, axis in (("y", "row"), ("x", "col"))
+                    "@image": CustomJSHover(
+                        args={"said": self._said}, code=_VALUE_IN_WORDS
+                    ),
+                    **{
+                        f"${variable}": CustomJSHover(
+                            args={"names": self._names},
+                            code=_NAME_OF_POSITION % {"axis": axis},
+                        )
+                        for variable, axis in (("y", "row"), ("x", "col"))
+                    },
                 },
-            )
+            ),
         )
 
     def _least(self, size: float) -> float:
@@ -253,6 +354,10 @@ class MatrixFigure(Frame):
 
         self.follow(full_view(picture.n_samples), port.zoom)
         self.fill(self._image, data)
+        read = picture.reading
+        words = [read.below, read.others, read.none]
+        said = {"words": [words], "scale": [read.scale], "digits": [read.digits]}
+        self.fill(self._said, said)
         self.put(colour)
 
     def show_edges(self, shown: Edges) -> None:
@@ -286,6 +391,38 @@ class MatrixFigure(Frame):
             "colour": list(colours),
         }
         self.fill(self._rings, data)
+
+    def hint(self, shown: bool) -> None:
+        """Let lines follow the pointer, over the matrix beside this one too, or not."""
+
+        def change() -> None:
+            for span in self._hovered:
+                if span.visible != shown:
+                    span.visible = shown
+
+        self.put(change)
+
+    def cross(self, places: Sequence[int], words: str, port: Viewport) -> None:
+        """Draw the row and the column of each place, and write what their cell says."""
+        self.fill(self._cross, {"at": [place + 0.5 for place in places]})
+        cell: dict[str, list[Any]] = {"x": [], "y": [], "text": [], "down": []}
+        if words and port.drawn:
+            (x0, x1), (y0, y1) = port.zoom or full_view(self._n)
+            lines = textwrap.wrap(words, _LETTERS)
+            half = _LETTER * max(map(len, lines)) / 2 + 4
+            first, second = places
+            # Of the two cells of a pair the one above the diagonal, if it is in view.
+            x, y = max(first, second) + 0.5, min(first, second) + 0.5
+            if not (x0 < x < x1 and y0 < y < y1):
+                x, y = y, x
+            margin = min(half / port.width, 0.5) * (x1 - x0)
+            down = len(lines) * _LINE / 2 + 11
+            above = (y - y0) / (y1 - y0) * port.height > 2 * down
+            if x0 < x < x1:
+                cell["x"] = [float(np.clip(x, x0 + margin, x1 - margin))]
+                cell["y"], cell["text"] = [y], ["\n".join(lines)]
+                cell["down"] = [-down if above else down]
+        self.fill(self._cell, cell)
 
     def _on_click(self, x: float, y: float) -> None:
         row, column = int(np.floor(y)), int(np.floor(x))

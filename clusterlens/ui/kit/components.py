@@ -141,7 +141,8 @@ export function render({model}) {
   // was just used keeps the focus. The browser closes what was opened over the page.
   const takes = (event, key, name) => event.composedPath().some((part) =>
     writes(part) || has(part, OPEN) || (steers(part) && STEERS.test(key))
-    || (key === 'escape' && part.querySelector?.(':popover-open'))
+    || (key === 'escape'
+      && part.querySelector?.(':popover-open:not([popover=manual])'))
     || (part.dataset?.roving === 'map' && /^arrow/.test(key))
     || ('roving' in (part.dataset ?? {}) && /^arrow(left|right)$/.test(key))
     || (part.tagName === 'SELECT' && name === key));
@@ -170,6 +171,10 @@ export function render({model}) {
       return;
     }
     if (['space', 'enter'].includes(name) && pressable(event)) return;
+    // Enter is for what has the focus. A select that is drawn anew, or opens, has lost
+    // it for a moment; what is pressed then is for it, not for the page.
+    const hasFocus = event.composedPath()[0].tabIndex >= 0;
+    if (name === 'enter' && !hasFocus) return;
     event.preventDefault();
     model.send_msg(name);
   };

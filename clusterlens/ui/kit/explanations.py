@@ -140,7 +140,9 @@ EXPLANATIONS = {
         f"{_CONSENSUS}, Algorithm 1",
     ),
     "cl-ranking": Explanation(
-        "The distinct partitions, closest to the consensus first.",
+        "The distinct partitions, closest to the consensus first. Typical half: only "
+        "models most like the others vote, as some of many settings fit nothing; ○ has "
+        "no vote.",
         "Teal is the distance (DISCOTEC), orange the charge for broken links. Without "
         "a family: ranks when any one is left out; if most agree: rank at a majority "
         "threshold. With answers: how likely each model is; tick: before.",
@@ -176,7 +178,9 @@ EXPLANATIONS = {
         "time Evidence Accumulation Clustering",
     ),
     "cl-k-evidence": Explanation(
-        "The cuts of the consensus tree at each k, and the evidence for a k.",
+        "The cuts of the consensus tree at each k, and the evidence for a k. ◆ is the "
+        "cut, up to 12, that the models agree with most (DISCOTEC, Kullback-Leibler; "
+        "estimated where the agreements are); the page begins with it.",
         "A width is a share of samples. A dot clear below both ranges of copies "
         "without structure speaks for its k.",
         "It may well be that no k stands out; then none is named.",

@@ -36,8 +36,8 @@ button.dashed:hover, button.dashed:focus-visible { border-color: #0b8a8a; }
 .wrong { color: color-mix(in srgb, #e53935 var(--cl-mixed, 75%), currentColor); }
 .off { opacity: .5; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
-input.exact { appearance: textfield; float: right; width: 84px;
-  box-sizing: border-box; font: inherit;
+input.exact { appearance: textfield; float: right;
+  width: calc(92px * var(--cl-scale, 1)); box-sizing: border-box; font: inherit;
   font-weight: 700; color: inherit; text-align: right; padding: 0 4px; height: 22px;
   background: transparent; border-radius: 4px; border: 1px solid
   color-mix(in srgb, currentColor 30%, transparent); }

@@ -18,6 +18,8 @@ RING = {
             }
         }
     },
+    # A button that fades is for a moment of the theme before, on a page of the other.
+    "MuiButton": {"styleOverrides": {"root": {"transition": "none"}}},
     "MuiOutlinedInput": {
         "styleOverrides": {
             "root": {
@@ -76,7 +78,7 @@ div:focus-visible { outline-offset: -2px; }
 b, span, button, td, th, dd, figcaption { unicode-bidi: plaintext; }
 h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 12px; } }
-@media (max-height: 800px) { .spare, .how { display: none; } }
+@media (max-height: 800px) { .spare, .badge.spare, .how { display: none; } }
 @media (max-width: 1150px) { .detail { display: none; } }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
@@ -91,7 +93,7 @@ p { margin: 2px 0; }
 @media (max-width: 1150px) { .chip { padding: 3px 8px; margin-right: 2px; } }
 button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12px;
   font-size: 13px; border: 1px solid rgba(255, 255, 255, .6); }
-.chips { position: absolute; inset: 0; display: flex; align-items: center;
+.chips { position: absolute; inset: -5px 0; display: flex; align-items: center;
   overflow: hidden; }
 .chips > .chip { flex: none; white-space: nowrap; }
 .chips > .chip:has(> bdi) { display: flex; gap: 4px; flex: 0 1 auto; min-width: 0;
@@ -173,7 +175,7 @@ table.profile td.number { font-size: 13px; }
   text-overflow: ellipsis; vertical-align: bottom; }
 /* Larger text has room below, where a page then scrolls. */
 @container style(--cl-scale: 1.3) { .stack > .whole { flex-wrap: wrap; }
-  .cut.whole, .whole > .cut { white-space: normal; } }
+  .cut.whole, .whole > .cut, .title h2 { white-space: normal; } }
 .told-apart { display: flex; gap: 0 .3em; min-width: 0; max-width: 100%; }
 .told-apart > span { flex: 0 1 auto; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: pre; }
@@ -199,6 +201,7 @@ table.profile th { font-size: 11.5px; }
   border-left: 2px solid transparent; }
 .keys { background: var(--panel-surface-color, #fff);
   color: var(--panel-on-surface-color, #14181d); border-radius: 8px; padding: 14px 22px;
+  max-height: calc(100vh - 80px); box-sizing: border-box; overflow-y: auto;
   box-shadow: 0 6px 30px rgba(0, 0, 0, .4); margin: 0 auto; display: grid; gap: 0 28px;
   grid-template-columns: minmax(200px, 1fr) minmax(0, 1.6fr); }
 .keys .words { max-height: 62vh; overflow-y: auto; }
@@ -238,6 +241,7 @@ table.profile th { font-size: 11.5px; }
 .row-of-k.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
 .row-of-k button { all: unset; cursor: pointer; text-align: right; }
 .row-of-k.front button { font-weight: 700; }
+.row-of-k .closest { font-size: .8em; color: #0b8a8a; vertical-align: 1px; }
 .parts { display: flex; gap: 1px; height: calc(100% - 3px); max-height: 22px; }
 .parts > div { overflow: hidden; text-align: center; border-radius: 2px;
   font-size: 11px; min-width: 0; display: flex; align-items: center;
@@ -391,6 +395,9 @@ DENSE = {
         "fontSize": "calc(13px * var(--cl-scale, 1))",
     },
     "& .MuiInputLabel-root": {"fontSize": "calc(13px * var(--cl-scale, 1))"},
+    "& .MuiInputLabel-root:not(.MuiInputLabel-shrink)": {
+        "transform": "translate(12px, 5px)"
+    },
     "& .MuiSelect-select": {
         "padding": "4px 26px 4px 9px !important",
         "fontSize": "calc(13px * var(--cl-scale, 1))",

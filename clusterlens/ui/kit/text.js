@@ -66,11 +66,17 @@ const leadOn = (event) => {
 const Text = {
   render({model}) {
     const box = document.createElement('div');
-    // What is written anew keeps the focus where it was, for those who use the keyboard.
+    // What is written anew keeps the focus where it was, for those who use the keyboard,
+    // and what was unfolded.
+    const folds = () => [...box.querySelectorAll('details')];
     const write = () => {
-      const does = box.getRootNode().activeElement?.dataset?.do;
+      const active = box.getRootNode().activeElement, does = active?.dataset?.do;
+      const unfolded = folds().map((one) => one.open);
+      const within = folds().findIndex((one) => one.firstElementChild === active);
       box.innerHTML = model.body;
+      folds().forEach((one, at) => { one.open = unfolded[at] ?? one.open; });
       if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+      folds()[within]?.firstElementChild.focus();
       if (model.scrolls) requestAnimationFrame(reach);
     };
     // Whoever has no pointer scrolls with the keys, where there is something to scroll.

@@ -36,6 +36,11 @@ def safe(text: Any) -> str:
     return html.escape(str(text))
 
 
+def breakable(name: Any) -> str:
+    """Escape a name that may go on in another line, behind an underscore first."""
+    return safe(name).replace("_", "_<wbr>")
+
+
 def quoting(sentence: str) -> str:
     """Escape a sentence; names in quotes may run from right to left, it does not."""
     return re.sub("(&#x27;)(.*?)(&#x27;)", r"\1<bdi>\2</bdi>\3", safe(sentence))
@@ -116,7 +121,7 @@ def badge(text: str, *, kind: str = "") -> str:
 
 def tinted(colour: str) -> str:
     """Return a colour for words: one of marks, nearer to that of text (WCAG AA)."""
-    return f"color-mix(in srgb, {colour} 62%, currentColor)"
+    return f"color-mix(in srgb, {colour} var(--cl-mixed, 62%), currentColor)"
 
 
 def mark(colour: str, name: str) -> str:
@@ -211,7 +216,7 @@ def card(
     told, heading = about(css, title or "this card"), None
     if title:
         words = f"<div class='title'><h2>{safe(title)}</h2>{told}</div>"
-        heading = Text(words, styles=place, stylesheets=[TITLE_CSS])
+        heading = Text(words, styles=place, stylesheets=[TITLE_CSS] * bool(buttons))
     elif told:
         heading = Text(told, width=24, sizing_mode="fixed", styles=CORNER)
     if heading is not None and title and buttons:

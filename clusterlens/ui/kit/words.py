@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -14,6 +15,7 @@ from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.compute.ranking.voting import VoteBy
 
 # What noise is or does, where a model calls a sample so.
 NOISE_WORDS: dict[NoiseMeans, str] = {
@@ -21,6 +23,8 @@ NOISE_WORDS: dict[NoiseMeans, str] = {
     "singletons": "counts as single rows",
     "silent": "says nothing",
 }
+
+EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-copies"}
 
 # Of work for which no worker process is free.
 ALL_AT_WORK = "waiting for its turn, as other work takes all processors"
@@ -35,6 +39,14 @@ def score_words(key: str) -> str:
     return f"{score.plain} ({score.title})" if score.plain else score.title
 
 
+def who_votes(by: VoteBy, ensemble: Ensemble) -> str:
+    """Say whose votes count: what has equal ones, or how many models have one."""
+    if by != "typical":
+        return f"{EQUAL[by]} have equal votes"
+    n_voters = whole(np.count_nonzero(ensemble.votes))
+    return f"typical half votes: {n_voters} of {len(ensemble)}"
+
+
 def voters(ensemble: Ensemble) -> str:
     """Say how many votes there are: "56 models", or votes where these differ."""
     one_each = (ensemble.votes == 1).all()
@@ -47,7 +59,8 @@ def number(value: Any, *, spread: float = 0.0) -> str:
     Parameters
     ----------
     value : number or any
-        Numbers are rounded; anything else is written as it is, missing as a dash.
+        Numbers are rounded; anything else is written as it is, midnight as the day,
+        missing as a dash.
     spread : float, default 0
         Size of typical differences; what is far below it is rounding and written 0.
     """
@@ -56,7 +69,9 @@ def number(value: Any, *, spread: float = 0.0) -> str:
     if isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
-        return "–" if str(value) in ("nan", "NaT", "<NA>") else str(value)
+        text = str(value)
+        is_day = isinstance(value, datetime) and text.endswith(" 00:00:00")
+        return "–" if text in ("nan", "NaT", "<NA>") else text[: 10 if is_day else None]
     value = float(value)
     if math.isnan(value):
         return "–"

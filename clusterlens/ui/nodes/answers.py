@@ -11,6 +11,7 @@ from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.answer_models import (
+    FAMILY,
     MOST_NUMBERS,
     N_MAKERS,
     made_for,
@@ -118,18 +119,31 @@ class Outlook:
         Mean absolute change of the consensus that is expected of it, at most.
     enough : bool
         Whether both are small and a model fits.
+    likest : int or None
+        Where models were made for answers: the one that is expected to be most like the
+        right one, if it is another than the most probable.
+    likeness : float
+        Its expected adjusted Rand index.
     """
 
     leader_change: float
     consensus_change: float
     enough: bool
+    likest: int | None = None
+    likeness: float = 0.0
 
 
 @node("idle", "Looking at what one more answer may change", keep=16, rests=True)
 def outlook(job: Job, answers: Answers) -> Outlook:
     """See what the most informative answers may still change."""
     found = answers.posterior
-    return Outlook(found.leader_change, found.expected_change, found.enough)
+    ahead = Outlook(found.leader_change, found.expected_change, found.enough)
+    if FAMILY not in found.ensemble.families:
+        return ahead
+    likest = int(found.likeness.argmax())
+    if answers.fits[likest] >= answers.fits.max():
+        return ahead
+    return replace(ahead, likest=likest, likeness=float(found.likeness[likest]))
 
 
 @node()
@@ -143,13 +157,13 @@ def broken_by_all(
     here = [one for one in links if one.a in row_positions and one.b in row_positions]
     if not here:
         return frozenset()
-    voters = ensemble.voters
+    some = ensemble.candidates
     ends = np.array([(row_positions[one.a], row_positions[one.b]) for one in here])
     must = np.array([one.kind == "must" for one in here])
-    codes = voters.codes_and_gaps
-    certain = codes < voters.n_codes[:, None]
+    codes = some.codes_and_gaps
+    certain = codes < some.n_codes[:, None]
     if link_weight == EVIDENCE:
-        certain = voters.labels != NOISE
+        certain = some.labels != NOISE
     a, b = codes[:, ends[:, 0]], codes[:, ends[:, 1]]
     said = certain[:, ends[:, 0]] & certain[:, ends[:, 1]]
     kept = ((a == b) == must) & said

@@ -8,6 +8,7 @@ from clusterlens.ui.nodes import (
     answers,
     found_again,
     inspector,
+    judged,
     links,
     nulls,
     pictures,
@@ -20,8 +21,8 @@ from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import collect_nodes
 
 SHARED = (
-    *(agreement, answers, found_again, inspector, links),
-    *(nulls, pictures, result, runs),
+    *(agreement, answers, found_again, inspector, judged),
+    *(links, nulls, pictures, result, runs),
 )
 NODES = collect_nodes(
     (*SHARED, *(file for room in PAGES for file in room.nodes)),

@@ -22,7 +22,7 @@ from clusterlens.compute.pool.stability import (
     cluster_stability,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.pages.labels.nodes import Judged
+from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.results import content_key

@@ -117,7 +117,7 @@ class Marks:
 
 @node()
 def link_marks(
-    link_states: list[LinkState], look_pair: tuple[int, ...], order: np.ndarray
+    link_states: list[LinkState], look_pair: tuple[int, ...], places: np.ndarray
 ) -> Marks:
     """Mark links and the pair that is asked about, on both sides of the diagonal."""
     marked = [
@@ -127,13 +127,9 @@ def link_marks(
     ]
     if len(look_pair) == 2:
         marked.append(((look_pair[0], look_pair[1]), PAIR_COLOUR))
-    if not marked:
-        return Marks([], [])
-    place = np.empty(len(order), np.intp)
-    place[order] = np.arange(len(order))
     marks = Marks([], [])
     for (i, j), colour in marked:
-        a, b = int(place[i]), int(place[j])
+        a, b = int(places[i]), int(places[j])
         marks.cells.extend([(a, b), (b, a)])
         marks.colours.extend([colour, colour])
     return marks

@@ -20,8 +20,10 @@ from clusterlens.compute.table.projection import Projection, project
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.matrix import (
     BINARISED_PALETTE,
+    Cross,
     Edges,
     Heatmap,
+    Reading,
     edges,
     equalised_palette,
     full_view,
@@ -34,10 +36,14 @@ from clusterlens.ui.kit.palette import (
     disagreement_colours,
     label_title,
 )
+from clusterlens.ui.kit.words import voters
 from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
+# A pair of the binarised matrix, and pairs of it.
+_JOINED = Reading("apart", "together")
+_FILLED = Reading(*["#% of the pairs here together"] * 2)
 # Clusters whose numbers are written on the map; more would cover it.
 NUMBERED = 40
 # Least distance of two of them, as a part of the longer side of the map.
@@ -192,6 +198,14 @@ def order(
     return order_samples(ensemble, by, partition=clusters, tree=tree_order)
 
 
+@node()
+def places(order: np.ndarray) -> np.ndarray:
+    """Place of each sample in the order, shape (n_samples,)."""
+    found = np.empty(len(order), np.intp)
+    found[order] = np.arange(len(order))
+    return found
+
+
 @node("live", "Preparing the matrices")
 def tile_source(job: Job, heard: Ensemble, order: np.ndarray) -> TileSource:
     """Prepare the label matrix in the order of the samples."""
@@ -208,7 +222,8 @@ def consensus(
     tile = _tile(tile_source, look_matrix_view, "consensus")
     equalised = equalised_palette(tile.values, Viridis256)
     colours = equalised if look_shading == "eq_hist" else list(Viridis256)
-    return Heatmap(tile, tile_source.ensemble.n_samples, colours)
+    heard, single = tile_source.ensemble, _of_cells(tile)
+    return Heatmap(tile, heard.n_samples, colours, _shared(heard, single=single))
 
 
 @node("live", "Drawing the binarised matrix")
@@ -219,7 +234,8 @@ def binarised(
     if not look_matrix_view.drawn:
         return None
     tile = _tile(tile_source, look_matrix_view, "binarised", binarised_at)
-    return Heatmap(tile, tile_source.ensemble.n_samples, list(BINARISED_PALETTE))
+    n, reading = tile_source.ensemble.n_samples, _JOINED if _of_cells(tile) else _FILLED
+    return Heatmap(tile, n, list(BINARISED_PALETTE), reading)
 
 
 def _tile(
@@ -234,6 +250,57 @@ def _tile(
         shape=(port.height, port.width),
         kind=kind,
         threshold=threshold,
+    )
+
+
+def _of_cells(tile: Tile) -> bool:
+    """Whether each value is of one pair."""
+    (r0, r1), (c0, c1) = tile.rows, tile.cols
+    return tile.values.shape == (r1 - r0, c1 - c0)
+
+
+def _shared(heard: Ensemble, *, single: bool) -> Reading:
+    """How a share of votes is said: of one pair, or of those that a pixel covers."""
+    mean = "" if single else "on average "
+    if heard.is_partial:
+        words = f"{mean}together in #% of the votes on both rows"
+        return Reading(words, words)
+    words = f"{mean}together in # of {voters(heard)}"
+    return Reading(words, words, scale=heard.n_votes, digits=0 if single else 1)
+
+
+@node()
+def cross(
+    look_pair: tuple[int, ...],
+    look_tab: str,
+    look_inspected: int | None,
+    places: np.ndarray,
+    tile_source: TileSource,
+    binarised_at: int,
+) -> Cross:
+    """The rows and columns of the picked samples, and what both matrices say of two.
+
+    With none picked those of the sample that is read.
+    """
+    marked = look_pair
+    if not marked and look_tab == "sample" and look_inspected is not None:
+        marked = (look_inspected,)
+    at = places[list(marked)].tolist()
+    if len(at) < 2:
+        return Cross(tuple(at))
+    (a, b), heard = at, tile_source.ensemble
+
+    def value(kind: Any, threshold: int | None = None) -> float:
+        rows, cols = (a, a + 1), (b, b + 1)
+        tile = consensus_tile(
+            tile_source, rows, cols, (1, 1), kind=kind, threshold=threshold
+        )
+        return float(tile.values[0, 0])
+
+    return Cross(
+        (a, b),
+        _shared(heard, single=True).of(value("consensus")),
+        _JOINED.of(value("binarised", binarised_at)),
     )
 
 

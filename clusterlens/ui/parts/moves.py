@@ -6,17 +6,21 @@ A move is a function of the session; `MOVES` lists the keys with what they are f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clusterlens.compute.pool.specs import pool_grids
+from clusterlens.compute.ranking.voting import CHOSEN_VOTES
 from clusterlens.ui.pages.cns.nodes import Setting
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import Kind, plain_id
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import Choice
+
+# Rows on either side of one that is looked for in the matrices.
+AROUND = 20
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,25 @@ def step_sample(session: Session, by: int) -> None:
         found = np.flatnonzero(brushed == look.inspected)
         at = int(found[0]) + by if len(found) else 0
         look.param.update(inspected=int(brushed[at % len(brushed)]), tab="sample")
+
+
+def open_in_clusters(session: Session) -> None:
+    """Read on Clusters what the inspector is about.
+
+    The brushed samples as a group, the cluster of the inspected sample, or the
+    partition that is looked at.
+    """
+    look, clusters = session.look, session.derived.get("clusters")
+    if session.analysis.run is None:
+        return
+    kind = "auto" if look.model is None else "model"
+    group, cluster = look.group, None
+    if look.tab == "selection" and len(look.brush):
+        kind, group = "group", look.brush
+    elif look.tab == "sample" and look.inspected is not None and clusters.ready:
+        number = int(clusters.value[look.inspected])
+        cluster = number if number >= 0 else None  # noise is no cluster to read
+    look.param.update(page="clusters", partition=kind, group=group, cluster=cluster)
 
 
 def clear(session: Session) -> None:
@@ -119,6 +142,17 @@ def link_from(session: Session) -> None:
     if session.look.inspected is not None and session.analysis.run is not None:
         pair = (session.look.inspected,)
         session.look.param.update(linking=True, pair=pair, tab="links")
+
+
+def find_in_matrices(session: Session) -> None:
+    """Show the inspected sample and its neighbours in both matrices."""
+    places, look = session.derived.get("places"), session.look
+    if not places.ready or look.inspected is None:
+        return
+    n, at = len(places.value), int(places.value[look.inspected])
+    low = max(0, min(at - AROUND, n - 2 * AROUND - 1))
+    span = (float(low), float(min(low + 2 * AROUND + 1, n)))
+    look.matrix_view = replace(look.matrix_view, x=span, y=span)
 
 
 def pick(session: Session, position: int) -> None:
@@ -241,7 +275,7 @@ async def run_preset(session: Session, preset: str) -> bool:
     if dataset is None:
         return False
     pool, _ = pool_grids(preset, len(dataset.X))
-    return await session.act("run pool", pool=pool)
+    return await session.act("run pool", pool=pool, votes=CHOSEN_VOTES)
 
 
 def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
@@ -270,6 +304,7 @@ MOVES = {
     "arrowdown": Move("model below", lambda session: step_model(session, 1), _RANKED),
     "arrowleft": Move("brushed sample before", lambda s: step_sample(s, -1), _RANKED),
     "arrowright": Move("next brushed sample", lambda s: step_sample(s, 1), _RANKED),
+    "enter": Move("open in Clusters", open_in_clusters, _RANKED),
     "l": Move("link two samples", toggle_linking, _RANKED),
     "s": Move("answer suggested pairs in a row", toggle_streak, _RANKED),
     "m": Move("must-link the pair", lambda s: answer(s, "must"), _RANKED),

@@ -16,7 +16,8 @@ from clusterlens.ui.state.partitions import Called, Choice
 from clusterlens.ui.work.derived import Result
 
 CSS = scaled("""
-:host { position: relative; width: max-content !important; max-width: 430px; }
+:host { position: relative; width: max-content !important; max-width: 480px; }
+@media (min-width: 1700px) { :host { max-width: 640px; } }
 @media (max-width: 1400px) { :host { max-width: 340px; } }
 @media (max-width: 1250px) { :host { max-width: 236px; } }
 .result { all: unset; box-sizing: border-box; cursor: pointer; display: flex; gap: 6px;

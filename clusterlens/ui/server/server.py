@@ -58,6 +58,8 @@ class Server:
         The garbage collector.
     pages : WeakSet of Shell
         Those that are open.
+    left : WeakSet of Session
+        Those whose page has gone while an action of theirs is under way.
     memories : WeakSet of Memory
         Those of all sessions, so that pages on one analysis see each other's actions.
     alone : bool
@@ -82,6 +84,7 @@ class Server:
         self.warming = Warming(self.workers)
         self.turns, self.collector = Turns(), Collector()
         self.pages: WeakSet[Any] = WeakSet()
+        self.left: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()
         self.alone, self.has_manual = False, is_served_by_panel()
 

@@ -46,8 +46,9 @@ class Run:
         How each kept partition was made, plain values.
     n_asked : int, default 0
         Number of models asked for, of a run that is not finished; else 0.
-    votes : {"models", "families", "hubs"}, default "models"
-        What has equal votes. Kept partitions have none.
+    votes : {"models", "families", "hubs", "typical"}, default "models"
+        What has equal votes, or that the typical half has one. Kept partitions have
+        none.
     stopped_of : int, default 0
         Number of models asked for, of a run that was stopped and kept; else 0.
     preset : PresetUsed or None, default None

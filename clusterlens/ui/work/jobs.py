@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from weakref import WeakSet
 
 import param
 
@@ -160,6 +161,11 @@ class Jobs(param.Parameterized):
         super().__init__()
         self._server = server
         self._action: Job | None = None
+        # Whose action is shown here, and where that of this session is shown.
+        self._leader: Jobs | None = None
+        self._heard: tuple[Notice, ...] = ()
+        self._following: asyncio.Task[None] | None = None
+        self.followers: WeakSet[Jobs] = WeakSet()
         self._asked = 0
         self._turn = asyncio.Lock()
         self._quiet = asyncio.Event()
@@ -388,10 +394,61 @@ class Jobs(param.Parameterized):
             self._idle_job[1].displaced = True
             self._idle_job[1].stop.set()
 
+    def follow(
+        self, find: Callable[[], Jobs | None], wanted: Callable[[], bool]
+    ) -> None:
+        """Show the action of another session, and let it be stopped here, too.
+
+        Parameters
+        ----------
+        find : callable
+            Returns the work of that session, None where there is none, or no longer.
+        wanted : callable
+            Whether it is still waited for; then what it had so far stays on screen.
+        """
+        if self._following is None or self._following.done():
+            loop = asyncio.get_running_loop()
+            self._following = loop.create_task(self._go_along(find, wanted))
+
+    async def _go_along(
+        self, find: Callable[[], Jobs | None], wanted: Callable[[], bool]
+    ) -> None:
+        try:
+            while wanted() and not self._closed:
+                self._lead(find() or self._leader)
+                await asyncio.sleep(_POLL_SECONDS)
+        finally:
+            self._lead(None)
+
+    def _lead(self, leader: Jobs | None) -> None:
+        """Show the action of another session, or none but one's own.
+
+        What that session was told meanwhile, as that it was cancelled, is told here.
+        """
+        if leader is not self._leader:
+            if self._leader is not None:
+                self._leader.followers.discard(self)
+                for notice in self._leader.notices:
+                    if notice not in self._heard:
+                        self.notify(notice.severity, notice.text)
+            if leader is not None:
+                leader.followers.add(self)
+                self._heard = leader.notices
+            self._leader = leader
+        self._show()
+        self._tell_partial()
+
+    @property
+    def _acting(self) -> Job | None:
+        """The action of this session, or of the one that it follows."""
+        if self._action is None and self._leader is not None:
+            return self._leader._action
+        return self._action
+
     def _foremost(self) -> Job | None:
         """The job on screen: the action, else what has been under way for longest."""
-        if self._action is not None:
-            return self._action
+        if self._acting is not None:
+            return self._acting
         jobs = [*self._live.values()]
         if self._idle_job is not None and self._idle_job[0]:
             jobs.append(self._idle_job[1])
@@ -408,7 +465,7 @@ class Jobs(param.Parameterized):
         if job is None:
             self.shown = None
             return
-        action, now, since = job is self._action, time.monotonic(), job.waits_since
+        action, now, since = job is self._acting, time.monotonic(), job.waits_since
         self.shown = Progress(
             f"Cancelling: {job.title}"
             if job.cancelled() and not job.displaced
@@ -425,9 +482,12 @@ class Jobs(param.Parameterized):
 
     def _tell_partial(self) -> None:
         """Tell what the action has so far, a few times a second."""
-        partial, now = self._action and self._action.partial, time.monotonic()
+        acting, now = self._acting, time.monotonic()
+        partial = acting and acting.partial
         if self._closed or partial is self.partial:
             return
+        if acting is None and self._leader is not None:
+            return  # until what came of it is here
         if partial is None or now - self._told_at >= _PARTIAL_SECONDS:
             self._told_at = now
             self.partial = partial
@@ -435,12 +495,12 @@ class Jobs(param.Parameterized):
     @property
     def keeping(self) -> bool:
         """Whether the action was asked to end early with what it has."""
-        return self._action is not None and self._action.kept()
+        return self._acting is not None and self._acting.kept()
 
     def stop_and_keep(self) -> None:
         """Ask the action to end early with what it has."""
-        if self._action is not None:
-            self._action.keep.set()
+        if self._acting is not None:
+            self._acting.keep.set()
 
     def cancel(self) -> None:
         """Ask the work on screen to stop."""

@@ -117,7 +117,18 @@ def test_copies_and_pickles_give_the_same_answers(blobs, model):
     assert clone(model).get_params() == model.get_params()
 
 
-@pytest.mark.parametrize("wrong", [{"n_clusters": "best"}, {"novelty": 1.0}])
+def test_those_vote_who_are_asked_to(blobs, model):
+    typical = clone(model).set_params(votes="typical").fit(blobs[0])
+    weights = cl.vote_weights(model.ensemble_, "typical")
+    assert 0 in typical.ensemble_.votes
+    np.testing.assert_array_equal(typical.ensemble_.weights, weights)
+    expected = cl.rank_partitions(model.ensemble_.with_weights(weights))
+    np.testing.assert_array_equal(typical.ranking_.values, expected.values)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_clusters": "best"}, {"novelty": 1.0}, {"votes": "best"}]
+)
 def test_wrong_parameters_are_named(blobs, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         ConsensusClusterer(POOL, **wrong).fit(blobs[0])

@@ -21,7 +21,7 @@ def agreement_counts(labels):
     return (labels[:, :, None] == labels[:, None, :]).sum(axis=0)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(label_matrices)
 def test_components_are_those_of_the_binarised_matrix_at_every_threshold(labels):
     counts = agreement_counts(labels)
@@ -32,7 +32,7 @@ def test_components_are_those_of_the_binarised_matrix_at_every_threshold(labels)
         assert_array_equal(tree.components(threshold), expected)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices)
 def test_edges_span_the_samples_and_carry_their_agreement(labels):
     counts = agreement_counts(labels)
@@ -43,7 +43,7 @@ def test_edges_span_the_samples_and_carry_their_agreement(labels):
     assert tree.components(0).max() == 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices)
 def test_cut_has_exactly_the_clusters_asked_for_and_refines(labels):
     tree = agreement_tree(Ensemble(labels))

@@ -30,7 +30,7 @@ def consensus_matrix(labels):
 
 
 @pytest.mark.parametrize("cells", [1 << 22, 10, 1], ids=["one", "parts", "sparse"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(label_matrices, st.data())
 def test_values_are_means_of_the_consensus_matrix(cells, labels, data):
     n = labels.shape[1]
@@ -55,7 +55,7 @@ def test_values_are_means_of_the_consensus_matrix(cells, labels, data):
 
 
 @pytest.mark.parametrize("cells", [1 << 22, 1], ids=["dense", "sparse"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(label_matrices, st.data())
 def test_noise_of_singletons_is_no_cluster(cells, labels, data):
     n = labels.shape[1]
@@ -83,7 +83,7 @@ def test_noise_alone_is_no_partition_to_judge():
         cluster_consensus(Ensemble([[0, 0]], noise="singletons"), [-1, -1])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(label_matrices, st.data())
 def test_doubtful_samples_are_closer_to_another_cluster(labels, data):
     judged = data.draw(arrays(np.int64, labels.shape[1], elements=st.integers(-1, 3)))
@@ -133,7 +133,7 @@ def test_frame_names_the_nearest_cluster():
     assert alone["consensus_with_nearest"].isna().all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(label_matrices)
 def test_distribution_counts_pairs_of_different_samples(labels):
     shares = consensus_cdf(count_agreements(Ensemble(labels)))

@@ -69,7 +69,7 @@ def test_densities_between_clusters_equal_reference_values(case, judged):
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices, st.data())
 def test_density_is_affine_in_the_loss_up_to_the_densities_of_the_clusters(
     labels, data
@@ -86,7 +86,7 @@ def test_density_is_affine_in_the_loss_up_to_the_densities_of_the_clusters(
     assert_allclose(density(ensemble, codes), exact, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices, st.data())
 def test_density_is_the_mean_of_the_consensus_matrix_over_pairs(labels, data):
     n = labels.shape[1]
@@ -100,7 +100,7 @@ def test_density_is_the_mean_of_the_consensus_matrix_over_pairs(labels, data):
     assert_allclose(density(Ensemble(labels), judged), expected, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices, st.data())
 def test_ensemble_nmi_is_the_mean_of_scikit_learns_nmi(labels, data):
     n = labels.shape[1]
@@ -109,7 +109,7 @@ def test_ensemble_nmi_is_the_mean_of_scikit_learns_nmi(labels, data):
     assert_allclose(ensemble_nmi(Ensemble(labels), judged), expected, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(label_matrices, st.randoms(use_true_random=False))
 def test_measures_ignore_label_names_and_sample_order(labels, random):
     judged = labels[0]

@@ -43,7 +43,7 @@ def lowered(labels, k, seed=0):
     return start, lower_entropy(rows, start), group, rows
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices, st.data())
 def test_moves_lower_the_loss_as_defined_and_empty_no_cluster(labels, data):
     distinct = one_hot_rows(Ensemble(labels))[0].n_rows

@@ -12,7 +12,7 @@ from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from tests.definitions import agreement_counts, label_matrices
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(labels=label_matrices(), data=st.data())
 def test_a_report_agrees_with_the_matrices(labels, data):
     ensemble = Ensemble(labels)

@@ -40,7 +40,7 @@ def test_kmeans_loss_is_as_low_as_scikit_learns():
     assert one_hot_loss(ensemble, found) <= 1.01 * reference.inertia_
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(label_matrices, st.data())
 def test_kmeans_returns_exactly_the_clusters_asked_for(labels, data):
     ensemble = Ensemble(labels)

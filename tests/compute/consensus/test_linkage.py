@@ -71,7 +71,7 @@ def naive_wct(labels, jaccard):
     return 0.9 * triples / triples.max() if triples.max() else triples
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(label_matrices)
 def test_overlaps_and_jaccard_equal_their_definitions(labels):
     rows, _ = one_hot_rows(Ensemble(labels))
@@ -80,7 +80,7 @@ def test_overlaps_and_jaccard_equal_their_definitions(labels):
     assert_allclose(column_jaccard(rows), naive_jaccard(one_hot))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(label_matrices)
 def test_plain_distances_equal_their_definition(labels):
     rows, group = one_hot_rows(Ensemble(labels))
@@ -91,7 +91,7 @@ def test_plain_distances_equal_their_definition(labels):
     assert_allclose(squareform(found), 1 - agreement, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(label_matrices)
 def test_enhanced_distances_equal_their_definitions(labels):
     rows, group = one_hot_rows(Ensemble(labels))
@@ -108,7 +108,7 @@ def test_enhanced_distances_equal_their_definitions(labels):
         assert_allclose(squareform(found), matrix, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(label_matrices)
 def test_enhancing_only_adds_agreement(labels):
     rows, group = one_hot_rows(Ensemble(labels))

@@ -71,7 +71,7 @@ def linked_problems(draw):
 
 @pytest.mark.filterwarnings("ignore:n_clusters is")
 @pytest.mark.parametrize("method", ["kmeans", "sec", "average", "complete"])
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(problem=linked_problems())
 def test_no_link_is_broken(method, problem):
     ensemble, links, k = problem
@@ -113,7 +113,7 @@ def test_links_that_hold_anyway_change_nothing():
     assert np.array_equal(consensus_partition(ensemble, 3, constraints=links), plain)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(problem=linked_problems(), seed=st.integers(0, 99))
 def test_the_loss_never_rises_from_pass_to_pass(problem, seed):
     ensemble, links, k = problem
@@ -199,7 +199,7 @@ def test_problems_that_passes_alone_leave_unsolved_are_solved(labels, k, must, c
     assert one_hot_loss(ensemble, found) == pytest.approx(lowest)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(problem=linked_problems(), seed=st.integers(0, 99))
 def test_transfers_lower_the_loss_by_what_they_say_and_break_nothing(problem, seed):
     ensemble, links, k = problem
@@ -334,7 +334,7 @@ def test_links_to_samples_that_are_not_there_are_refused():
         consensus_partition(Ensemble([[0, 1, 1]]), 2, constraints=links)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_colouring_is_found_exactly_where_there_is_one(data):
     size, k = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 3))

@@ -29,7 +29,7 @@ def random_rows(n=400, p=7, k=6, seed=0):
     return one_hot_rows(Ensemble(labels))[0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices)
 def test_rows_are_the_distinct_columns_of_the_label_matrix(labels):
     rows, group = one_hot_rows(Ensemble(labels))
@@ -41,7 +41,7 @@ def test_rows_are_the_distinct_columns_of_the_label_matrix(labels):
     assert_array_equal(group[:, None] == group[None, :], same)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(label_matrices)
 def test_products_of_rows_count_agreements(labels):
     rows, group = one_hot_rows(Ensemble(labels))

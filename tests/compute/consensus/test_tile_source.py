@@ -14,7 +14,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from tests.definitions import label_matrices
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices(max_samples=200), data=st.data())
 def test_counts_between_edges_are_cluster_sizes(labels, data):
     ensemble = Ensemble(labels)
@@ -63,7 +63,7 @@ def test_running_counts_stay_within_their_share(monkeypatch):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices())
 def test_order_groups_samples_by_cluster_largest_first(labels):
     ensemble = Ensemble(labels)

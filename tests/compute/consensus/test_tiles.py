@@ -41,7 +41,7 @@ def viewports(draw):
     return labels, *spans, shape, order
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(viewport=viewports(), prepared=st.booleans(), binarised=st.booleans())
 def test_tiles_are_pixel_means_of_the_matrix(viewport, prepared, binarised):
     labels, rows, cols, shape, order = viewport

@@ -29,7 +29,7 @@ def test_more_than_255_clusters():
     assert consensus_tree(Ensemble([labels]), 300).cut(300).max() == 299
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(label_matrices, st.data())
 def test_every_cut_is_contiguous_in_the_order_and_refines_the_cut_before(labels, data):
     ensemble = Ensemble(labels)

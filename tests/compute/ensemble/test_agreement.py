@@ -55,7 +55,7 @@ def test_tables_mean_and_threshold_agree_with_the_reference(case):
         np.testing.assert_array_equal(agreement.pair_counts[: len(levels)], levels)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=label_matrices(min_partitions=1))
 def test_tables_follow_the_definition(labels):
     agreement = count_agreements(Ensemble(labels))
@@ -75,7 +75,7 @@ def test_tables_are_right_across_tiles_types_and_counters(
     assert_tables_follow_the_definition(count_agreements(Ensemble(labels)), labels)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=label_matrices(min_partitions=1), seed=st.integers(0, 100))
 def test_a_walk_over_co_members_counts_the_same(labels, seed):
     rng = np.random.default_rng(seed)
@@ -148,7 +148,7 @@ def test_row_sums_are_squared_cluster_sizes():
     assert agreement.total == agreement.pair_counts @ np.arange(10)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(labels=label_matrices(), seed=st.integers(0, 100))
 def test_names_of_labels_and_order_of_samples_do_not_matter(labels, seed):
     rng = np.random.default_rng(seed)
@@ -281,7 +281,7 @@ def test_what_is_not_affordable_is_estimated_within_the_budget():
     assert 0.99 * SAMPLED_COMPARISONS < pairs * 40 <= SAMPLED_COMPARISONS
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices(), cut=st.integers(0, 24), more=st.integers(0, 24))
 def test_groups_count_the_pairs_by_their_first_sample(labels, cut, more):
     n_samples = labels.shape[1]

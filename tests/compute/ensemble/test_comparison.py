@@ -16,7 +16,7 @@ pairs_of_labels = st.integers(2, 25).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=pairs_of_labels)
 def test_disagreement_counts_the_pairs_that_are_joined_once(labels):
     a, b = (np.array(row) for row in labels)
@@ -27,7 +27,7 @@ def test_disagreement_counts_the_pairs_that_are_joined_once(labels):
     assert found.disagreement.mean() == pytest.approx(1 - rand_score(a, b))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=pairs_of_labels)
 def test_samples_that_did_not_change_are_the_diagonal(labels):
     found = compare_partitions(*labels)

@@ -28,7 +28,7 @@ def pairs(constraints):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(ids=st.lists(st.text(), min_size=4, max_size=4, unique=True))
 def test_any_text_ids_read_back_as_they_were_written(kind, ids):
     # Line ends in quoted cells are unified by readers of CSV; ids have none.
@@ -130,7 +130,7 @@ def test_broken_json_is_refused(text, message):
         constraints_from_json(text, [1, 2])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(labels=st.lists(st.integers(-1, 3), min_size=1, max_size=12))
 def test_known_labels_constrain_all_their_pairs(labels):
     n = len(labels)

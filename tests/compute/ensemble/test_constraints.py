@@ -55,7 +55,7 @@ def test_contradiction_through_other_samples_gives_the_shortest_chain():
     assert must == [("must-link", 2, 20), ("must-link", 9, 20)]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(must=PAIRS, cannot=PAIRS)
 def test_contradiction_is_refused_exactly_when_the_closure_joins_a_cannot_link(
     must, cannot

@@ -22,7 +22,7 @@ PAIRS = st.integers(1, 40).flatmap(
         *[st.lists(st.integers(-1, 5), min_size=n, max_size=n) for _ in range(2)]
     )
 )
-FEW = settings(max_examples=50, deadline=None)
+FEW = settings(max_examples=50)
 
 
 @FEW

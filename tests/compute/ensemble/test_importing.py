@@ -29,7 +29,7 @@ def parquet(frame):
     return file.getvalue()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_order_of_rows_and_any_gaps_are_joined_by_id(data):
     n = data.draw(st.integers(2, 12))

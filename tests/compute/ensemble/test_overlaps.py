@@ -13,7 +13,7 @@ from clusterlens.compute.ensemble.overlaps import (
 from tests.definitions import agreement_counts, label_matrices
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=label_matrices(min_partitions=2))
 def test_sums_over_tables_and_indices_follow_the_definitions(labels):
     ensemble = Ensemble(labels)
@@ -38,7 +38,7 @@ def test_trivial_partitions_follow_the_conventions():
     assert overlaps.normalized_information[0].tolist() == [1, 1, 0, 0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=label_matrices(min_partitions=1))
 def test_disagreement_follows_the_definition(labels):
     consensus = agreement_counts(labels) / len(labels)

@@ -10,7 +10,7 @@ from clusterlens.compute.ensemble.votes import mean_consensus, votes_together
 from tests.definitions import agreement_counts, label_matrices
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(labels=label_matrices(), data=st.data())
 def test_votes_are_a_row_of_the_agreement_counts(labels, data):
     sample = data.draw(st.integers(0, labels.shape[1] - 1))
@@ -24,7 +24,7 @@ def test_noise_as_singletons_joins_nobody():
     assert votes.tolist() == [2, 0, 0, 0]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(labels=label_matrices(), data=st.data())
 def test_mean_consensus_is_that_of_the_pairs_inside(labels, data):
     n_samples = labels.shape[1]

@@ -56,7 +56,7 @@ def labels_of(clusters, n_samples):
     return labels
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     n_samples=st.integers(2, 60),

@@ -25,7 +25,7 @@ def climb(x, X, n_neighbors):
         before, x = near, X[list(near)].mean(axis=0)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     n_neighbors=st.integers(1, 30),

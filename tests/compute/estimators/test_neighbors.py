@@ -26,7 +26,7 @@ def nearest(query, X, leave_out, n_neighbors):
     return [i for i in order if i != leave_out][:n_neighbors]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     n_samples=st.integers(2, 60),
@@ -44,7 +44,7 @@ def test_table_is_ordered_by_distance_then_index(seed, n_samples, n_features, le
         np.testing.assert_allclose(distances[i], expected, rtol=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n_features=st.sampled_from([1, 3, 10, 33]),

@@ -62,7 +62,7 @@ partitions = st.builds(
 
 
 @given(partitions, partitions, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_indices_ignore_order_of_arguments_samples_and_clusters(U, V, random):
     u, v = (FuzzyPartition(m).memberships for m in (U, V))
     samples = random.sample(range(9), 9)
@@ -76,7 +76,7 @@ def test_indices_ignore_order_of_arguments_samples_and_clusters(U, V, random):
 
 
 @given(partitions)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_a_partition_agrees_with_itself_and_with_an_empty_cluster_added(U):
     u = FuzzyPartition(U).memberships
     assert ndc(U, u).value == pytest.approx(1, abs=1e-13)

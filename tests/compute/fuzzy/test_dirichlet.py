@@ -60,7 +60,7 @@ rows = st.builds(
 
 
 @given(rows)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_fit_makes_the_likelihood_stationary(U):
     fit = fit_dirichlet(U, floor=1e-6)
     floored = np.maximum(U, 1e-6)
@@ -85,7 +85,7 @@ def test_general_fit_agrees_with_a_general_optimiser():
 
 
 @given(rows, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_fits_follow_the_order_of_clusters(U, random):
     order = random.sample(range(U.shape[1]), U.shape[1])
     fit, moved = fit_dirichlet(U), fit_dirichlet(U[:, order])
@@ -148,7 +148,7 @@ def test_hard_rows_are_categorical():
     st.sampled_from([1e-300, 1e-30, 1e-6, 1e-2]),
     st.integers(0, 999),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_nearly_hard_rows_always_have_a_finite_fit(n_clusters, n_hard, floor, seed):
     rng = np.random.default_rng(seed)
     hard = np.eye(n_clusters)[rng.integers(n_clusters, size=n_hard)]

@@ -33,7 +33,7 @@ def small_blocks(monkeypatch):
 
 
 @given(st.integers(2, 60), st.integers(1, 50), st.integers(0, 5000))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_row_blocks_cover_every_row_once(n_samples, steps, block_steps):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pair_distances, "_BLOCK_STEPS", block_steps + 1)
@@ -120,7 +120,7 @@ values = st.lists(st.integers(-128, 128).map(lambda k: k / 64), min_size=1, max_
 
 
 @given(values, st.lists(st.integers(0, 3), min_size=25, max_size=25))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_sum_of_differences_is_that_of_all_pairs(numbers, codes):
     x = np.array(numbers, dtype=float)
     groups = np.array(codes[: len(x)])
@@ -131,7 +131,7 @@ def test_sum_of_differences_is_that_of_all_pairs(numbers, codes):
 
 
 @given(values, values)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_difference_from_is_the_mean_absolute_difference(numbers, points):
     t = np.sort(np.array(points, dtype=float))
     distribution = PairDistances.from_values(np.array(numbers, dtype=float))

@@ -85,7 +85,7 @@ HARD = {name: m for name, m in RANDOM_MODELS.items() if m.share_together}
 
 @pytest.mark.parametrize("name", HARD)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_shares_are_probabilities_and_ignore_the_order_of_clusters(name, sizes):
     counts = np.array([*sizes, 1.0])
     share = HARD[name].share_together

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import minimum_spanning_tree
@@ -512,7 +512,7 @@ def naive_accuracy(a, b):
     return table[linear_sum_assignment(-table)].sum() / len(a)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(label_pairs)
 def test_external_indices_equal_their_definitions(pair):
     a, b = pair
@@ -521,9 +521,13 @@ def test_external_indices_equal_their_definitions(pair):
     assert external_index("ari", a, b) == pytest.approx(
         metrics.adjusted_rand_score(a, b)
     )
+    single = [len(set(labels)) == len(labels) for labels in pair]
     for mean in ("arithmetic", "geometric", "max", "min"):
+        # Where one partition has single samples only, all of it is rounding there.
         assert external_index("ami", a, b, definition=mean) == pytest.approx(
             metrics.adjusted_mutual_info_score(a, b, average_method=mean)
+            if all(single) or not any(single)
+            else 0
         )
         assert external_index("nmi", a, b, definition=mean) == pytest.approx(
             metrics.normalized_mutual_info_score(a, b, average_method=mean)
@@ -531,8 +535,10 @@ def test_external_indices_equal_their_definitions(pair):
 
 
 @pytest.mark.parametrize(("name", "definition"), EXTERNAL_DEFINITIONS)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(label_pairs)
+@example(pair=(np.array([0, 0, 0, 0, 0, 1]), np.arange(6)))
+@example(pair=(np.array([0, 0, 1]), np.arange(3)))
 def test_external_index_keeps_range_symmetry_and_names(name, definition, pair):
     a, b = pair
     value = external_index(name, a, b, definition=definition)

@@ -157,7 +157,7 @@ def naive_score(X, labels):
     return np.mean(scores)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(2, 3))
 def test_enumerated_score_equals_the_naive_definition(seed, n_features, n_classes):
     rng = np.random.default_rng(seed)
@@ -304,7 +304,7 @@ def test_b1_number_of_samples_matters_little():
     assert copies == pytest.approx(full, abs=0.02)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.floats(0, 50), st.integers(0, 1000))
 def test_b2_a_constant_added_to_all_distances_cancels(shift, seed):
     # The axiom is one of the ratio as a function of distances: sigma does not change,

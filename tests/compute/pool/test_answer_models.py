@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._validation import DataError
@@ -173,11 +173,14 @@ def test_numbers_of_clusters_are_those_of_probable_models():
     assert set(numbers) <= set(ensemble.n_clusters.tolist())
 
 
-def test_the_table_lists_all_most_probable_first(made):
+def test_the_table_lists_those_first_that_are_expected_to_be_like_the_right_one(made):
     _, _, models = made
-    frame = models.to_frame()
-    assert frame.index[0] == models.leader
-    assert frame["posterior"].is_monotonic_decreasing
+    frame, labels = models.to_frame(), models.ensemble.labels
+    alike = [[adjusted_rand_score(s, t) for t in labels] for s in labels]
+    expected = np.array(alike) @ models.posterior.values
+    assert_allclose(models.posterior.likeness, expected)
+    assert frame.index[0] == models.leader == expected.argmax()
+    assert frame["likeness"].is_monotonic_decreasing
     assert frame["posterior"].sum() == pytest.approx(1)
     assert len(frame) == models.ensemble.n_partitions
 

@@ -27,10 +27,14 @@ def test_all_numbers_of_clusters_are_cut_from_one_pass():
         {"clusterer": "HDBSCAN", "min_cluster_size": 20, "min_samples": 5},
     ]
     plan = {s.title: len(s.models) for s in estimate_pool((500, 3), pool).plan}
+    density = ", density from 5 neighbours"
     assert plan == {
-        "tree of nearest neighbours (spanning tree, min_samples=5)": 7,
-        "Genie's merges, gini_threshold=0.1, min_samples=5": 3,
-        "Genie's merges, gini_threshold=0.3, min_samples=5": 3,
+        f"tree of nearest neighbours{density} (spanning tree, min_samples=5)": 7,
+        **{
+            f"Genie's merges, inequality of sizes up to {most}{density} "
+            f"(gini_threshold={most}, min_samples=5)": 3
+            for most in (0.1, 0.3)
+        },
     }
 
 

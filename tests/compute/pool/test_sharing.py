@@ -122,7 +122,12 @@ def test_the_plan_names_each_step_and_whom_it_serves():
     served = plan[tables[0]].models
     for family in ("DBSCAN", "spectral"):
         assert any(name.startswith(family) for name in served)
-    tree = plan["tree of nearest neighbours (spanning tree, min_samples=5)"]
+    trees = [title for title in plan if "spanning tree, min_samples=5" in title]
+    assert trees == [
+        "tree of nearest neighbours, density from 5 neighbours "
+        "(spanning tree, min_samples=5)"
+    ]
+    tree = plan[trees[0]]
     assert {name.split()[0] for name in tree.models} == {"DBSCAN", "HDBSCAN", "Genie"}
     embedding = plan["spectral embedding of 10 dimensions, 10 neighbours"]
     assert len(embedding.models) == 7

@@ -81,7 +81,7 @@ def test_an_unknown_error_rate_is_integrated_out():
     assert found.error_rate == pytest.approx(rate, rel=0.01)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     labels=label_matrices(), seed=st.integers(0, 99), score=st.sampled_from([*SCORES])
 )
@@ -171,6 +171,35 @@ def test_partitions_without_a_vote_are_ranked_but_improbable():
     }
 
 
+def test_a_model_without_a_vote_wins_by_answers_that_it_fits():
+    truth, others = np.arange(40) % 4, planted()[1]
+    ensemble = Ensemble([truth, *others.labels])
+    halved = ensemble.with_weights([2.0**-100, *[1] * 9])
+    assert halved.votes[0] == 0
+    before = answer_posterior(halved, None)
+    assert before.values.argmin() == 0
+    scores = rank_partitions(halved).values
+    assert_allclose(before.values, softmax(-scores / scores.std()))
+    pairs = [(k, k + 4 * (1 + k % 2) + k % 3) for k in range(12)]
+    found = answer_posterior(halved, answers(truth, pairs))
+    assert found.values.argmax() == 0
+    assert found.group_values[found.groups[0]] > 0.5
+    assert 0 < found.expected_change < 1
+    voting = ensemble.with_weights(found.values * len(found.values))
+    assert voting.votes.argmax() == 0
+
+
+def test_questions_tell_apart_models_without_a_vote():
+    rows = np.arange(20) // 5
+    ensemble = Ensemble([rows, rows, rows, np.arange(20) % 4, np.arange(20) % 3])
+    halved = ensemble.with_weights([1, 1, 1, 2.0**-100, 2.0**-100])
+    asked = suggest_pairs(halved, n=4, constraint_weight="evidence")
+    assert len(asked) == 4
+    assert asked[0].joined in (0, 3)
+    assert asked[0].reason.endswith("the pair, some models without one do not.")
+    assert not suggest_pairs(halved.voters, n=4, constraint_weight="evidence")
+
+
 def test_noise_and_gaps_say_nothing_certain():
     labels = np.array([[0, 0, 1, 1], [-1, -1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 1]])
     known = Constraints(must_link=[(0, 1)])
@@ -237,6 +266,19 @@ def test_expected_changes_are_those_of_both_answers_weighed():
     assert found.leader_change == pytest.approx(max(chances))
 
 
+def test_near_copies_of_the_leader_are_no_other_leaders():
+    truth, ensemble = planted(n_samples=200)
+    twins = np.tile(truth, (6, 1))
+    for k in range(6):
+        twins[k, 2 * k] = 1 - twins[k, 2 * k]
+    every = list(combinations(range(100, 200), 2))[::97]
+    known = answers(truth, every)
+    found = answer_posterior(Ensemble([*twins, *ensemble.labels]), known)
+    assert found.values[:6].min() > 0.1
+    assert found.leader_change == 0
+    assert found.enough
+
+
 def test_enough_comes_with_answers_that_agree():
     truth, ensemble = planted()
     ensemble = Ensemble([*ensemble.labels, truth])
@@ -294,7 +336,7 @@ def test_what_is_no_rate_or_weight_is_refused():
         )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices(), seed=st.integers(0, 99))
 def test_what_is_broken_is_one_number_in_posterior_table_and_ranking(labels, seed):
     """Noise says nothing certain: as evidence no answer about it is broken."""

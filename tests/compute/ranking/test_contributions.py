@@ -10,7 +10,7 @@ from clusterlens.compute.ranking.scores import discotec, pair_costs
 from tests.definitions import agreement_counts, label_matrices
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(labels=label_matrices(), data=st.data())
 def test_mean_costs_are_those_of_the_definition(labels, data):
     ensemble = Ensemble(labels)

@@ -118,7 +118,7 @@ def test_a_budget_for_all_samples_ends_exactly():
     assert last.exact
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(labels=label_matrices())
 def test_few_samples_are_ranked_exactly_at_once(labels):
     ensemble = Ensemble(labels)

@@ -62,7 +62,7 @@ def test_values_equal_to_ten_decimals_share_a_rank():
     assert rank_values(values, greater_is_better=True).tolist() == [1, 3, 3, 2]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices())
 def test_identical_partitions_share_their_rank_under_every_score(labels):
     doubled = Ensemble(np.concatenate([labels, labels + 1]))

@@ -156,7 +156,7 @@ def test_majority_is_the_binary_rank_at_more_than_half(score):
 
 
 @pytest.mark.parametrize("variant", ["binary", "kl", "tv", "hellinger"])
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(labels=label_matrices(min_partitions=6), data=st.data())
 def test_equal_votes_of_families_follow_the_definition(variant, labels, data):
     families = data.draw(

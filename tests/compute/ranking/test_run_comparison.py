@@ -16,7 +16,7 @@ def random_run(rng, n, **options):
     return cl.Ensemble(rng.integers(0, 4, (rng.integers(2, 6), n)), **options)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 @pytest.mark.filterwarnings("ignore:ensemble has 2 partitions")
 def test_shared_rows_are_compared_by_their_consensus_matrices(seed):
@@ -66,7 +66,7 @@ def seen_consensus(run, rows):
     return share
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 @pytest.mark.filterwarnings("ignore")
 def test_partial_runs_are_compared_on_the_pairs_that_both_saw(seed):

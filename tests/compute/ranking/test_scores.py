@@ -38,7 +38,7 @@ def test_scores_agree_with_the_reference(case):
         assert (error <= 1e-9 * np.maximum(1, np.abs(expected))).all(), ours
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=label_matrices(), data=st.data())
 def test_scores_follow_the_definition(labels, data):
     measured = scores_of(labels)
@@ -56,7 +56,7 @@ def test_scores_follow_the_definition(labels, data):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices())
 def test_scores_stay_in_their_ranges(labels):
     count = len(labels)
@@ -73,7 +73,7 @@ def test_scores_stay_in_their_ranges(labels):
         assert (values >= (-0.5 if name == "aari" else 0) - 1e-12).all()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices(), seed=st.integers(0, 100))
 def test_scores_follow_the_models_whatever_their_order_and_names(labels, seed):
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -82,7 +82,7 @@ def test_scores_follow_the_models_whatever_their_order_and_names(labels, seed):
         np.testing.assert_allclose(moved[name], plain[name][order], atol=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices())
 def test_total_variation_in_linear_time_equals_the_pass_over_pairs(labels):
     ensemble = Ensemble(labels)
@@ -93,7 +93,7 @@ def test_total_variation_in_linear_time_equals_the_pass_over_pairs(labels):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(labels=label_matrices())
 def test_threshold_scores_are_the_binary_scores_of_every_threshold(labels):
     agreement = count_agreements(Ensemble(labels))

@@ -38,7 +38,7 @@ def split(ensemble, pair):
     return ensemble.codes[:, pair[0]] == ensemble.codes[:, pair[1]]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(labels=label_matrices(), n=st.integers(1, 12), seed=st.integers(0, 3))
 def test_suggestions_are_distinct_pairs_that_count_their_models(labels, n, seed):
     ensemble = Ensemble(labels)
@@ -162,7 +162,7 @@ def test_answers_that_follow_from_others_are_not_asked():
     assert not asked & implied
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(labels=label_matrices(max_samples=7), seed=st.integers(0, 99))
 def test_no_answers_of_a_batch_settle_another_of_its_pairs(labels, seed):
     ensemble, rng = Ensemble(labels), np.random.default_rng(seed)

@@ -113,14 +113,14 @@ def test_blanks_around_words_are_removed_with_a_remark():
     assert remarks == ["blanks around the text removed in 2 cells"]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_floats_survive_being_text(values):
     found, _ = typed(list(map(repr, values)))
     assert found.to_numpy(float).tolist() == values
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.lists(st.none() | st.text(max_size=8) | st.floats() | st.booleans(), min_size=1)
 )

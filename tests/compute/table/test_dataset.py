@@ -200,7 +200,7 @@ def test_cells_that_cannot_be_compared_get_no_role(role):
         prepare(table, roles={"cells": role})
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1))
 def test_the_first_of_equal_rows_is_found(rows):
     X = np.array(rows, dtype=float)
@@ -459,7 +459,7 @@ cells = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.integers(1, 6).flatmap(
         lambda n: st.lists(

@@ -104,7 +104,7 @@ def test_encoding_can_carry_a_mark():
     assert load_table(to_csv_bytes(table, encoding="utf-8-sig")).table.shape == (1, 1)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(st.floats(allow_infinity=False), min_size=1))
 def test_numbers_are_never_altered(values):
     table = pd.DataFrame({"k": range(len(values)), "v": values})

@@ -52,7 +52,7 @@ def test_the_prepared_rows_come_back_the_same(scale, categorical, pca):
     assert tuple(names) == ds.feature_names
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.permutations(range(40)), st.integers(1, 40))
 def test_a_row_gets_the_same_features_in_any_company(order, count):
     table = mixed().set_axis(range(40), axis=0)
@@ -120,6 +120,11 @@ def test_a_column_that_is_not_there_is_refused_unless_it_was_of_no_use():
     assert preparation.transform(short).shape[0] == 40
     with pytest.raises(DataError, match="no column 'colour'; did you mean 'color'"):
         preparation.transform(short.rename(columns={"colour": "color"}))
+    # One that is needed itself is not meant.
+    names = ["height", "weight"]
+    preparation = prepare(pd.DataFrame(np.eye(4)[:, :2], columns=names)).preparation
+    with pytest.raises(DataError, match="no column 'height'; it has 'weight'"):
+        preparation.transform(pd.DataFrame({"weight": [1.0]}))
 
 
 def test_unknown_levels_are_missing_on_request_with_a_note():

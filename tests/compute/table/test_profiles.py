@@ -147,7 +147,7 @@ def test_large_means_keep_their_digits():
     assert np.allclose(table["effect"], [-1, 1], atol=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.integers(-1, 3), min_size=12, max_size=12), st.randoms())
 def test_order_of_rows_and_names_of_clusters_do_not_matter(labels, random):
     table = pd.DataFrame(

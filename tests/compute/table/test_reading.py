@@ -846,13 +846,13 @@ def loads_or_refuses(data: bytes) -> None:
     assert ds.table.size > 0
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.binary(max_size=300))
 def test_random_bytes_load_or_are_refused(data):
     loads_or_refuses(data)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(alphabet=',;\t| "\n\r.#ab10-', max_size=80))
 def test_random_tables_of_text_load_or_are_refused(text):
     loads_or_refuses(text.encode())
@@ -879,7 +879,7 @@ VALID = {
 
 
 @pytest.mark.parametrize("kind", VALID)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_damaged_files_load_or_are_refused(kind, data):
     content = bytearray(VALID[kind])
@@ -890,7 +890,7 @@ def test_damaged_files_load_or_are_refused(kind, data):
     loads_or_refuses(bytes(content[:end]))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     st.lists(
         st.lists(

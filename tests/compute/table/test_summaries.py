@@ -155,7 +155,7 @@ def test_impossible_numbers_of_bins_are_refused(n_bins):
         column_summaries(load_example("iris"), n_bins)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.none() | st.floats() | st.sampled_from(["a", "1", "?"]) | st.booleans(),

@@ -29,12 +29,13 @@ from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.report.take_away import FILES, TakeAway
 from clusterlens.ui.pages.report.timeline import Timeline
-from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import TREE
+from clusterlens.ui.work.derived import Result
 from tests.ui.loop import rest, run
 
 BAD = "<script>alert(1)</script>"
@@ -75,8 +76,7 @@ async def on_screen(analysis: Analysis, model: int = 0):
     session.history.do(Step("test", BAD, analysis))
     session.look.model = model
     session.derived.watch((*NEEDED, "robustness", "profiles"), lambda results: None)
-    while not session.jobs.at_rest:
-        await asyncio.sleep(0.01)
+    await rest(session)
     found = gather(session)
     assert found is not None
     return session, found
@@ -92,7 +92,6 @@ def test_rows_keep_their_columns_and_ids(found):
     told = found.told
     table = labelled_rows(
         analysis.samples,
-        told.title,
         told.clusters,
         {0: "the first"},
         analysis.ensemble.memberships[0],
@@ -107,7 +106,7 @@ def test_rows_keep_their_columns_and_ids(found):
     assert len(names) == 3
     np.testing.assert_allclose(table[names].dropna().sum(axis=1), 1)
     kept = table.loc[analysis.samples.row_ids]
-    numbers = kept[f"cluster ({told.title})"]
+    numbers = kept["cluster"]
     shown = np.where(told.clusters < 0, -1, told.clusters + 1)
     np.testing.assert_array_equal(numbers, shown)
     assert set(kept["cluster name"][told.clusters == 0]) == {"the first"}
@@ -220,13 +219,11 @@ def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
         session, _ = await on_screen(hostile())
         panel = TakeAway(session)
         panel.look(True)
-        while not session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(session)
         panel._download._send_msg = sent.append
         for key in ("links json", "script"):
             panel._make(key)
-            while not session.jobs.at_rest:
-                await asyncio.sleep(0.01)
+            await rest(session)
             await asyncio.sleep(0.05)
         return panel, session
 
@@ -235,6 +232,22 @@ def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
     assert sent[0]["name"] == "script-alert-1-script-links.json"
     assert "Python script" in session.jobs.notices[0].text
     assert BAD not in panel.text.body
+
+
+def test_what_files_that_are_made_too_early_lack_is_said():
+    async def main():
+        session, _ = await on_screen(hostile())
+        panel = TakeAway(session)
+        panel.look(True)
+        await rest(session)
+        needed = {name: session.derived.get(name).value for name in NEEDED}
+        welcome = {name: session.derived.get(name) for name in WELCOME}
+        assert welcome["robustness"].ready
+        assert "files made now lack them" not in panel.text.body
+        panel.show(**needed, **{**welcome, "robustness": Result("pending")})
+        assert "files made now lack them" in panel.text.body
+
+    run(main())
 
 
 def test_the_timeline_leads_back_and_forth():

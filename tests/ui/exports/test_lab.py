@@ -1,6 +1,5 @@
 """The lab in the report: asked for, equal to the calls of the library, escaped."""
 
-import asyncio
 import re
 
 import numpy as np
@@ -158,8 +157,7 @@ def test_hostile_names_are_escaped_in_the_lab():
         session.act_now("save pair", u=f"model {first}", v=f"hard {second}")
         session.look.report_with = LAB
         session.derived.watch(("report_fuzzy", "report_labels"), lambda results: None)
-        while not session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(session)
         text = write_report(gather(session))
         assert "<h2>Soft partitions</h2>" in text
         assert "U is <b>&lt;script&gt;" in text

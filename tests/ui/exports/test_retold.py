@@ -14,11 +14,11 @@ import pytest
 import clusterlens as cl
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.script import write_script
+from clusterlens.ui.nodes.judged import judged
 from clusterlens.ui.nodes.result import told
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
 from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices
 from clusterlens.ui.pages.labels.headline import LabelsHeadline
-from clusterlens.ui.pages.labels.nodes import judged
 from clusterlens.ui.pages.new_rows.nodes import segmentation
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -163,7 +163,9 @@ class Worked:
         self.told("models made for answers, of families")
         await act("add CNS", **CNS)
         await act("add CNS", metric="cosine", **CNS)
-        self.told("CNS")
+        await act("weigh models", by="typical")
+        await act("make for answers", n_clusters=[3])
+        self.told("CNS and models made for answers, of the typical half")
         await self.read("import partitions", "mine.csv", elsewhere(), mixed=True)
         await act("weigh models", by="hubs")
         self.told("partitions imported, of hubs")
@@ -188,7 +190,7 @@ class Worked:
         await act("add CNS", metric="cosine", max_neighbors=40, **CNS)
         self.told("partitions imported, then CNS")
         await act("prepare", scale="standard", weights={"x": 2.0})
-        await act("run pool", pool=POOL[1:], random_state=1)
+        await act("run pool", pool=POOL[1:], random_state=1, votes="typical")
         await act("cluster rows", rows=[f"r{k}" for k in range(40)], name="most")
         await act("cluster rows", rows=[f"r{k}" for k in range(30)], name="of them")
         group = {"kind": "group", "rows": [f"r{k}" for k in range(9)]}

@@ -16,7 +16,7 @@ from clusterlens.ui.server.memory import store as module
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.presence import Presence, is_there
 from clusterlens.ui.server.memory.rows import Lost
-from clusterlens.ui.server.memory.store import FILE, Row, Store, Stored
+from clusterlens.ui.server.memory.store import FILE, Intent, Row, Store, Stored
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.results import Results
@@ -86,6 +86,51 @@ def test_what_can_be_read_of_a_damaged_file_is_taken_over(base, folder):
     assert "mine" in store.pools()
     store.close()
     assert Store(folder).told == ""
+
+
+def test_a_file_whose_head_says_that_it_is_only_read_is_set_aside(base, folder):
+    with (folder / FILE).open("r+b") as file:
+        file.seek(18)  # "file format write version" of SQLite
+        file.write(b"\x83")
+    store = Store(folder)
+    assert "3 analyses could be taken over from it, none could be seen" in store.told
+
+    async def main():
+        session = Session(Server(store))
+        assert await session.open(next(iter(base.digests)))
+        assert await session.act("set link weight", weight=0.25)
+        return session.memory.state
+
+    assert run(main()) == "saved"
+
+
+@pytest.mark.parametrize("process", [b"\xff", 3, "../clusterlens.sqlite", "a\0b", "."])
+def test_a_damaged_name_of_who_works_is_nobody_s(base, folder, process):
+    store = Store(folder)
+    analysis = next(iter(base.digests))
+    store.note(analysis, [Intent("1", "run pool", "Run a pool")])
+    store.close()
+    with sqlite3.connect(folder / FILE) as db:
+        db.execute("UPDATE under_way SET process = ?", (process,))
+    db.close()
+    store = Store(folder)
+    going_on, interrupted = store.under_way(analysis)
+    assert not going_on
+    assert "1" in [intent.id for intent in interrupted]
+    assert store.take("1")
+
+
+@pytest.mark.parametrize("revision", [0, -1, 2**63 - 1])
+def test_an_analysis_of_an_impossible_revision_is_lost_alone(base, folder, revision):
+    analysis, other, _ = base.digests
+    with sqlite3.connect(folder / FILE) as db:
+        sql = "UPDATE analysis SET revision = ? WHERE id = ?"
+        db.execute(sql, (revision, analysis))
+    db.close()
+    store = Store(folder)
+    with pytest.raises(Lost, match="its entry cannot be read"):
+        store.read(analysis)
+    store.read(other)
 
 
 def test_cleaning_up_leaves_what_a_file_that_was_set_aside_may_hold(folder):

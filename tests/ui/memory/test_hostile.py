@@ -153,7 +153,7 @@ def recorded(base, tmp_path_factory):
     return rows, store.contents, steps
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     place=st.integers(0, 2**32),
     name=st.none() | st.sampled_from(CODE_TEXTS),

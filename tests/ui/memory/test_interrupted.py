@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.pool.pool import PoolModel, estimate_pool
 from clusterlens.ui.actions import pools
 from clusterlens.ui.nodes.catalogue import NODES
 from clusterlens.ui.parts.interrupted import interrupted
@@ -21,6 +22,8 @@ from clusterlens.ui.server.memory.presence import Presence, is_there
 from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.drafts import PoolDraft
+from clusterlens.ui.state.forming import Forming, RunSoFar
 from tests.ui.loop import rest, run
 from tests.ui.memory.test_store import FIRST_VERSION
 
@@ -234,6 +237,83 @@ def test_what_stops_on_another_page_is_told_no_longer_and_offered_if_that_has_en
         held_pool.set()
 
     run(main(), 30)
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
+    cancelled, tmp_path, held_pool
+):
+    async def main():
+        session, task = await running(tmp_path)
+        await session.memory.settled()
+        other = Session(session.server)
+        assert await other.open(session.memory.analysis)
+        assert other.jobs.shown is None
+        session.look.pool_draft = PoolDraft(preset="quick", random_state=3)
+        session.server.left.add(session)  # as for a page whose connection has gone
+        while other.jobs.shown is None or not session.jobs.followers:
+            await asyncio.sleep(0.01)
+        assert (other.jobs.shown.title, other.jobs.shown.kind) == (
+            "Run the pool",
+            "run pool",
+        )
+        assert other.jobs.notices == ()
+        assert other.look.pool_draft is session.look.pool_draft
+        # What it has so far is read here as it was there.
+        so_far = forming_of(session)
+        session.jobs._action.tell(so_far)
+        while other.jobs.partial is not so_far:
+            await asyncio.sleep(0.01)
+        while other.history.forming is None:
+            other.look.page = "consensus"
+            await asyncio.sleep(0.01)
+        if cancelled:
+            other.jobs.cancel()
+        else:
+            held_pool.set()
+        assert await task != cancelled
+        while other.jobs.shown or other.jobs.partial or session.jobs.followers:
+            await asyncio.sleep(0.01)
+        assert (other.analysis.run is None) == cancelled
+        said = ["Cancelled: Run the pool. Nothing was changed."] if cancelled else []
+        assert [notice.text for notice in other.jobs.notices] == said
+        assert other.history.forming is None
+        assert [one.title for one in other.memory.interrupted] == []
+
+    run(main())
+
+
+def test_a_pool_that_is_drafted_is_left_as_it_is_when_the_run_of_another_page_is_here(
+    tmp_path, held_pool
+):
+    async def main():
+        session, task = await running(tmp_path)
+        await session.memory.settled()
+        other = Session(session.server)
+        assert await other.open(session.memory.analysis)
+        session.look.pool_draft = PoolDraft(preset="quick")
+        other.look.pool_draft = mine = PoolDraft(random_state=5)
+        session.server.left.add(session)
+        while not session.jobs.followers:
+            await asyncio.sleep(0.01)
+        assert other.look.pool_draft is mine
+        held_pool.set()
+        assert await task
+
+    run(main())
+
+
+def forming_of(session: Session) -> RunSoFar:
+    """A run of the table of a session of which three models are there."""
+    dataset = session.history.analysis.dataset
+    told = []
+    forming = Forming(1, dataset, tuple(POOL), 0, told.append)
+    spec = {"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]}
+    forming.planned(estimate_pool(dataset.X, [spec]))
+    for at, k in enumerate((2, 3, 4)):
+        labels, of = np.arange(len(dataset.X)) % k, (f"k-means k={k}", "k-means", spec)
+        forming.ended(PoolModel(at, 4, *of, labels, None, 0.1, None, ()))
+    return told[-1]
 
 
 def test_a_run_that_ended_or_was_cancelled_or_failed_is_not_offered(

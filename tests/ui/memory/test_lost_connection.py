@@ -14,7 +14,7 @@ from benchmarks.sessions import Visitor
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.ui import cli, shell
+from clusterlens.ui import cli, serving
 from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import make_server
 from clusterlens.ui.server import holding
@@ -27,6 +27,7 @@ from tests.ui.test_main_job import choose
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the served libraries
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+UNDER_WAY = re.compile(r"Run the pool · [1-9]\d* of")
 # app.py, in which a pool stops after its first models until there is a file "go".
 HELD_APP = """
 from clusterlens.ui.actions import pools
@@ -90,7 +91,7 @@ def slow(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pools, "run_pool", slow_pool)
     monkeypatch.setattr(cli, "the_server", lambda: server)
-    monkeypatch.setattr(shell, "Session", Watched)
+    monkeypatch.setattr(serving, "Session", Watched)
     return sessions, begun, may_end
 
 
@@ -128,6 +129,38 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
         again = Session(Server(Store(tmp_path)))
         assert await again.open(session.memory.analysis)
         assert again.analysis.ensemble.n_partitions == 6
+
+    run(main())
+
+
+def test_a_page_that_was_left_is_held_for_as_long_as_its_run_is_followed(
+    slow, monkeypatch
+):
+    sessions, begun, may_end = slow
+    often = {"check_unused_sessions_milliseconds": 15}
+    monkeypatch.setattr(cli, "SERVER_SETTINGS", often)
+    monkeypatch.setattr(holding, "HELD_MILLISECONDS", 2000)
+    monkeypatch.setattr(holding, "_LOOK_SECONDS", 0.01)
+
+    async def main():
+        server = make_server(0, "127.0.0.1")
+        server.start()
+        try:
+            session, running, page = await begin_and_leave(server, sessions, begun)
+            again = Session(session.server)
+            assert await again.open(session.memory.analysis)
+            while not session.jobs.followers:
+                await asyncio.sleep(0.01)
+            page.request_expiration()
+            while page.milliseconds_since_last_unsubscribe < 3000:
+                assert not page.destroyed
+                await asyncio.sleep(0.01)
+            may_end.set()
+            assert await running
+            while again.analysis.run is None or session.server.left:
+                await asyncio.sleep(0.01)
+        finally:
+            server.stop()
 
     run(main())
 
@@ -193,24 +226,28 @@ def load_iris(page, served):
     )
 
 
-def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_server(
-    watched, held
-):
-    page = watched
+def begin_quick_run(page, held):
+    """Start the server, and have a run of iris under way on a page."""
     held.start()
     load_iris(page, held)
     page.get_by_role("button", name="Next: choose a pool").click()
     expect(page.locator(".cl-estimate")).to_contain_text("models", timeout=PATIENCE)
     choose(page, ".cl-preset", "quick")
     page.get_by_role("button", name="Run the pool").click()
-    under_way = re.compile(r"Run the pool · [1-9]\d* of")
-    expect(page.locator(".cl-job")).to_contain_text(under_way, timeout=PATIENCE)
+    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY, timeout=PATIENCE)
+
+
+def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_server(
+    watched, held
+):
+    page = watched
+    begin_quick_run(page, held)
     page.evaluate("window.isTheSame = true")
 
     page.evaluate(CUT)
     page.wait_for_function("document.querySelector('.cl-lost')")
     page.locator(".cl-lost").wait_for(state="detached")
-    expect(page.locator(".cl-job")).to_contain_text(under_way, timeout=PATIENCE)
+    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY, timeout=PATIENCE)
     expect(page.locator(".cl-saved")).to_contain_text("saved", timeout=PATIENCE)
     assert page.evaluate("window.isTheSame")
 
@@ -242,6 +279,29 @@ def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_serv
     made = session.analysis.run
     again = run_pool(made.dataset.X, list(made.pool), random_state=made.random_state)
     np.testing.assert_array_equal(made.ensemble.labels, again.labels)
+
+
+def test_a_reload_during_a_run_has_its_progress_and_can_cancel_it(watched, held):
+    page = watched
+    begin_quick_run(page, held)
+    expect(page.locator(".cl-saved")).to_contain_text("saved", timeout=PATIENCE)
+    page.reload()
+    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY, timeout=PATIENCE)
+    progress = page.locator(".cl-run-progress")
+    expect(progress).to_contain_text(re.compile(r"Run 1\s*[1-9]\d* of"))
+    expect(page.locator(".cl-run-pool button")).to_be_disabled()
+    expect(page.locator(".cl-notices")).not_to_contain_text("another page")
+    # The page shows the pool that runs, not what it begins with.
+    expect(page.locator(".cl-preset").get_by_role("combobox")).to_have_text("quick")
+    page.get_by_role("button", name="Cancel the run").click()
+    expect(page.locator(".cl-job")).to_contain_text("Cancelling", timeout=PATIENCE)
+    Path(held.home, "go").touch()
+    expect(page.locator(".cl-job")).to_be_hidden(timeout=PATIENCE)
+    expect(progress).to_be_hidden()
+    said = page.locator(".notice", has_text="Cancelled: Run the pool")
+    expect(said).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(".cl-run-pool button")).to_be_enabled(timeout=PATIENCE)
+    expect(page.locator(".cl-outcome")).not_to_contain_text("run 1")
 
 
 def test_a_page_of_which_nothing_is_kept_asks_before_it_is_loaded_anew(watched, held):

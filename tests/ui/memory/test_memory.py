@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from benchmarks import memory
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui.actions import pools
 from clusterlens.ui.pages.pool.grid import PoolGrid
@@ -516,7 +517,6 @@ TestHistory = History.TestCase
 TestHistory.settings = settings(
     max_examples=8,
     stateful_step_count=14,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 
@@ -603,3 +603,10 @@ def test_the_store_is_used_on_its_own_thread_only(tmp_path):
     run(main())
     (thread,) = threads
     assert thread.startswith("store")
+
+
+def test_what_the_benchmark_keeps_can_be_opened(tmp_path):
+    async def main():
+        await memory.reopen(await asyncio.to_thread(memory.kept, tmp_path, 60, 4))
+
+    run(main())

@@ -18,8 +18,7 @@ from clusterlens.compute.pool.preset_versions import (
 from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.server.memory import records as module
-from clusterlens.ui.server.memory import schema
+from clusterlens.ui.server.memory import packed, schema
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.records import RecordError, Records
 from clusterlens.ui.state.analysis import (
@@ -363,9 +362,9 @@ def test_an_analysis_of_before_links_were_evidence_keeps_its_weight(tmp_path):
 
 def test_notes_that_earlier_versions_wrote_as_sentences_are_read():
     ensemble = Ensemble([[0, 0, 1]], notes=[Note("failed", "a", why="no luck")])
-    arrays, about = arrays_from_bytes(module._pack(ensemble))
+    arrays, about = arrays_from_bytes(packed.pack(ensemble))
     about["notes"] = list(ensemble.notes)
-    (note,) = module._unpack(arrays_to_bytes(arrays, about)).notes
+    (note,) = packed.unpack(arrays_to_bytes(arrays, about)).notes
     assert (note, note.kind) == ("a: no luck", "said")
 
 

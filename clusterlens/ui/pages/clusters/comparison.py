@@ -17,7 +17,8 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.clusters.nodes import Chosen, Shared
+from clusterlens.ui.pages.clusters.beside_nodes import Shared
+from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.looking import Brush

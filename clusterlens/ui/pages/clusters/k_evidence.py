@@ -22,13 +22,15 @@ from clusterlens.ui.work.jobs import explain
 FEWEST_ROWS = 10
 # Parts of the width below which a number does not fit.
 _NARROW = 0.045
+# Before the number of clusters of the cut that is closest to the models.
+_MARK = "<span class='closest' title='closest to the models'>◆</span>"
 
 
 class KEvidence(Panel):
     """Slider, cuts of the consensus tree, and what speaks for each number."""
 
     needs = ("choice", "partition_tree")
-    also = ("k_selection", "k_seconds")
+    also = ("k_selection", "k_seconds", "closest")
 
     def build(self) -> Any:
         self._slider = self.control(
@@ -101,6 +103,7 @@ class KEvidence(Panel):
         partition_tree: Tree,
         k_selection: Result,
         k_seconds: Result,
+        closest: Result,
     ) -> None:
         """Draw one row per number of clusters, with what speaks for it."""
         k = self._cut(choice)
@@ -109,14 +112,21 @@ class KEvidence(Panel):
         if self._slider.end != last:
             self._slider.end = last
         kind = "judged" if found else ""
+        marked = f"; {_MARK} closest to the models" if closest.value else ""
         self._heads.body = (
             f"<div class='spare'><div class='row-of-k head {kind} "
             "muted'><span style='text-align:right'>k</span><span>clusters of the "
-            "consensus tree, as wide as they have samples</span>"
+            f"consensus tree, as wide as they have samples{marked}</span>"
             f"{heads(found) if found else ''}</div></div>"
         )
         rows = "".join(
-            _row(number, partition_tree, found, front=number == k)
+            _row(
+                number,
+                partition_tree,
+                found,
+                front=number == k,
+                closest=number == closest.value,
+            )
             for number in range(2, last + 1)
         )
         self._cuts.body = f"<div class='rows-of-k'>{rows}</div>"
@@ -167,7 +177,14 @@ def _say(selection: Result, seconds: Result) -> str:
     )
 
 
-def _row(k: int, tree: Tree, selection: KSelection | None, *, front: bool) -> str:
+def _row(
+    k: int,
+    tree: Tree,
+    selection: KSelection | None,
+    *,
+    front: bool,
+    closest: bool,
+) -> str:
     """Write the cut into k clusters as markup."""
     sizes, numbers = tree.cut(k)
     total = sum(sizes)
@@ -175,10 +192,12 @@ def _row(k: int, tree: Tree, selection: KSelection | None, *, front: bool) -> st
         _part(size, size / total, number, front)
         for size, number in zip(sizes, numbers, strict=True)
     )
+    told = ", closest to the models" * closest
     kinds = " ".join(["front"] * front + ["judged"] * (selection is not None))
     return (
         f"<div class='row-of-k {kinds}' data-do='{k}'>"
-        f"<button data-do='{k}' aria-label='{k} clusters'>{k}</button>"
+        f"<button data-do='{k}' aria-label='{k} clusters{told}'>"
+        f"{_MARK * closest}{k}</button>"
         f"<div class='parts'>{parts}</div>"
         f"{evidence(selection, k) if selection else ''}</div>"
     )

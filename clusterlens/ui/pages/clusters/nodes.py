@@ -1,4 +1,4 @@
-"""What the page Clusters shows of one partition, and of another beside it."""
+"""What the page Clusters shows of the partition in hand."""
 
 from __future__ import annotations
 
@@ -9,19 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.consensus.cohesion import (
-    ClusterConsensus,
-)
+from clusterlens.compute.consensus.closest import closest_cut
+from clusterlens.compute.consensus.cohesion import ClusterConsensus
 from clusterlens.compute.consensus.tree import ConsensusTree
-from clusterlens.compute.ensemble.comparison import (
-    PartitionComparison,
-    compare_partitions,
-)
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.contingency import (
     contingency_table,
     match_clusters,
-    match_labels,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.stability import ClusterStability
@@ -35,15 +29,12 @@ from clusterlens.compute.table.profiles import (
     cluster_profiles,
     group_profile,
 )
-from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.raster import draw_map
-from clusterlens.ui.kit.palette import cluster_colours, cluster_name, label_title
+from clusterlens.ui.kit.palette import cluster_name, label_title
 from clusterlens.ui.nodes.found_again import Judge, choose_judge, find_again
 from clusterlens.ui.nodes.inspector import held_groups
 from clusterlens.ui.nodes.result import LookedAt, numbered_like
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
-from clusterlens.ui.state.looking import Brush, Viewport
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import (
     TREE,
     Called,
@@ -123,6 +114,21 @@ def methods(job: Job, ensemble: Ensemble) -> list[str]:
     return sorted(functions_for(ensemble), key=lambda name: name != TREE)
 
 
+@node("live", "Comparing the cuts with the models", keep=24)
+def closest(
+    job: Job,
+    look_partition: str,
+    heard: Ensemble,
+    partition_tree: Tree,
+    exact: bool,
+) -> int:
+    """Number of clusters of the cut closest to the models; 0 where none is read."""
+    if look_partition != "consensus":
+        return 0
+    tree = partition_tree.tree
+    return closest_cut(heard, tree, exact=exact, **job.kernels).n_clusters
+
+
 @node(keep=32)
 def choice(
     look_partition: str,
@@ -132,11 +138,11 @@ def choice(
     selected: int,
     look_group: Brush,
     ensemble: Ensemble,
-    reference: int,
     samples: Dataset,
     constraints: Constraints | None,
     result_here: np.ndarray | None,
     heard: Ensemble,
+    closest: int,
 ) -> Choice | None:
     """What the page is about; None where there is no such partition."""
     kind = look_partition
@@ -151,7 +157,7 @@ def choice(
     if kind == "labels":
         return Choice("labels") if samples.labels_true is not None else None
     k = look_partition_k
-    k = int(ensemble.n_clusters[reference]) if k is None else k
+    k = closest if k is None else k
     k = int(np.clip(k, 2, most_clusters(ensemble)))
     obeys = look_obey_links and constraints is not None
     obeying = look_consensus_by in ("kmeans", "sec")
@@ -405,122 +411,6 @@ def members(
     )
 
 
-@node(keep=16)
-def other_choice(
-    look_compared: str,
-    choice: Choice,
-    selected: int,
-    samples: Dataset,
-    partition_tree: Tree,
-    ensemble: Ensemble,
-    result: AnalysisResult | None,
-    run_id: str | None,
-    heard: Ensemble,
-) -> Choice | None:
-    """The partition beside it: the selected model, or the tree beside that model.
-
-    A result is that model, too, where it has just its clusters.
-    """
-    result_model = None if result is None else result.model_of(run_id)
-    if look_compared == "labels":
-        return Choice("labels") if samples.labels_true is not None else None
-    if look_compared.startswith("model "):
-        return Choice("model", model=int(look_compared.removeprefix("model ")))
-    is_selected = choice == Choice("model", model=selected)
-    is_selected |= choice.kind == "result" and result_model == selected
-    if look_compared == "consensus" or is_selected:
-        k = choice.k if choice.kind == "consensus" else None
-        if k is None:
-            model = choice.model if choice.kind == "model" else selected
-            k = int(ensemble.n_clusters[model])
-        k = int(np.clip(k, 2, max(partition_tree.most, 2)))
-        return Choice("consensus", k=k, votes=own_votes(ensemble, heard))
-    return Choice("model", model=selected)
-
-
-@dataclass(frozen=True, eq=False)
-class Shared:
-    """The samples that neither of two partitions left out.
-
-    Parameters
-    ----------
-    at : array of int, shape (n_shared,)
-        Their positions.
-    changed : array of int, shape (n_changed,)
-        Positions of those whose clusters are not matched with each other.
-    n_samples : int
-        Number of all.
-    """
-
-    at: np.ndarray
-    changed: np.ndarray
-    n_samples: int
-
-
-@node("live", "Matching the partitions", keep=16)
-def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
-    """Find the samples that two partitions share; None where there are none."""
-    at = np.flatnonzero(chosen.seen & other.seen)
-    if not len(at):
-        return None
-    own, beside = chosen.clusters[at], other.clusters[at]
-    changed = at[match_labels(own, beside) != own]
-    return Shared(at, changed, len(chosen.clusters))
-
-
-@node("live", "Comparing the partitions", keep=16)
-def comparison(
-    job: Job, settled: Chosen, other: Chosen, shared: Shared
-) -> PartitionComparison:
-    """Compare the two partitions on the samples that they share."""
-    at = shared.at
-    return compare_partitions(settled.clusters[at], other.clusters[at])
-
-
-@node("live", "Drawing the map")
-def own_picture(
-    job: Job,
-    projection: Projection,
-    chosen: Chosen,
-    shared: Shared,
-    look_brush: Brush,
-    look_compare_view: Viewport,
-) -> Picture | None:
-    """Draw the partition, samples that change cluster strong."""
-    return _picture(projection, chosen.clusters, shared, look_brush, look_compare_view)
-
-
-@node("live", "Drawing the map beside it")
-def other_picture(
-    job: Job,
-    projection: Projection,
-    other: Chosen,
-    shared: Shared,
-    look_brush: Brush,
-    look_compare_view: Viewport,
-) -> Picture | None:
-    """Draw the other partition the same way."""
-    return _picture(projection, other.clusters, shared, look_brush, look_compare_view)
-
-
-def _picture(
-    projection: Projection,
-    clusters: np.ndarray,
-    shared: Shared,
-    brush: Brush,
-    port: Viewport,
-) -> Picture | None:
-    if not port.drawn:
-        return None
-    return draw_map(
-        projection.coordinates,
-        cluster_colours(clusters),
-        port,
-        lit=brush.positions if len(brush) else shared.changed,
-        keep_hue=True,
-    )
-
-
 def _only_gaps(ensemble: Ensemble, model: int) -> bool:
     """Whether the label -1 of a model stands for samples it left out, not for noise."""
     return bool(ensemble.n_missing[model] and not ensemble.n_noise[model])
@@ -544,14 +434,3 @@ def chosen_stability(
 ) -> ClusterStability:
     """How well each cluster comes back in bootstrap samples."""
     return find_again(job, samples, chosen.clusters, ensemble, judge, random_state)
-
-
-# The partition beside it is made as the one in hand.
-NODES = {
-    "other": replace(
-        chosen.node,
-        inputs=("other_choice", *chosen.node.inputs[1:]),
-        title="Making the partition beside it",
-        keep=16,
-    )
-}

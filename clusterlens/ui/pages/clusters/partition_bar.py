@@ -15,10 +15,10 @@ from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import fixed, voters
 from clusterlens.ui.pages.clusters.nodes import Chosen
+from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.panel import TO_A_RUN, Panel
 from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.state.links import plain_ids
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import SEED, TREE, Choice
 from clusterlens.ui.work.derived import Result
@@ -31,7 +31,6 @@ KINDS = {
     "Group": "group",
     "Given label": "labels",
 }
-FEWEST_AGAIN = 10  # rows below which no pool is worth while
 _LOW = {
     "minHeight": "30px",
     "padding": "2px 10px",
@@ -299,8 +298,7 @@ class PartitionBar(Panel):
         if chosen is None or cluster not in chosen.sizes:
             return
         at = np.flatnonzero(chosen.clusters == cluster)
-        rows = plain_ids(np.asarray(session.analysis.samples.row_ids)[at])
-        await session.act("cluster rows", rows=rows, name=chosen.names[cluster])
+        await cluster_again(session, at, chosen.names[cluster])
 
     async def _keep_it(self, event: Any) -> None:
         """Put the partition among the models and read it there."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from clusterlens.compute._numbers import count, percent
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import link, pn
+from clusterlens.ui.kit.widgets import link, pn, safe
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -77,9 +78,24 @@ def _enough(found: Answers, outlook: Result) -> str:
         f"{ahead.consensus_change:.3f} on average"
     )
     if ahead.enough:
-        return (
+        said = (
             f"<p><b>{count(found.n_answers, 'answer')}: enough.</b> "
             f"{reason[0].upper()}{reason[1:]}. "
             f"{link('Open the leader on Clusters', 'clusters', kind='pill')}</p>"
         )
-    return f"<p class='muted'><b>Not settled:</b> {reason}.</p>"
+    else:
+        said = f"<p class='muted'><b>Not settled:</b> {reason}.</p>"
+    return said + _likest(found, ahead)
+
+
+def _likest(found: Answers, ahead: Outlook) -> str:
+    """Name the model that is a safer choice than the leader among models made."""
+    if ahead.likest is None:
+        return ""
+    name = safe(found.posterior.ensemble.names[ahead.likest])
+    return (
+        f"<p class='cl-likest'><b>{name}</b> is expected to be most like yours "
+        f"<span class='muted'>(adjusted Rand index {fixed(ahead.likeness)})</span>: "
+        "where models were made for answers, a safer choice than the first of the "
+        "ranking.</p>"
+    )

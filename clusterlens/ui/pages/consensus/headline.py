@@ -12,9 +12,10 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.counting_cost import AgreementCost
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
-from clusterlens.ui.kit.words import duration, fixed, span
+from clusterlens.ui.kit.words import duration, fixed, span, who_votes
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
@@ -23,7 +24,6 @@ from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
-EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-copies"}
 # Near-copies of the leader that are so many, with so much of the votes, decide.
 FEWEST_COPIES = 3
 DECIDING_SHARE = 1 / 3
@@ -81,8 +81,9 @@ class Headline(Panel):
             _enough(outlook.value),
             _null_chip(null_check, null_seconds),
         )
+        fitting = _fitting(answers, outlook.value, ranking, copies_of_leader)
         self._text.body = excerpt(
-            f"{_fitting(answers, outlook.value, ranking) or _answer(ranking, ensemble)}"
+            f"{fitting or _answer(ranking, ensemble)}"
             f"{_yours(result.value, shared_with_leader, run, ranking)}"
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
@@ -98,7 +99,7 @@ class Headline(Panel):
         elif what == "clusters":
             look = self.session.look
             look.param.update(page="clusters", model=None, partition="model")
-        elif what in EQUAL:
+        elif what in VOTES:
             await self.session.act("weigh models", by=what)
         else:
             self.session.derived.ask(what)
@@ -114,17 +115,30 @@ def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
     return text + ". "
 
 
-def _fitting(found: Answers | None, outlook: Outlook | None, ranking: Ranking) -> str:
-    """Say which model fits the answers, how surely, and which was first before."""
+def _fitting(
+    found: Answers | None, outlook: Outlook | None, ranking: Ranking, copies: Result
+) -> str:
+    """Say which model fits the answers, how surely, and which was first before.
+
+    Its near-copies count with it, as another of them would be no other answer.
+    """
     if found is None:
         return ""
     said = f"After {count(found.n_answers, 'answer')}: "
     if found.posterior.none_fits:
         return f"<b>{said}no model of this pool fits them.</b> "
-    names, fits = ranking.ensemble.names, found.fits
-    first, second = _two_distinct(ranking)
-    leader = f"<b>{safe(names[first])}</b> ({percent(fits[first])})"
-    if fits[first] < 0.5 and second is not None:
+    names, fits, order = ranking.ensemble.names, found.fits, ranking.order
+    distinct, group = distinct_partitions(ranking.ensemble)
+    first = order[0]
+    near = np.isin(group, group[copies.value if copies.ready else order[:1]])
+    alike = distinct[near[distinct] & (fits[distinct] > 0)]
+    second = next((t for t in order.tolist() if not near[t]), None)
+    leader = f"<b>{safe(names[first])}</b>"
+    if len(alike) > 1:
+        leader += f" with {count(len(alike) - 1, 'near-copy', 'near-copies')}"
+    chance = fits[alike].sum()
+    leader += f" ({percent(chance)})"
+    if chance < 0.5 and second is not None:
         other = f"<b>{safe(names[second])}</b> ({percent(fits[second])})"
         settled = outlook is not None and outlook.enough
         words = "hardly told apart are" if settled else "still open between"
@@ -135,13 +149,6 @@ def _fitting(found: Answers | None, outlook: Outlook | None, ranking: Ranking) -
     if found.before[before] > found.before[first]:
         said += f"; {safe(names[before])} before you answered"
     return f"<span class='cl-fits'>{said}.</span> "
-
-
-def _two_distinct(ranking: Ranking) -> tuple[int, int | None]:
-    """The first model, and the next one that found something else."""
-    group = distinct_partitions(ranking.ensemble)[1]
-    first, *others = ranking.order.tolist()
-    return first, next((t for t in others if group[t] != group[first]), None)
 
 
 def _caveat(found: Answers | None, ensemble: Ensemble) -> str:
@@ -186,10 +193,17 @@ def _so_far(run: Run) -> str:
 
 
 def _equal_votes(run: Run) -> str:
-    """Say what has equal votes where it is not each model, with the way back."""
+    """Say whose votes count where it is not each model's.
+
+    With the way back where that is not usual.
+    """
     if run.votes == "models":
         return ""
-    text = f"{EQUAL[run.votes]} have equal votes"
+    if run.votes == CHOSEN_VOTES:
+        voters = np.count_nonzero(run.ensemble.votes)
+        text = f"{whole(voters)} of {whole(len(run.ensemble))} vote"
+        return badge(text, kind="cl-equal-votes spare") + " "
+    text = who_votes(run.votes, run.ensemble)
     back = link("one vote per model", "models", kind="pill", css="cl-vote-alike")
     return f"{badge(text, kind='estimate cl-equal-votes')} {back}"
 
@@ -197,11 +211,13 @@ def _equal_votes(run: Run) -> str:
 def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
     """Say so where near-copies of the leader hold much of the votes, as markup."""
     ensemble = ranking.ensemble
-    if not copies.ready or run.votes != "models" or run.n_asked:
+    if not copies.ready or run.votes not in ("models", "typical") or run.n_asked:
         return ""
     alike = copies.value[ensemble.votes[copies.value] > 0]
     share = ensemble.votes[alike].sum() / ensemble.n_votes
-    if len(alike) < FEWEST_COPIES or share < DECIDING_SHARE:
+    # That the typical are alike is no wonder; that most models are near-copies is.
+    many = DECIDING_SHARE * np.count_nonzero(ensemble.weights)
+    if len(alike) < max(FEWEST_COPIES, many):
         return ""
     name = safe(ensemble.names[ranking.order[0]])
     offer = link("count near-copies as one", "hubs", css="cl-vote-hubs")

@@ -20,7 +20,8 @@ TABS = {
     "selection": ("Selection", SelectionTab),
     "links": ("Links", LinksTab),
 }
-# On a page below this width the inspector is a strip that opens a drawer.
+# On a page below this width the inspector is a strip that opens a drawer. While pairs
+# are asked in a row it lies below the map, as wide as that: the pair stays in sight.
 NARROW = "(max-width: 1062px)"
 _OUTER = f"""
 @container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
@@ -33,6 +34,8 @@ _DRAWER = f"""
     display: none !important;
     box-shadow: 0 4px 24px rgba(0, 0, 0, .35); }}
   :host(.cl-drawer-open) {{ display: flex !important; }}
+  :host(.cl-in-a-row) {{ top: auto; height: 52% !important; max-width: none !important;
+    width: calc(100cqw - 400px - (var(--cl-scale, 1) - 1) * 250px) !important; }}
 }}
 """
 _BAR = """
@@ -48,7 +51,7 @@ _STRIP = f"""
 class Inspector(Panel):
     """Tabs for the model, the sample, the selection and the links looked at."""
 
-    needs = ("look.tab", "look.drawer")
+    needs = ("look.tab", "look.drawer", "look.streak")
     also = ("links", "look.brush", "look.inspected?")
 
     def __init__(self, session: Session) -> None:
@@ -84,7 +87,7 @@ class Inspector(Panel):
         super().look(seen)
         self._turn()
 
-    def show(self, tab: str, drawer: bool, **found: Any) -> None:
+    def show(self, tab: str, drawer: bool, streak: bool, **found: Any) -> None:
         """Bring the tab to the front that is looked at."""
         links = len(found["links"].value or ())
         names = {key: title for key, (title, _) in TABS.items()}
@@ -93,7 +96,8 @@ class Inspector(Panel):
         told = about("cl-inspector", "the inspector")
         self._bar.body = f"<div class='top'>{_tabs(names, tab, 'tabs')}{told}</div>"
         self._strip.body = _tabs(names, tab, "strip")
-        classes = ["cl-inspector", "cl-card", *(["cl-drawer-open"] if drawer else [])]
+        classes = ["cl-inspector", "cl-card"]
+        classes += ["cl-drawer-open"] * drawer + ["cl-in-a-row"] * streak
         if self._drawer.css_classes != classes:
             self._drawer.css_classes = classes
         self._turn()

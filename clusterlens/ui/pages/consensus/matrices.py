@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures.matrix import (
     BINARISED_PALETTE,
+    Cross,
     Edges,
     Heatmap,
     MatrixFigure,
@@ -67,9 +69,10 @@ class Matrix(Panel):
 
     # Names and rings are those of the picture, never of the one before it.
     drawn = ("matrix_edges", "link_marks")
-    also = ("order",)
+    also = ("order", "cross", "look.linking")
     figure: MatrixFigure
     steering: Steering
+    cell_of: attrgetter[str]
 
     def square(self) -> pn.Column:
         """Return the place of the figure."""
@@ -114,18 +117,31 @@ class Matrix(Panel):
 
         self.session.jobs.live("brush", "Selecting samples", union, brush)
 
-    def draw(self, title: str, picture: Heatmap, edges: Edges, marks: Marks) -> None:
+    def draw(
+        self,
+        title: str,
+        picture: Heatmap,
+        edges: Edges,
+        marks: Marks,
+        cross: Result,
+    ) -> None:
         """Put the pixels, the edges and the links on screen, and say what they are."""
-        self.steering.words = _spoken(title, picture, edges, marks)
-        self.figure.show(picture, self.session.look.matrix_view)
+        look = self.session.look
+        at = cross.value if cross.ready else Cross()
+        said = self.cell_of(at)
+        self.steering.words = _spoken(title, picture, edges, marks, said)
+        self.figure.show(picture, look.matrix_view)
         self.figure.show_edges(edges)
         self.figure.mark(marks.cells, marks.colours)
+        self.figure.cross(at.places, said, look.matrix_view)
+        self.figure.hint(look.linking)
 
 
 class ConsensusMatrix(Matrix):
     """Share of the models that join two samples."""
 
     needs = ("consensus", "ensemble", "heard", "answers?", *Matrix.drawn)
+    cell_of = attrgetter("consensus")
 
     def build(self) -> Any:
         self._note = Text(does=self._turn, css_classes=["cl-pool-alone"])
@@ -133,7 +149,6 @@ class ConsensusMatrix(Matrix):
             self.sees("matrix_view"),
             self.tap,
             self.brush,
-            value="agreement",
             css="cl-consensus-figure",
         )
         shading = self.bound(
@@ -158,6 +173,8 @@ class ConsensusMatrix(Matrix):
         matrix_edges: Edges,
         link_marks: Marks,
         order: Result,
+        cross: Result,
+        linking: Result,
     ) -> None:
         """Show the matrix in view."""
         self._note.body = (
@@ -166,7 +183,7 @@ class ConsensusMatrix(Matrix):
             f"rows together</span>{_scale(consensus.palette)}</p>"
             f"{_votes(ensemble, heard, answers)}"
         )
-        self.draw("Consensus matrix", consensus, matrix_edges, link_marks)
+        self.draw("Consensus matrix", consensus, matrix_edges, link_marks, cross)
 
     def _turn(self, what: str) -> None:
         """Let the models vote as the answers say, or the pool alone."""
@@ -184,6 +201,7 @@ class BinarisedMatrix(Matrix):
         "answers?",
         *Matrix.drawn,
     )
+    cell_of = attrgetter("binarised")
 
     def __init__(self, session: Any, partner: ConsensusMatrix) -> None:
         self._partner = partner
@@ -195,7 +213,6 @@ class BinarisedMatrix(Matrix):
             self.sees("matrix_view"),
             self.tap,
             self.brush,
-            value="filled",
             palette=BINARISED_PALETTE,
             css="cl-binarised-figure",
             partner=self._partner.figure,
@@ -222,6 +239,8 @@ class BinarisedMatrix(Matrix):
         matrix_edges: Edges,
         link_marks: Marks,
         order: Result,
+        cross: Result,
+        linking: Result,
     ) -> None:
         """Show the matrix in view, and say where its pixels are sampled."""
         sampled = ""
@@ -236,7 +255,7 @@ class BinarisedMatrix(Matrix):
             # As high as the note beside it, so that both squares are alike.
             whose = "your answers" if heard is not ensemble else "the pool alone"
             self._note.body += f"<p class='muted cut'>Votes of {whose}</p>"
-        self.draw("Binarised matrix", binarised, matrix_edges, link_marks)
+        self.draw("Binarised matrix", binarised, matrix_edges, link_marks, cross)
 
 
 def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
@@ -259,7 +278,7 @@ def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
     )
 
 
-def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks) -> str:
+def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks, said: str) -> str:
     """Say what a matrix shows: what is in view, how much is joined, the links."""
     seen = picture.tile.values
     parts = [f"{title} of {counted(picture.n_samples, 'row')}."]
@@ -273,6 +292,8 @@ def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks) -> str:
         parts.append(f"Mean of what is in view: {np.nanmean(seen):.2f}.")
     if marks.cells:
         parts.append(f"{counted(len(marks.cells), 'mark')} of links.")
+    if said:
+        parts.append(f"The pair that is asked about: {said}.")
     return " ".join(parts)
 
 

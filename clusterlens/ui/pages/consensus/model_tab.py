@@ -122,6 +122,8 @@ class ModelTab(Tab):
         marks = []
         if shown.model is not None:
             marks.append(badge(f"rank {ranking.ranks[shown.model]}"))
+            if not ensemble.votes[shown.model]:
+                marks.append(badge("no vote", kind="estimate cl-no-vote"))
         if shown.is_result:
             marks.append(badge("the result"))
         if shown.beside:
@@ -172,7 +174,7 @@ class ModelTab(Tab):
             soft = analysis.ensemble.memberships.get(shown.model)
         clusters = self._clusters
         return f"{samples.name} - {shown.title}.csv", lambda: rows_to_csv(
-            labelled_rows(samples, shown.title, clusters, names, soft)
+            labelled_rows(samples, clusters, names, soft)
         )
 
 

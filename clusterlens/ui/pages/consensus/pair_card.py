@@ -21,6 +21,12 @@ SHOWN_DIFFERENCES = 6
 NAMED = 4
 _NEXT = '<div class="empty">Looking for the next pair …</div>'
 KEYS: dict[Kind, str] = {"must": "M", "cannot": "C"}
+# Values and votes, side by side where there is room.
+_HALVES = """
+.halves { display: flex; flex-wrap: wrap; gap: 0 20px; }
+.halves > div { flex: 1 1 210px; min-width: 0; }
+.halves td.number { white-space: nowrap; }
+"""
 
 
 class PairCard(Panel):
@@ -30,7 +36,7 @@ class PairCard(Panel):
     also = ("pair_reading", "threshold_in_force", "answers", "outlook")
 
     def build(self) -> Any:
-        self._text = Text(does=self._do, css_classes=["cl-pair"])
+        self._text = Text(does=self._do, css_classes=["cl-pair"], stylesheets=[_HALVES])
         return pn.Column(self.status, self._text, margin=0, sizing_mode="stretch_width")
 
     def show(
@@ -103,13 +109,13 @@ def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
     known = f" {badge(TITLES[read.linked.kind])}" if read.linked else ""
     return (
         f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
-        f"{_differences(read.differences)}"
+        f"<p>{_buttons(read)}</p>"
+        f"<div class='halves'><div>{_differences(read.differences)}</div><div>"
         f"<h3>Together in {whole(read.joined)} of {voters(ensemble)}"
-        f"{_verdict(read.joined, needed)}</h3>"
-        f"<table>{rows}</table><p>{_buttons(read)}</p>"
+        f"{_verdict(read.joined, needed)}</h3><table>{rows}</table>"
         + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)
         + "<p class='muted'><b>U</b> counts as no answer; the pair is not asked again."
-        "</p>"
+        "</p></div></div>"
     )
 
 

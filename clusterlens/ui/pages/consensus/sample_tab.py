@@ -15,7 +15,7 @@ from clusterlens.ui.kit.widgets import link, mark, safe
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.inspector import Place, SampleReading
 from clusterlens.ui.nodes.result import LookedAt
-from clusterlens.ui.parts.moves import link_from
+from clusterlens.ui.parts.moves import find_in_matrices, link_from
 from clusterlens.ui.parts.tab import Tab, row_link, share_bar
 from clusterlens.ui.work.derived import Result
 
@@ -35,9 +35,11 @@ class SampleTab(Tab):
     )
 
     def do(self, what: str) -> Any:
-        """Begin a link with the sample, or what every tab does."""
+        """Begin a link with the sample, find it, or what every tab does."""
         if what == "link":
             link_from(self.session)
+        elif what == "find":
+            find_in_matrices(self.session)
         else:
             super().do(what)
 
@@ -59,7 +61,8 @@ class SampleTab(Tab):
         self.text.body = (
             f"<p><b style='font-size:15px'>Row {safe(read.row_id)}</b> "
             f"<span class='pill'>{chip}</span>"
-            f"{link('Link from here', 'link', css='cl-link-here')}</p>"
+            f"{link('Link from here', 'link', css='cl-link-here')} · "
+            f"{link('Find in matrices', 'find', css='cl-find-here')}</p>"
             f"<h3>Disagreement of the pool<span class='right'>{read.disagreement:.2f}"
             "</span></h3>"
             f"<div class='scale' style='background:linear-gradient(90deg,{stops})'>"
@@ -104,7 +107,8 @@ def _value(place: Place, colour: str) -> str:
             f"<i style='left:{100 * place.at:.1f}%'></i></div>"
         )
     return (
-        f"<tr><td class='cut'>{safe(place.column)}</td><td>{picture}</td>"
+        f"<tr><td class='cut' title='{safe(place.column)}'>{safe(place.column)}</td>"
+        f"<td>{picture}</td>"
         f"<td class='number'><b>{safe(number(place.value, spread=place.spread))}</b>"
         "</td></tr>"
     )

@@ -14,10 +14,11 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.exports.rows import rows_to_csv
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.widgets import badge, link, mark, pmu, pn, safe
+from clusterlens.ui.kit.widgets import badge, breakable, link, mark, pmu, pn, safe
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.inspector import SelectionReading
 from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.parts.tab import Tab, effect_rows, share_bar
 from clusterlens.ui.state.links import plain_ids
@@ -50,24 +51,26 @@ class SelectionTab(Tab):
             css_classes=["cl-download-selection"],
             disabled=True,
         )
-        self._join = pmu.Button(
-            label="Must-link all",
-            size="small",
-            variant="outlined",
-            margin=(6, 0, 0, 6),
-            disabled=True,
-            on_click=self._join_all,
-            css_classes=["cl-join"],
+        self._join = _button("Must-link all", self._join_all, "cl-join", after=6)
+        self._open = _button(
+            "Open in Clusters", self._open_group, "cl-open-group", variant="contained"
         )
-        return [pn.Row(self._download.view, self._join, margin=0)]
+        self._again = _button(
+            "Cluster them again", self._cluster_again, "cl-selection-again", after=6
+        )
+        return [
+            pn.Row(self._open, self._again, margin=0),
+            pn.Row(self._download.view, self._join, margin=0),
+        ]
 
     def prepare(self, results: Any) -> None:
         """Offer the rows only where there are some."""
         super().prepare(results)
         ready = results["selection_reading"].ready
-        self._download.button.disabled = not ready
+        self._download.button.disabled = self._open.disabled = not ready
         count = len(self.session.look.brush)
         self._join.disabled = not ready or not 2 <= count <= MOST_JOINED
+        self._again.disabled = not ready or count < FEWEST_AGAIN
         self._join.label = f"Must-link all, {whole(max(0, count - 1))} links"
 
     def do(self, what: str) -> Any:
@@ -112,6 +115,19 @@ class SelectionTab(Tab):
             + f"</table><h3>Rows</h3>{_rows(read, samples, clusters)}"
         )
 
+    def _open_group(self, event: Any) -> None:
+        """Look at the selected samples against the rest."""
+        look = self.session.look
+        look.param.update(
+            group=look.brush, partition="group", cluster=None, page="clusters"
+        )
+
+    async def _cluster_again(self, event: Any) -> None:
+        """Make a run of the selected rows."""
+        await cluster_again(
+            self.session, self.session.look.brush.positions, "selection"
+        )
+
     def _join_all(self, event: Any) -> None:
         """Say that the selected rows are of one class."""
         samples, brush = self.session.analysis.samples, self.session.look.brush
@@ -127,12 +143,36 @@ class SelectionTab(Tab):
         )
 
 
+def _button(
+    label: str,
+    does: Callable[[Any], Any],
+    css: str,
+    *,
+    variant: str = "outlined",
+    after: int = 0,
+) -> Any:
+    """Return a button that can be pressed once something is selected."""
+    return pmu.Button(
+        label=label,
+        size="small",
+        variant=variant,
+        margin=(6, 0, 0, after),
+        disabled=True,
+        on_click=does,
+        css_classes=[css],
+    )
+
+
 def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str:
     """Write the first rows with the columns that set them apart."""
-    leading = list(dict.fromkeys(read.profiles.top(1, SHOWN_COLUMNS)["column"]))[:4]
+    leading = list(dict.fromkeys(read.profiles.top(1, SHOWN_COLUMNS)["column"]))[:3]
     positions = read.brush.positions[:SHOWN_ROWS]
     values = samples.table.loc[samples.row_ids[positions], leading]
-    heads = "".join(f"<th class='number'>{safe(name)}</th>" for name in leading)
+    # Names go on in a second line, so that the columns have room.
+    heads = "".join(
+        f"<th class='number' style='white-space:normal'>{breakable(name)}</th>"
+        for name in leading
+    )
     rows = "".join(
         f"<tr><td>{link(safe(row), f'inspect {i}')}</td>"
         f"<td>{mark(cluster_colour(int(clusters[i])), '')}</td>"

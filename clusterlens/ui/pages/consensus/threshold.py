@@ -19,17 +19,27 @@ _AVERAGE = (
     "<span title='the mean rule: the mean of the co-association matrix, rounded up to "
     "a number of models'>the average agreement</span>"
 )
-_TEXT = scaled("""
+# Four lines in a card that is lower than usual.
+_LOW = """
+@media (max-height: 800px) { :host { line-height: 1.18; } p { margin: 0; } }
+"""
+_TEXT = scaled(
+    """
 :host { width: calc(172px * var(--cl-scale, 1)) !important; }
 .needed { font-size: 13px; white-space: nowrap; }
 p { margin: 1px 0; }
-""")
-_LEADER = scaled("""
+"""
+    + _LOW
+)
+_LEADER = scaled(
+    """
 :host { width: calc(200px * var(--cl-scale, 1)) !important; }
 @media (min-width: 1351px) { :host { width: 240px !important; } }
 .leader { font-size: 12px; display: flex; align-items: center; gap: 5px; }
 .leader > svg { flex: none; }
-""")
+"""
+    + _LOW
+)
 _STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
 
 

@@ -39,7 +39,8 @@ VALUES_CSS = """
 .canvas { min-height: 20px; overflow: visible; }
 @media (max-width: 1150px) {
   .row small.assumption { display: none; }
-  .row { grid-template-columns: minmax(0, 1fr) minmax(0, 1.25fr) 94px repeat(2, 72px); }
+  .row { grid-template-columns: minmax(8.2em, 1fr) minmax(0, 1.25fr) 94px
+    repeat(2, 72px); }
 }
 """
 

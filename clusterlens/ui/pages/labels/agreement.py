@@ -12,14 +12,15 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe, tinted
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.labels.nodes import Judged, Reached
+from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.pages.labels.nodes import Reached
 from clusterlens.ui.parts.moves import run_preset
 from clusterlens.ui.parts.panel import Panel
 
 GIVEN, MERGED = "#0b7d7d", "#b07a10"
 # Names of two dots that are nearer to each other than this stand in one text.
 _TEXT_WIDTH = 0.3
-# On lines that are close, names would cover the dots of the next one.
+# On lines that are close, names would cover dots all the same.
 DOTS_CSS = """
 :host { container-type: size; }
 @container (max-height: 150px) { .canvas b { display: none; } }
@@ -119,31 +120,46 @@ def _after(merged: PoolAgreement | None) -> str:
 
 def draw_agreement(given: PoolAgreement, merged: PoolAgreement | None) -> str:
     """Draw the adjusted Rand index of every model, a line for each family."""
-    families = pd.unique(np.asarray(given.ensemble.families))
-    height = len(families)
-    all_values = [given.values, *([merged.values] if merged else [])]
-    low = min(-0.05, *(float(v.min()) for v in all_values)) - 0.02
+    of_all = np.asarray(given.ensemble.families)
+    families = {name: np.flatnonzero(of_all == name) for name in pd.unique(of_all)}
+    shown = [(given, GIVEN), *([(merged, MERGED)] if merged is not None else [])]
+    # Names stand above the dots they name, on a line of their own.
+    texts = {
+        name: [(_texts(found, of), colour) for found, colour in shown]
+        for name, of in families.items()
+    }
+    height = len(families) + sum(bool(t) for row in texts.values() for t, _ in row)
+    low = min(-0.05, *(float(found.values.min()) for found, _ in shown)) - 0.02
     words = _reached(given)
     for tag in ("<b>", "</b>", "<span class='how'>", "</span>"):
         words = words.replace(tag, "")
     canvas = Canvas((low, 1.03), (0, height), words, room=(120, 18, 30, 20))
     canvas.ticks([(v, f"{v:g}") for v in (0, 0.2, 0.4, 0.6, 0.8, 1)], -0.04 * height)
     canvas.line([(0, 0), (0, height)], opacity=0.5)
-    for at, family in enumerate(families):
-        y = height - 0.5 - at
-        of = np.flatnonzero(np.asarray(given.ensemble.families) == family)
-        canvas.text(low, y, f"{safe(family)} {len(of)}", place="end", shift=-6)
+    y = height - 0.5
+    for name, of in families.items():
+        for row, colour in texts[name]:
+            for value, text in row:
+                at, ink = min(value, 0.93), tinted(colour)
+                canvas.text(at, y, text, bold=True, colour=ink)
+            y -= bool(row)
+        canvas.text(low, y, f"{safe(name)} {len(of)}", place="end", shift=-6)
         if merged is not None:
             _dots(canvas, merged, of, y - 0.2, hollow=True)
         _dots(canvas, given, of, y + (0.15 if merged else 0), hollow=False)
+        y -= 1
     return canvas.markup()
+
+
+def _named(found: PoolAgreement) -> dict[int | None, str]:
+    return {found.highest: "highest", found.leader: "leader"}
 
 
 def _dots(
     canvas: Canvas, found: PoolAgreement, of: np.ndarray, y: float, *, hollow: bool
 ) -> None:
     """Put the models of a family on its line; ring the leader and the highest."""
-    named = {found.highest: "highest", found.leader: "leader"}
+    named = _named(found)
     for model in of.tolist():
         value = float(found.values[model])
         known = named.get(model, "")
@@ -156,10 +172,14 @@ def _dots(
             ring="currentColor" if known else "",
             title=f"{found.ensemble.names[model]}: {fixed(value, 3)} {known}",
         )
+
+
+def _texts(found: PoolAgreement, of: np.ndarray) -> list[tuple[float, str]]:
+    """Name the leader and the highest of a family, each at its value."""
+    named = _named(found)
     here = sorted((float(found.values[k]), named[k]) for k in of.tolist() if k in named)
     texts = [(value, f"{name} {fixed(value)}") for value, name in here]
     if len(texts) == 2 and texts[1][0] - texts[0][0] < _TEXT_WIDTH:
         middle = (texts[0][0] + texts[1][0]) / 2
         texts = [(min(middle, 1 - _TEXT_WIDTH), f"{texts[0][1]} · {texts[1][1]}")]
-    for value, text in texts:
-        canvas.text(min(value, 0.93), y + 0.3, text, place="above", bold=True)
+    return texts

@@ -11,7 +11,7 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, safe
-from clusterlens.ui.pages.labels.nodes import Judged
+from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 

@@ -15,19 +15,14 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, pn, safe, select
 from clusterlens.ui.kit.words import duration, error, fixed
 from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, Judge
+from clusterlens.ui.nodes.judged import Judged, consensus_title, label_column, question
 from clusterlens.ui.nodes.partition_verdict import (
     COPIES_IN_WORDS,
     PartitionVerdict,
     passing,
 )
 from clusterlens.ui.nodes.verdict import Verdict
-from clusterlens.ui.pages.labels.nodes import (
-    Judged,
-    consensus_title,
-    dbcv_sample,
-    label_column,
-    question,
-)
+from clusterlens.ui.pages.labels.nodes import dbcv_sample
 from clusterlens.ui.parts.copies import answer, beside_score
 from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.panel import Panel

@@ -11,7 +11,7 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.pages.labels.nodes import Judged
+from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 

@@ -19,7 +19,7 @@ from clusterlens.ui.pages.page import Page, Steps, share, under
 GRID = f"""
 :host {{ display: grid; gap: 8px; height: 100%; overflow: hidden auto;
   grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr) minmax(0, 1fr);
-  grid-template-rows: minmax({ROOM}, 1.35fr)
+  grid-template-rows: minmax(calc(1.5 * {ROOM}), 1.35fr)
     minmax(calc(1.4 * {ROOM}), 1fr); }}
 """
 

@@ -11,7 +11,8 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.pages.labels.nodes import Judged, PairOfClasses, pair_frame
+from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.pages.labels.nodes import PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -22,7 +23,8 @@ table { table-layout: fixed; font-size: .93em; }
 th:first-child { width: 34%; }
 th, td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 th, td { padding: 1px 6px; }
-@media (max-width: 1150px) { td, th { padding: 1px 3px; } table { font-size: .86em; } }
+@media (max-width: 1150px) { td, th { padding: 1px 3px; } table { font-size: .86em; }
+  th:first-child { width: 26%; } }
 """
 
 
@@ -34,7 +36,9 @@ class ClassPair(Panel):
 
     def build(self) -> Any:
         self._heading = Text(css_classes=["cl-pair-heading"], styles={"flex": "none"})
-        self._figure = PairMap(self.sees("label_view"))
+        self._figure = PairMap(self._see)
+        self._take_in = self.sees("label_view")
+        self._shown: Any = None
         self._below = Text(
             css_classes=["cl-pair-columns"],
             stylesheets=[COLUMNS_CSS],
@@ -52,6 +56,20 @@ class ClassPair(Panel):
             css="cl-class-pair",
         )
 
+    def _looked_at(self) -> Any:
+        """Return the classes and the pair that a zoom belongs to."""
+        look = self.session.look
+        return look.judged, look.merged, look.label_pair
+
+    def _see(self, **seen: Any) -> None:
+        """Take in what the figure shows, but no zoom into a pair that was there before.
+
+        A zoom is told when it rests, and another pair may have been chosen meanwhile.
+        """
+        if self._shown != self._looked_at():
+            seen = {name: seen[name] for name in seen.keys() - {"x", "y"}}
+        self._take_in(**seen)
+
     def prepare(self, results: Any) -> None:
         """Show nothing of labels that are gone."""
         if not results["judged"].ready:
@@ -62,6 +80,7 @@ class ClassPair(Panel):
         pair = label_pair
         picture = more["label_picture"]
         if picture.ready:
+            self._shown = self._looked_at()
             self._put(picture.value)
             self._mark(pair)
         self._heading.body = self._title(judged, pair)
@@ -97,7 +116,7 @@ class ClassPair(Panel):
         )
         of_a, of_b = PAIR_OF_CLASSES
         names = (
-            f"<span class='name'>{mark(of_a, a)}</span>&ensp;<span class='name'>"
+            f"<span class='name'>{mark(of_a, a)}</span>&ensp;<wbr><span class='name'>"
             f"<span style='color:{of_b}'>▲</span> {b}</span>"
         )
         chosen = self.session.look.label_pair or len(judged.sizes) == 2

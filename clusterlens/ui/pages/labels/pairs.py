@@ -13,20 +13,20 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import APART_COLOURS, apart_colour
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.pages.labels.nodes import Judged, PairOfClasses
+from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.pages.labels.nodes import PairOfClasses
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
 PAIRS_CSS = """
 :host { container-type: size; }
 /* All rows fit, and that of the numbers, as long as they can be hit and read. */
-.pairs { --gap: 2px; --most: 30px; border-spacing: var(--gap);
+.pairs { --gap: 2px; --most: 30px; position: relative; border-spacing: var(--gap);
   border-collapse: separate; width: 100%;
   --row: clamp(8px, 100cqh / (var(--n) + 1) - var(--gap) - 1px, var(--most)); }
 .pairs td, .pairs th { border: 0; padding: 0; text-align: center; height: var(--row);
   line-height: var(--row); vertical-align: middle; }
-.pairs th { text-align: left; white-space: nowrap; max-width: 120px; overflow: hidden;
-  text-overflow: ellipsis; padding-right: 6px; color: inherit; width: 1px; }
+.pairs th { text-align: left; padding-right: 6px; color: inherit; width: 1px; }
 .pairs td { border-radius: 3px; min-width: 26px; }
 .pairs td.size { background: color-mix(in srgb, currentColor 7%, transparent);
   font-size: .85em; }
@@ -34,9 +34,22 @@ PAIRS_CSS = """
 .pairs button { all: unset; display: block; width: 100%; height: var(--row);
   cursor: pointer; font-weight: 700; border-radius: 3px; }
 .pairs button:focus-visible { outline-offset: 1px; }
+/* Whole names of the cell in focus, where the triangle leaves room. */
+.pairs:not(.few) button:focus-visible::after { content: attr(title); z-index: 1;
+  position: absolute; inset: 0 0 auto auto; max-width: 45%;
+  font-weight: 400; font-size: 11px; line-height: 1.2; text-align: left;
+  letter-spacing: 0; padding: 2px 4px; border-radius: 3px;
+  pointer-events: none; white-space: normal;
+  background: var(--panel-surface-color, #fff); color: var(--panel-on-surface-color);
+  outline: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+/* A name has two lines where it must, and is cut only beyond. */
+.pairs th span { display: -webkit-box; -webkit-box-orient: vertical;
+  -webkit-line-clamp: 2; overflow: hidden; white-space: normal;
+  max-height: var(--row); line-height: 1.1; width: max-content; max-width: 154px; }
 .pairs .hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px,
   rgba(128, 128, 128, .45) 4px 6px) !important; }
 .pairs.few { --most: 44px; }
+.pairs.some th span, .pairs.many th span { max-width: 114px; }
 .pairs.some { --most: 22px; }
 .pairs.some td, .pairs.some th, .pairs.some button { font-weight: 400;
   font-size: min(.86em, var(--row)); }
@@ -47,7 +60,10 @@ PAIRS_CSS = """
   .pairs { --gap: 1px; }
   .pairs:not(.few) { table-layout: fixed; }
   .pairs:not(.few) td { min-width: 0; }
-  .pairs:not(.few) th { width: 56px; padding-right: 3px; }
+  .pairs:not(.few) th { padding-right: 3px; font-size: 11px;
+    width: clamp(56px, 100cqw - var(--n) * var(--cell), 130px); }
+  .pairs:not(.few) th span { width: auto; max-width: none; }
+  .pairs { --cell: 28px; } .pairs.some { --cell: 15px; } .pairs.many { --cell: 10px; }
   .pairs:not(.few) td.size { font-size: min(9.5px, var(--row)); }
   .pairs:not(.few) button { font-size: min(9.5px, var(--row)); font-weight: 400;
     letter-spacing: -.2px; }
@@ -129,8 +145,9 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
             _cell(judged, rows[a, b], (a, b) == opened, numbered) for a in classes[:at]
         )
         name, size = safe(judged.name(b)), whole(judged.sizes[b])
+        told = f"<span>{_numbered(at + 1, name)}</span>"
         body += (
-            f"<tr><th title='{name}, {size} rows'>{_numbered(at + 1, name)}</th>{cells}"
+            f"<tr><th title='{name}, {size} rows'>{told}</th>{cells}"
             f"<td class='size'>{size}</td></tr>"
         )
     sizes = {_FEW: "few", _LARGE: "", _NUMBERED: "some"}

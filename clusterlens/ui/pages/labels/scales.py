@@ -14,18 +14,25 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, safe, tinted
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.pages.labels.nodes import Judged
+from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.parts.copies import matter
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
 OWN = "#0b7d7d"
 RISING = "#c2570c"
-_LEFT, _RIGHT = 0.36, 0.62
+_LEFT, _RIGHT = 0.4, 0.6
 # Neighbouring texts are at least so far apart, as a share of the height.
 _GAP = 0.062
-# Characters of a name that fit beside a scale.
-_LONGEST = 15
+# A name has the room beside its scale that its value leaves.
+SCALES_CSS = (
+    CANVAS_CSS
+    + """
+.canvas { container-type: inline-size; }
+bdi { display: inline-block; max-width: calc(36cqw - 5ch); overflow: hidden;
+  text-overflow: ellipsis; vertical-align: bottom; }
+"""
+)
 # Lines that rise by this share of the height are groups apart, but not round.
 _RISES = 0.15
 
@@ -48,7 +55,7 @@ class LabelScales(Panel):
     def build(self) -> Any:
         self._badge = Text(does=self._retry, styles={"flex": "none"})
         self._chart = Text(
-            css_classes=["cl-label-scales"], stylesheets=[CANVAS_CSS], scrolls=True
+            css_classes=["cl-label-scales"], stylesheets=[SCALES_CSS], scrolls=True
         )
         self._how = Text(styles={"flex": "none"})
         return card(
@@ -138,8 +145,8 @@ def draw_scales(lines: list[_Line]) -> str:
         return (value - low[side]) / (high[side] - low[side])
 
     for x, title, meaning, place_of, shift in (
-        (_LEFT, "round groups", "CH<sub>btwn</sub>", "end", 30),
-        (_RIGHT, "dense groups", "DBCV", "start", -30),
+        (_LEFT, "round groups", "CH<sub>btwn</sub>", "end", 20),
+        (_RIGHT, "dense groups", "DBCV", "start", -20),
     ):
         canvas.line([(x, 0), (x, 1)], opacity=0.4)
         canvas.text(x, 1.075, title, bold=True, place=place_of, shift=shift)
@@ -190,8 +197,8 @@ def _write(
     title = f"{line.name}: {fixed(line[1 + side], 3)}"
     colour = OWN if own else "#8a949c"
     canvas.dot(x, place, colour, size=13 if own else 8, title=title)
-    short = line.name if len(line.name) <= _LONGEST else f"{line.name[:_LONGEST]}…"
-    name, value = safe(short), fixed(line[1 + side])
+    told = safe(line.name)
+    name, value = f"<bdi title='{told}'>{told}</bdi>", fixed(line[1 + side])
     canvas.text(
         x + 0.04 * outwards,
         y,

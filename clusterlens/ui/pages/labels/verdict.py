@@ -7,9 +7,10 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier
+from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
 from clusterlens.ui.nodes.verdict import LIGHTS, Light, Verdict
-from clusterlens.ui.pages.labels.nodes import Grounds, Judged
+from clusterlens.ui.pages.labels.nodes import Grounds
 from clusterlens.ui.parts.panel import Panel
 
 COLOURS: dict[Light, str] = {

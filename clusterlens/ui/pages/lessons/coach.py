@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterlens.compute._numbers import whole
@@ -11,8 +12,14 @@ from clusterlens.ui.kit.widgets import box, link, pn, safe
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson, Task
+from clusterlens.ui.pages.lessons.beside_leader import (
+    BESIDE_CSS,
+    RESULTS,
+    beside_leader,
+)
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.session import Session
+from clusterlens.ui.work.derived import Result
 
 CSS = """
 .bars { display: flex; gap: 4px; margin: 6px 0 12px; align-items: center; }
@@ -43,7 +50,9 @@ button.plain[disabled] { opacity: .4; cursor: default; }
 button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }
 @media (max-width: 1150px) { ol { display: none; }
   .two { columns: 2; column-gap: 24px; } .two > * { break-inside: avoid; }
-  .bars { margin-bottom: 4px; } h1 { font-size: 16px; } }
+  .bars { margin: 3px 0 4px; } h1 { font-size: 16px; margin-bottom: 4px; }
+  .task { padding: 4px 11px; margin: 0 0 4px; }
+  p { line-height: 1.36; margin: 3px 0; } }
 """
 
 
@@ -61,7 +70,7 @@ class Coach(Panel):
             does=self._do, css_classes=["cl-coach-foot"], styles={"flex": "none"}
         )
         for text in (self._text, self._foot):
-            text.stylesheets = [TEXT_CSS, CSS]
+            text.stylesheets = [TEXT_CSS, CSS, BESIDE_CSS]
         self._pointer = Pointer()
         room = self.room
         room.param.watch(
@@ -91,6 +100,27 @@ class Coach(Panel):
 
     def show(self) -> None:
         """Write the step."""
+        room, task = self.room, self.room.task
+        selects = task is not None and task.done and "selected" in task.done.needs
+        self._compare(bool(self._seen and room.reached and selects))
+        self._write()
+
+    def _compare(self, wanted: bool) -> None:
+        """Show the leader beside what was selected, while that is what was asked."""
+        if wanted == (self._stop_comparing is not None):
+            return
+        if self._stop_comparing is not None:
+            self._stop_comparing()
+            self._beside, self._stop_comparing = "", None
+        else:
+            derived = self.room.session.derived
+            self._stop_comparing = derived.watch(RESULTS, self._put_beside)
+
+    def _put_beside(self, found: Mapping[str, Result]) -> None:
+        self._beside = beside_leader(found)
+        self._write()
+
+    def _write(self) -> None:
         lesson, task, room = self.room.lesson, self.room.task, self.room
         if lesson is None or task is None:
             self._pointer.target = ""
@@ -99,7 +129,7 @@ class Coach(Panel):
         self._text.body = (
             _head(lesson, at, room.step)
             + "<div class='two'>"
-            + _body(task, room)
+            + _body(task, room, self._beside)
             + "</div>"
             + _steps(lesson, room.step)
         )
@@ -108,6 +138,8 @@ class Coach(Panel):
         self._pointer.target = task.target if points else ""
 
     _seen = False
+    _beside = ""
+    _stop_comparing: Callable[[], None] | None = None
 
     def _tell(self, event: Any) -> None:
         """Say what is under way in the lesson."""
@@ -141,7 +173,7 @@ def _head(lesson: Lesson, at: int, step: int) -> str:
     )
 
 
-def _body(task: Task, room: Classroom) -> str:
+def _body(task: Task, room: Classroom, beside: str) -> str:
     text = f"<h1>{safe(task.title)}</h1><p>{task.text}</p>"
     if task.task:
         mark, kind = ("✓", "done") if room.reached else (room.step + 1, "")
@@ -153,7 +185,7 @@ def _body(task: Task, room: Classroom) -> str:
             f"<div>{task.task}{press}</div></div>"
         )
     reached = f"<p>{task.after}</p>" if room.reached else ""
-    return f"{text}<div role='status' class='cl-coach-after'>{reached}</div>"
+    return f"{text}{beside}<div role='status' class='cl-coach-after'>{reached}</div>"
 
 
 def _steps(lesson: Lesson, step: int) -> str:

@@ -10,7 +10,7 @@ from clusterlens.compute._validation import UNLABELLED
 from clusterlens.compute.assigning.migrating import Migration
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, safe
+from clusterlens.ui.kit.widgets import badge, breakable, card, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.new_rows.drift_nodes import FEWEST_ROWS, Drifted
 from clusterlens.ui.parts.panel import Panel
@@ -68,7 +68,8 @@ def _nowhere(found: Drifted) -> str:
     else:
         told = (
             f"<b>{percent(drift.nowhere)}</b> belong nowhere, "
-            f"{percent(drift.nowhere_expected)} expected (p {_p(drift.nowhere_p)})."
+            f"{percent(drift.nowhere_expected)} expected "
+            f"(p\u00a0{_p(drift.nowhere_p)})."
         )
     few = ""
     if found.n_rows < FEWEST_ROWS:
@@ -77,7 +78,7 @@ def _nowhere(found: Drifted) -> str:
     told_columns = f"{count(moved, 'column')} moved" if moved else "No column moved"
     return (
         f"<p>{told} {told_columns}, of {len(drift.columns)}; shares of the clusters "
-        f"taken together: p {_p(drift.shares_p)}.{few}</p>"
+        f"taken together: p\u00a0{_p(drift.shares_p)}.{few}</p>"
     )
 
 
@@ -134,7 +135,9 @@ def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
         f"{100 * min(row.psi / top, 1):.1f}%;background:{colour}'></div>"
         f"<i style='left:{100 * min(row.expected / top, 1):.1f}%'></i></div>"
     )
-    shown = f"<b>{safe(name)}</b>" if row.moved else f"<span>{safe(name)}</span>"
+    shown = (
+        f"<b>{breakable(name)}</b>" if row.moved else f"<span>{breakable(name)}</span>"
+    )
     p = badge("moved", kind="estimate") if row.moved else _p(row.p)
     return (
         f"<tr title='{safe(words)}'><td>{shown}</td>"
@@ -145,4 +148,4 @@ def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
 
 def _p(p: float) -> str:
     """Write a p-value."""
-    return "&lt; 0.001" if p < 0.001 else fixed(p, 3 if p < 0.1 else 2)
+    return "&lt;\u00a00.001" if p < 0.001 else fixed(p, 3 if p < 0.1 else 2)

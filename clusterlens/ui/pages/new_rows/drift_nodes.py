@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clusterlens.compute._numbers import percent
@@ -36,7 +38,7 @@ class Drifted:
         Shares, columns, rows nowhere, verdict.
     columns : dict of str to (str, str, str)
         For each column what is told of it, then and now: the mean of a number, else the
-        level whose share changed most, or the gaps.
+        level that changed most, or the gaps.
     n_rows : int
         Rows of the new table that are placed.
     returned : Migration or None
@@ -108,22 +110,30 @@ def returned(
 def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
     """Say in the units of a column what it was and is, and of what that is said.
 
-    The mean of numbers and dates, else the share of the level that changed most; the
-    share of the gaps where that changed by more, in spreads of the numbers.
+    That is what adds most to the stability index, by which a column is said to have
+    moved: the mean of numbers and dates, which adds about d squared where it moves by d
+    spreads, else the share of a level; or the share of the gaps.
     """
     gaps = [float(one.isna().mean()) for one in (then, now)]
-    told, change = _told(then, now)
-    if abs(gaps[1] - gaps[0]) > max(change, _LEAST_GAPS):
+    told, index = _told(then, now)
+    is_other = abs(gaps[1] - gaps[0]) > _LEAST_GAPS
+    if is_other and _index(*gaps, len(then), len(now)) > index:
         return "gaps", percent(gaps[0]), percent(gaps[1])
     return told
 
 
+def _index(then: Any, now: Any, n_then: int, n_now: int) -> Any:
+    """What a share, or each of some, adds to the index; half a row added to it."""
+    then, now = then + 0.5 / max(n_then, 1), now + 0.5 / max(n_now, 1)
+    return (now - then) * np.log(now / then)
+
+
 def _told(then: pd.Series, now: pd.Series) -> tuple[tuple[str, str, str], float]:
-    """What a column was and is but for gaps, and by how much that changed."""
+    """What a column was and is but for gaps, and its part of the stability index."""
     kinds = pd.api.types
     if all(map(kinds.is_datetime64_any_dtype, (then, now))):
         told = "mean", f"{then.mean():%Y-%m-%d}", f"{now.mean():%Y-%m-%d}"
-        return told, abs(float((now.mean() - then.mean()) / then.std()))
+        return told, float((now.mean() - then.mean()) / then.std()) ** 2
     if all(
         kinds.is_numeric_dtype(one) and not kinds.is_bool_dtype(one)
         for one in (then, now)
@@ -131,17 +141,18 @@ def _told(then: pd.Series, now: pd.Series) -> tuple[tuple[str, str, str], float]
         spread = float(then.std())
         means = [float(one.mean()) for one in (then, now)]
         change = abs(means[1] - means[0]) / spread if spread > 0 else 0.0
-        return ("mean", *(_mean(mean, spread) for mean in means)), change
+        return ("mean", *(_mean(mean, spread) for mean in means)), change**2
     old, new = (
         one.astype(object).map(str, na_action="ignore").value_counts(normalize=True)
         for one in (then, now)
     )
-    change = new.sub(old, fill_value=0.0).abs()
-    if not len(change):
+    both = pd.DataFrame({"then": old, "now": new}).fillna(0.0)
+    if not len(both):
         return ("", "–", "–"), 0.0
-    level = str(change.idxmax())
-    shares = (percent(float(one.get(level, 0.0))) for one in (old, new))
-    return (f"= {level}", *shares), float(change.max())
+    index = _index(both["then"], both["now"], len(then), len(now))
+    level, shares = index.idxmax(), both.loc[index.idxmax()]
+    told = f"= {level}", percent(shares["then"]), percent(shares["now"])
+    return told, float(index.max())
 
 
 def _mean(mean: float, spread: float) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute._numbers import count, percent, whole
-from clusterlens.compute.assigning.drift import LEVEL
+from clusterlens.compute.assigning.drift import LEVEL, Drift
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
@@ -212,10 +213,7 @@ def _verdict(found: Drifted) -> str:
             "stands below."
         )
     if drift.verdict == "keep":
-        return (
-            "<b>Keep:</b> no column moved, and no more rows than expected belong "
-            "nowhere."
-        )
+        return f"<b>Keep:</b> no column moved{_as_expected(drift)}."
     reasons = []
     if drift.moved:
         names = ", ".join(f"<b>{safe(name)}</b>" for name in drift.moved[:3])
@@ -227,6 +225,16 @@ def _verdict(found: Drifted) -> str:
             f"{percent(drift.nowhere_expected)} expected"
         )
     return f"<b>Refit:</b> {', and '.join(reasons)}."
+
+
+def _as_expected(drift: Drift) -> str:
+    """Say how many rows belong nowhere, which is no reason to refit."""
+    far, expected = percent(drift.nowhere), percent(drift.nowhere_expected)
+    if math.isnan(drift.nowhere):
+        return ""
+    if drift.nowhere <= drift.nowhere_expected:
+        return f", and {far} of the rows belong nowhere, at most {expected} expected"
+    return f"; {far} of the rows belong nowhere, {expected} expected: within chance"
 
 
 def _rests_on(drifted: Result) -> str:
@@ -246,6 +254,10 @@ def _chips(found: Placed, drifted: Result) -> list[str]:
     if far.rows:
         shown = link(f"{whole(far.rows)} belong nowhere", "nowhere")
         chips.append(badge(shown, kind="estimate" if is_more else ""))
+    if found.n_gaps:
+        words = "\n".join((*found.notes, "Told below the shares of the clusters, too."))
+        gaps = badge(f"{count(found.n_gaps, 'cell')} missing or unknown")
+        chips.append(f"<span title='{safe(words)}'>{gaps}</span>")
     if found.n_rows > far.of:
         gaps = f"{whole(found.n_rows - far.of)} not placed, for gaps"
         chips.append(badge(gaps, kind="estimate"))

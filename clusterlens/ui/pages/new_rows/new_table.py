@@ -30,6 +30,7 @@ CSS = """
 .share .number p { margin: 0; line-height: 14px; white-space: nowrap; }
 .canvas { height: 28px; min-height: 28px; }
 .axis .canvas { height: 20px; min-height: 20px; overflow: visible; }
+.zone, .failed { margin-top: 6px; }
 .zone { border: 1px dashed #0b8a8a; border-radius: 6px; padding: 14px;
   text-align: center; background: color-mix(in srgb, #0b8a8a 6%, transparent); }
 """

@@ -178,12 +178,15 @@ class Placed:
         Rows of the table; those with gaps that are not filled are not placed.
     notes : tuple of str
         What was filled, left out or not used.
+    n_gaps : int
+        Cells that are missing, or of a level that the first table did not have.
     """
 
     clusters: tuple[ThenAndNow, ...]
     nowhere: Share
     n_rows: int
     notes: tuple[str, ...]
+    n_gaps: int
 
 
 def is_nowhere(assigned: pd.DataFrame) -> np.ndarray:
@@ -210,7 +213,8 @@ def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Plac
         )
     )
     notes = tuple(assigned.attrs["notes"])
-    return Placed(clusters, share_of(int(far.sum()), n), len(assigned), notes)
+    n_gaps = sum(assigned.attrs["gaps"].values())
+    return Placed(clusters, share_of(int(far.sum()), n), len(assigned), notes, n_gaps)
 
 
 @node("live", "Sorting the rows")

@@ -14,7 +14,7 @@ from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, link, mark, safe
+from clusterlens.ui.kit.widgets import breakable, card, link, mark, safe
 from clusterlens.ui.kit.words import fixed, number
 from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of
 from clusterlens.ui.pages.new_rows.row_nodes import NewRow, Standing
@@ -168,7 +168,7 @@ def _pull(one: Any, colour: str, largest: float) -> str:
     ratio = math.exp(min(abs(one.pull), 50.0))
     words = f"{one.column} = {_value(one.value)}: {number(ratio)} times likelier"
     return (
-        f"<tr title='{safe(words)}'><td>{safe(one.column)}</td>"
+        f"<tr title='{safe(words)}'><td>{breakable(one.column)}</td>"
         f"<td class='number{level}'><b>{safe(_value(one.value))}</b></td>"
         f"<td class='number' title='{safe(own)}'>{safe(own)}</td>"
         f"<td class='number' title='{safe(other)}'>{safe(other)}</td>"
@@ -203,7 +203,7 @@ def _change(one: Any, segmentation: Segmentation) -> str:
         cross, words = "<b>✕</b> ", f"{words}; it would belong nowhere then"
     kind = "number" if isinstance(one.value, Real) else "number level"
     return (
-        f"<tr title='{safe(words)}'><td>{safe(one.column)}</td>"
+        f"<tr title='{safe(words)}'><td>{breakable(one.column)}</td>"
         f"<td class='{kind}'>{safe(is_)}</td><td class='{kind}'><b>{safe(other)}</b>"
         f"</td><td>{cross}{_named(int(one.cluster), segmentation)}</td></tr>"
     )

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute._numbers import count, percent, whole
-from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import PoolEstimate
+from clusterlens.compute.ranking.voting import CHOSEN_VOTES
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, pmu, safe
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.pages.pool.nodes import Cost
+from clusterlens.ui.pages.pool.sizes import SIZES_CSS, size_line
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.work.derived import Result
@@ -32,7 +33,7 @@ class PoolCost(Panel):
 
     def build(self) -> Any:
         self._running = False
-        self._cost = Text(css_classes=["cl-estimate"])
+        self._cost = Text(css_classes=["cl-estimate"], stylesheets=[SIZES_CSS])
         self._run = pmu.Button(
             label="Run the pool",
             icon="play_arrow",
@@ -61,8 +62,8 @@ class PoolCost(Panel):
     def _offer(self, *events: Any) -> None:
         """Offer one run at a time.
 
-        The widget set may lose one of two changes that follow close on each other, so
-        the button stays as it is while another cost is worked out.
+        The button stays as it is while another cost is worked out: one that cannot be
+        pressed for a moment loses the focus.
         """
         cost = self.session.derived.get("pool_cost")
         if cost.state != "pending":
@@ -93,6 +94,7 @@ class PoolCost(Panel):
                 random_state=draft.random_state,
                 distinct_only=draft.distinct_only,
                 noise=draft.noise,
+                votes=CHOSEN_VOTES,
             )
         finally:
             self._running = False
@@ -124,7 +126,7 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
         f"<p class='muted'>on {whole(shape[0])} samples × {count(shape[1], 'feature')} "
         f"{badge('estimate', kind='estimate')}</p>"
         f"{_make_up(families, n_models)}{_by_family(estimate)}{warning}"
-        f"{_plan(estimate)}{_limits(shape[0])}<ul class='muted'>{notes}</ul>"
+        f"{_plan(estimate)}{size_line(shape[0])}<ul class='muted'>{notes}</ul>"
     )
 
 
@@ -174,21 +176,4 @@ def _plan(estimate: PoolEstimate) -> str:
     return (
         f"<details class='muted cl-plan'><summary>Made once and shared: "
         f"{count(len(estimate.plan), 'step')}</summary><ul>{steps}</ul></details>"
-    )
-
-
-def _limits(n_samples: int) -> str:
-    """Say beyond which sizes presets leave methods out."""
-    limits: dict[int, list[str]] = {}
-    for name, entry in CLUSTERERS.items():
-        if entry.max_samples is not None:
-            limits.setdefault(entry.max_samples, []).append(name)
-    parts = [
-        f"<span class='{'warn' if n_samples > limit else ''}'>{whole(limit)}: "
-        f"{safe(', '.join(limits[limit]))}</span>"
-        for limit in sorted(limits)
-    ]
-    return (
-        "<p class='muted'>Beyond these numbers of samples presets leave out: "
-        f"{' · '.join(parts)}</p>"
     )

@@ -107,7 +107,7 @@ export function render({model}) {
       const holder = make('div', 'squares');
       for (const at of list) {
         const square = squares[at] = make('i', 'w');
-        square.dataset.at = at; square.tabIndex = 0;
+        square.dataset.at = at; square.tabIndex = at ? -1 : 0;
         square.setAttribute('role', 'img');
         holder.append(square);
       }
@@ -130,7 +130,22 @@ export function render({model}) {
       + 'px';
   };
   const hide = () => { told = null; tell(); };
+  // Tab enters the squares once, where it left them; arrow keys lead on.
+  const enter = ({target}) => {
+    if (!squares.includes(target)) return;
+    for (const square of squares) square.tabIndex = square === target ? 0 : -1;
+  };
+  const lead = (event) => {
+    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (!step) return;
+    const shown = [...box.querySelectorAll('i[data-at]')];
+    shown[shown.indexOf(event.target) + step]?.focus();
+    event.preventDefault();
+  };
+  box.dataset.roving = 'line';
+  box.addEventListener('keydown', lead);
   box.addEventListener('mouseover', show);
+  box.addEventListener('focusin', enter);
   box.addEventListener('focusin', show);
   box.addEventListener('mouseleave', hide);
   box.addEventListener('focusout', hide);

@@ -17,6 +17,9 @@ GRID = """
 /* Beside each other the pool would have no room for its settings. */
 @media (max-width: 900px) { :host { grid-template-columns: minmax(0, 1fr);
   grid-template-rows: minmax(0, 1.1fr) minmax(0, 1fr); } }
+@media (max-width: 1350px) { @container style(--cl-scale: 1.3) {
+  :host { grid-template-columns: minmax(0, 1fr); grid-template-rows: repeat(2, 400px);
+    overflow-y: auto; } } }
 """
 
 
@@ -30,7 +33,7 @@ class PoolPage(Page):
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
             # First, so that its buttons are in sight however small the window is.
-            pn.Column(progress.view, styles={"flex": "none"}, margin=0),
+            progress.view,
             pn.Column(cost.view, styles={"flex": "none"}, margin=0),
             pn.Column(imported.view, styles={"flex": "none"}, margin=0),
             pn.Column(

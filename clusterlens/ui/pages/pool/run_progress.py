@@ -56,7 +56,7 @@ class RunProgress(Panel):
             css="cl-run-progress",
             fills=False,
         )
-        box.styles = {**box.styles, **TOLD}
+        box.styles = {**box.styles, **TOLD, "flex": "none"}
         return box
 
     def look(self, seen: bool) -> None:

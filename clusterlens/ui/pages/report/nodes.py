@@ -16,6 +16,7 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
 from clusterlens.ui.nodes.verdict import Verdict
 from clusterlens.ui.pages.cns.nodes import Automatic, Summary
@@ -27,7 +28,7 @@ from clusterlens.ui.pages.fuzzy.nodes import (
     fuzzy_choices,
     fuzzy_ndc,
 )
-from clusterlens.ui.pages.labels.nodes import Grounds, Judged, Reached
+from clusterlens.ui.pages.labels.nodes import Grounds, Reached
 from clusterlens.ui.state.analysis import SoftTable
 from clusterlens.ui.work.derived import Node, node
 from clusterlens.ui.work.jobs import Job

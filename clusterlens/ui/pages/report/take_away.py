@@ -56,9 +56,7 @@ class File:
 
 def _rows(found: Findings) -> Any:
     told = found.told
-    return labelled_rows(
-        told.dataset, told.title, told.clusters, told.names, told.memberships
-    )
+    return labelled_rows(told.dataset, told.clusters, told.names, told.memberships)
 
 
 def _ranking(found: Findings, session: Session) -> bytes:
@@ -205,6 +203,12 @@ class TakeAway(Panel):
         told = values["told"]
         what = "the result" if told.is_result else "no result is chosen yet"
         head = f"<b>{safe(told.title)}</b>, {what}"
+        late = ""
+        if values["robustness"].state == "pending":
+            late = (
+                "<p class='warn' role='status'>Ranks without each family are still "
+                "being worked out; files made now lack them.</p>"
+            )
         rows: dict[str, list[str]] = {}
         for key, file in FILES.items():
             button = link(file.label, key, kind="pill", css=file.css)
@@ -212,7 +216,8 @@ class TakeAway(Panel):
         words = {file.title: file.words for file in FILES.values() if file.words}
         self.text.body = (
             f"<p class='muted'>Clusters of {head}. Made "
-            "when you ask; nothing leaves this machine unless you save it.</p><table>"
+            f"when you ask; nothing leaves this machine unless you save it.</p>{late}"
+            "<table>"
             + "".join(
                 f"<tr><td><b>{title}</b><br><span class='muted'>{words[title]}</span>"
                 f"</td><td class='name' style='text-align:right'>{''.join(buttons)}"

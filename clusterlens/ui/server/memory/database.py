@@ -110,6 +110,7 @@ def open_database(file: Path) -> tuple[sqlite3.Connection, bool]:
         db.execute("PRAGMA foreign_keys = ON")
         if version < len(MIGRATIONS):
             _migrate(db, file)
+        db.execute("DELETE FROM pool WHERE 0")  # its head may forbid all writes
     except BaseException as error:
         db.close()
         if isinstance(error, ERRORS):
@@ -188,8 +189,9 @@ def _migrate(db: sqlite3.Connection, file: Path) -> None:
 
 def _told(file: Path, error: BaseException) -> StoreError:
     """Say that a file cannot be opened, and whether that is its own fault."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-    if code & 0xFF in _OWN_FAULT:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    says_read_only = code == sqlite3.SQLITE_READONLY and os.access(file, os.W_OK)
+    if code in _OWN_FAULT or says_read_only:
         return Damaged(f"{file} is damaged ({error}).")
     return StoreError(
         f"{file} cannot be used ({error}); see that it can be read and written, bring "

@@ -56,11 +56,15 @@ class Presence:
         self._lock.close()
 
 
-def is_there(folder: Path, name: str) -> bool:
-    """Whether the process that made a file holds it."""
-    if not name or not (folder / name).is_file():
+def is_there(folder: Path, name: object) -> bool:
+    """Whether the process that made a file of a folder holds it.
+
+    A name from a damaged store may be anything, and lead anywhere.
+    """
+    path = next((path for path in folder.glob("*") if path.name == name), None)
+    if path is None or not path.is_file():
         return False
-    probe = _connect(folder / name)
+    probe = _connect(path)
     try:
         _hold(probe)
     except sqlite3.DatabaseError as error:

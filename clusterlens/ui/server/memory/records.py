@@ -16,14 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.fuzzy.partition import FuzzyPartition
-from clusterlens.compute.notes import Note, as_note
 from clusterlens.compute.pool.preset_versions import PresetUsed, preset_of
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.server.memory.contents import Contents, is_key
-from clusterlens.ui.server.memory.schema import ENSEMBLE, SOFT, STEPS
+from clusterlens.ui.server.memory.packed import (
+    RecordError,
+    pack,
+    pack_soft,
+    plain,
+    unpack,
+    unpack_soft,
+)
+from clusterlens.ui.server.memory.schema import STEPS
 from clusterlens.ui.server.memory.store import Row
 from clusterlens.ui.state.analysis import (
     Analysis,
@@ -36,14 +41,9 @@ from clusterlens.ui.state.analysis import (
     Succession,
 )
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.partitions import refuse_large_labels
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 _CLOSE = 1e-6
-
-
-class RecordError(ValueError):
-    """A record does not describe an analysis."""
 
 
 class Records:
@@ -107,7 +107,7 @@ class Records:
         value = getattr(analysis, name)
         if name in _WRITERS and value is not None:
             return _WRITERS[name](self, value, analysis)
-        return _plain(value)
+        return plain(value)
 
     def read(
         self, rows: Sequence[Row], told: Callable[[int, int], None] = lambda *_: None
@@ -163,7 +163,7 @@ class Records:
             table = replace(dataset, prepared=None)
         return {
             "table": self._write_table(table, analysis),
-            "settings": _plain(dataset.settings),
+            "settings": plain(dataset.settings),
             "fingerprint": _fingerprint(dataset),
         }
 
@@ -186,10 +186,10 @@ class Records:
                 "id": run.id,
                 "name": run.name,
                 "dataset": self._write_dataset(run.dataset, analysis),
-                "pool": _plain(run.pool),
+                "pool": plain(run.pool),
                 "random_state": run.random_state,
-                "found": self._keep(run.ensemble, lambda run=run: _pack(run.ensemble)),
-                "kept": _plain(run.kept),
+                "found": self._keep(run.ensemble, lambda run=run: pack(run.ensemble)),
+                "kept": plain(run.kept),
                 "votes": run.votes,
                 "stopped of": run.stopped_of,
                 "preset": None if run.preset is None else list(run.preset),
@@ -205,7 +205,7 @@ class Records:
         self, record: Any, before: Mapping[str, Run], known: Mapping[str, Any]
     ) -> Run:
         dataset = self._read_dataset(record["dataset"], known)
-        ensemble = self._find(record["found"], _unpack)
+        ensemble = self._find(record["found"], unpack)
         if ensemble.n_samples != len(dataset.X):
             raise RecordError(
                 f"run {record['name']!r} has labels of {ensemble.n_samples} samples "
@@ -237,12 +237,12 @@ class Records:
         return {
             "run": result.run_id,
             "dataset": self._write_dataset(result.dataset, analysis),
-            "made": _plain(result.made),
+            "made": plain(result.made),
             "title": result.title,
             "found": self._keep(
                 result, lambda: arrays_to_bytes({"clusters": result.clusters}, {})
             ),
-            "numbers": _plain(result.numbers),
+            "numbers": plain(result.numbers),
             "links": _plain_links(result.links),
             "chosen on": result.chosen_on,
         }
@@ -279,8 +279,8 @@ class Records:
             {
                 "name": one.name,
                 "result": self._write_result(one.result, analysis),
-                "names": _plain(one.names),
-                **({"follows": _plain(asdict(one.follows))} if one.follows else {}),
+                "names": plain(one.names),
+                **({"follows": plain(asdict(one.follows))} if one.follows else {}),
             }
             for one in kept
         ]
@@ -304,7 +304,7 @@ class Records:
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
         return [
-            {"name": t.name, "rows": self._keep(t, lambda t=t: _pack_soft(t))}
+            {"name": t.name, "rows": self._keep(t, lambda t=t: pack_soft(t))}
             for t in tables
         ]
 
@@ -313,7 +313,8 @@ class Records:
     ) -> tuple[SoftTable, ...]:
         return tuple(
             self._find(
-                record["rows"], lambda data, name=record["name"]: _soft(name, data)
+                record["rows"],
+                lambda data, name=record["name"]: unpack_soft(name, data),
             )
             for record in records
         )
@@ -427,21 +428,6 @@ def _defaults() -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON would give it back, numbers of NumPy as plain ones."""
-    return json.loads(json.dumps(value, default=_plain_one))
-
-
-def _plain_one(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    return repr(value)
-
-
 def _preset(record: Mapping[str, Any], n_samples: int) -> PresetUsed | None:
     """Return the preset of a run; earlier versions only wrote its entries."""
     if "preset" not in record:
@@ -464,79 +450,3 @@ def _fingerprint(dataset: Dataset) -> dict[str, Any]:
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     exact = all(one[name] == other[name] for name in ("shape", "names"))
     return exact and np.allclose(one["sums"], other["sums"], rtol=_CLOSE, atol=_CLOSE)
-
-
-def _pack(ensemble: Ensemble) -> bytes:
-    """Write what a pool found as typed bytes."""
-    about = {
-        "names": ensemble.names,
-        "families": ensemble.families,
-        "noise": ensemble.noise,
-        "specs": _plain(ensemble.specs),
-        "notes": [[n.kind, n.subject, n.numbers] for n in ensemble.notes],
-        "memberships": sorted(ensemble.memberships),
-    }
-    labels = ensemble.labels
-    small = np.result_type(*map(np.min_scalar_type, (labels.min(), labels.max())))
-    soft = {f"memberships {t}": rows for t, rows in ensemble.memberships.items()}
-    gaps = ensemble.missing
-    return arrays_to_bytes(
-        {
-            "labels": labels.astype(small),
-            "type": np.zeros(0, labels.dtype),
-            "seconds": ensemble.seconds,
-            "weights": ensemble.weights,
-            **soft,
-            **({} if gaps is None else {"missing": gaps.astype(np.uint8)}),
-        },
-        about,
-    )
-
-
-def _unpack(data: bytes) -> Ensemble:
-    """Read what a pool found; ValueError where it is none."""
-    arrays, about = arrays_from_bytes(data)
-    ENSEMBLE(about)
-    labels, kind = arrays["labels"], arrays["type"].dtype
-    if labels.ndim != 2 or labels.dtype.kind not in "iu" or kind.kind not in "iu":
-        raise RecordError("its labels are no matrix of whole numbers")
-    gaps = arrays.get("missing")
-    found = Ensemble(
-        labels.astype(kind),
-        about["names"],
-        about["families"],
-        about["noise"],
-        specs=about["specs"],
-        seconds=arrays["seconds"],
-        notes=list(map(_note, about["notes"])),
-        memberships={t: arrays[f"memberships {t}"] for t in about["memberships"]},
-        weights=arrays.get("weights"),
-        missing=None if gaps is None else gaps.astype(bool),
-    )
-    refuse_large_labels(found)
-    return found
-
-
-def _note(stored: Any) -> Note:
-    """Read a fact, or a sentence as earlier versions wrote it."""
-    if isinstance(stored, str):
-        return as_note(stored)
-    kind, subject, numbers = stored
-    return Note(kind, subject, **numbers)
-
-
-def _pack_soft(table: SoftTable) -> bytes:
-    """Write uploaded memberships as typed bytes, their rows by plain ids."""
-    return arrays_to_bytes(
-        {"rows": table.rows.memberships}, {"ids": _plain(table.row_ids)}
-    )
-
-
-def _soft(name: str, data: bytes) -> SoftTable:
-    """Read uploaded memberships."""
-    arrays, about = arrays_from_bytes(data)
-    SOFT(about)
-    ids, rows = np.asarray(about["ids"]), FuzzyPartition(arrays["rows"])
-    if len(ids) != len(rows.memberships):
-        raise RecordError(f"it has {len(ids)} ids for {len(rows.memberships)} rows")
-    return SoftTable(name, ids, rows)

@@ -20,6 +20,8 @@ from clusterlens.ui.state.plain import read_plain
 
 # Characters of what one step decided.
 _LONGEST = 200_000_000
+# As many as nobody writes; the next one is a number of SQLite, too.
+_MOST_REVISIONS = 2**62
 
 
 class Lost(ValueError):
@@ -111,6 +113,8 @@ def read_analysis(
         _compare(digest, analysis, cursor, about, look, *(row[0] for row in found))
         if type(revision) is not int or type(cursor) is not int:
             raise TypeError("its numbers are none")
+        if not 0 < revision < _MOST_REVISIONS:
+            raise ValueError("no revision has its number")
         if [position for _, position, *_ in found] != [*range(len(found))]:
             raise ValueError("steps are missing")
         return Stored(

@@ -180,7 +180,7 @@ def test_one_cluster_where_nothing_is_gained():
     assert not model.undecided_.any()
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6), scale=st.floats(1e-3, 1e3))
 def test_scale_and_rotation_change_nothing(seed, scale):
     rng = np.random.default_rng(seed)
@@ -191,7 +191,7 @@ def test_scale_and_rotation_change_nothing(seed, scale):
     np.testing.assert_allclose(before.memberships_, after.memberships_, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_row_order_matters_only_through_ties_of_the_in_degree(seed):
     rng = np.random.default_rng(seed)

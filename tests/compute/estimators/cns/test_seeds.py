@@ -67,7 +67,7 @@ def test_local_maxima_are_capped_by_degree_times_distance():
     assert local_maxima(X, table, 30).tolist() == sorted(best)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), m=st.integers(1, 9))
 def test_greedy_order_follows_its_definition(seed, m):
     columns = np.random.default_rng(seed).random((20, m))
@@ -90,7 +90,7 @@ def test_greedy_ties_go_to_the_first_candidate_whatever_the_rounding():
     assert greedy_order(masses, overlaps, 3).tolist() == [0, 1, 2]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), m=st.integers(1, 8))
 def test_clarity_is_the_mean_largest_membership_for_every_count(seed, m):
     absorption = np.random.default_rng(seed).dirichlet(np.ones(m + 1), 15)[:, :m]

@@ -79,7 +79,7 @@ def test_solution_is_the_limit_of_the_update_from_any_start():
     np.testing.assert_allclose(found.absorption[:, 0], update, rtol=0, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), products=st.integers(1, 60))
 def test_error_bound_is_never_below_the_error(seed, products):
     rng = np.random.default_rng(seed)
@@ -91,7 +91,7 @@ def test_error_bound_is_never_below_the_error(seed, products):
     assert error <= bound + 1e-14
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
 def test_directed_random_graphs_are_solved_to_tolerance(seed):
     rng = np.random.default_rng(seed)

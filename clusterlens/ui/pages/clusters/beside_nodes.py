@@ -1,0 +1,152 @@
+"""What the page Clusters shows of another partition beside the one in hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clusterlens.compute.ensemble.comparison import (
+    PartitionComparison,
+    compare_partitions,
+)
+from clusterlens.compute.ensemble.contingency import match_labels
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
+from clusterlens.ui.kit.palette import cluster_colours
+from clusterlens.ui.pages.clusters.nodes import Chosen, Tree, chosen, own_votes
+from clusterlens.ui.state.analysis import AnalysisResult
+from clusterlens.ui.state.looking import Brush, Viewport
+from clusterlens.ui.state.partitions import Choice
+from clusterlens.ui.work.derived import node
+from clusterlens.ui.work.jobs import Job
+
+
+@node(keep=16)
+def other_choice(
+    look_compared: str,
+    choice: Choice,
+    selected: int,
+    samples: Dataset,
+    partition_tree: Tree,
+    ensemble: Ensemble,
+    result: AnalysisResult | None,
+    run_id: str | None,
+    heard: Ensemble,
+) -> Choice | None:
+    """The partition beside it: the selected model, or the tree beside that model.
+
+    A result is that model, too, where it has just its clusters.
+    """
+    result_model = None if result is None else result.model_of(run_id)
+    if look_compared == "labels":
+        return Choice("labels") if samples.labels_true is not None else None
+    if look_compared.startswith("model "):
+        return Choice("model", model=int(look_compared.removeprefix("model ")))
+    is_selected = choice == Choice("model", model=selected)
+    is_selected |= choice.kind == "result" and result_model == selected
+    if look_compared == "consensus" or is_selected:
+        k = choice.k if choice.kind == "consensus" else None
+        if k is None:
+            model = choice.model if choice.kind == "model" else selected
+            k = int(ensemble.n_clusters[model])
+        k = int(np.clip(k, 2, max(partition_tree.most, 2)))
+        return Choice("consensus", k=k, votes=own_votes(ensemble, heard))
+    return Choice("model", model=selected)
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """The samples that neither of two partitions left out.
+
+    Parameters
+    ----------
+    at : array of int, shape (n_shared,)
+        Their positions.
+    changed : array of int, shape (n_changed,)
+        Positions of those whose clusters are not matched with each other.
+    n_samples : int
+        Number of all.
+    """
+
+    at: np.ndarray
+    changed: np.ndarray
+    n_samples: int
+
+
+@node("live", "Matching the partitions", keep=16)
+def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
+    """Find the samples that two partitions share; None where there are none."""
+    at = np.flatnonzero(chosen.seen & other.seen)
+    if not len(at):
+        return None
+    own, beside = chosen.clusters[at], other.clusters[at]
+    changed = at[match_labels(own, beside) != own]
+    return Shared(at, changed, len(chosen.clusters))
+
+
+@node("live", "Comparing the partitions", keep=16)
+def comparison(
+    job: Job, settled: Chosen, other: Chosen, shared: Shared
+) -> PartitionComparison:
+    """Compare the two partitions on the samples that they share."""
+    at = shared.at
+    return compare_partitions(settled.clusters[at], other.clusters[at])
+
+
+@node("live", "Drawing the map")
+def own_picture(
+    job: Job,
+    projection: Projection,
+    chosen: Chosen,
+    shared: Shared,
+    look_brush: Brush,
+    look_compare_view: Viewport,
+) -> Picture | None:
+    """Draw the partition, samples that change cluster strong."""
+    return _picture(projection, chosen.clusters, shared, look_brush, look_compare_view)
+
+
+@node("live", "Drawing the map beside it")
+def other_picture(
+    job: Job,
+    projection: Projection,
+    other: Chosen,
+    shared: Shared,
+    look_brush: Brush,
+    look_compare_view: Viewport,
+) -> Picture | None:
+    """Draw the other partition the same way."""
+    return _picture(projection, other.clusters, shared, look_brush, look_compare_view)
+
+
+def _picture(
+    projection: Projection,
+    clusters: np.ndarray,
+    shared: Shared,
+    brush: Brush,
+    port: Viewport,
+) -> Picture | None:
+    if not port.drawn:
+        return None
+    return draw_map(
+        projection.coordinates,
+        cluster_colours(clusters),
+        port,
+        lit=brush.positions if len(brush) else shared.changed,
+        keep_hue=True,
+    )
+
+
+# The partition beside it is made as the one in hand.
+NODES = {
+    "other": replace(
+        chosen.node,
+        inputs=("other_choice", *chosen.node.inputs[1:]),
+        title="Making the partition beside it",
+        keep=16,
+    )
+}

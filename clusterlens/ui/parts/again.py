@@ -1,0 +1,19 @@
+"""Again: some rows of a run, a cluster or a selection, are clustered by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterlens.ui.session import Session
+from clusterlens.ui.state.links import plain_ids
+
+FEWEST_AGAIN = 10  # rows below which no pool is worth while
+
+
+async def cluster_again(
+    session: Session, positions: npt.NDArray[np.intp], name: str
+) -> None:
+    """Make a run of the samples at some positions, under a name of theirs."""
+    rows = plain_ids(np.asarray(session.analysis.samples.row_ids)[positions])
+    await session.act("cluster rows", rows=rows, name=name)

@@ -1,0 +1,128 @@
+"""The foot of a page: messages, what was interrupted, and the work under way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import whole
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import TOLD
+from clusterlens.ui.kit.widgets import link, pn, progress_bar, quoting, safe
+from clusterlens.ui.kit.words import ALL_AT_WORK
+from clusterlens.ui.parts.interrupted import interrupted
+from clusterlens.ui.session import Session
+
+# Under the cards, for notices and the work under way: what comes and goes there changes
+# no picture, and a line of it covers nothing. More lines grow upwards over the cards.
+FOOT = "calc(var(--cl-scale, 1) * 34px)"
+TOLD_AT_FOOT = """
+:host { position: absolute !important; inset: auto 8px 2px; width: auto !important;
+  z-index: 30; display: flex; flex-wrap: wrap; align-items: center;
+  justify-content: center; gap: 2px 8px; pointer-events: none; }
+"""
+IN_FOOT = """
+:host { width: auto !important; flex: %s; max-height: 40vh; overflow-y: auto;
+  pointer-events: auto; }
+"""
+JOB = """
+:host { padding: 1px 12px; box-sizing: border-box; border-radius: 6px;
+  background: var(--panel-surface-color); color: var(--panel-on-surface-color); }
+.cl-bar { flex: 1 1 90px; }
+"""
+JOB_TEXT = """
+:host { flex: 0 1 auto; min-width: 0; width: auto !important; white-space: nowrap;
+  overflow: hidden; }
+"""
+CANCEL = """
+:host { flex: none; width: max-content !important; }
+button.pill { margin: 0;
+  color: color-mix(in srgb, #c62828 var(--cl-mixed, 80%), currentColor);
+  border-color: color-mix(in srgb, #c62828 50%, transparent); padding: 3px 12px; }
+button.pill:hover { border-color: #c62828; }
+"""
+
+
+def foot(session: Session) -> pn.Row:
+    """Return the place under the cards, over which nothing moves."""
+    return pn.Row(
+        pn.Column(
+            interrupted(session),
+            notices(session),
+            stylesheets=[IN_FOOT % "0 1 auto"],
+            margin=0,
+        ),
+        job_bar(session),
+        stylesheets=[TOLD_AT_FOOT],
+        margin=0,
+    )
+
+
+def job_bar(session: Session) -> pn.Row:
+    """Return the bar that shows the work under way, with Cancel."""
+    jobs, warming = session.jobs, session.server.warming
+    text = Text(align="center", sizing_mode=None, stylesheets=[JOB_TEXT])
+    bar = Text(css_classes=["cl-bar"], margin=(0, 16, 5, 16), align="center")
+    cancel = Text(
+        link("Cancel", "cancel", kind="pill", css="cl-cancel"),
+        does=lambda what: jobs.cancel(),
+        align="center",
+        sizing_mode=None,
+        stylesheets=[CANCEL],
+    )
+    row = pn.Row(
+        text,
+        bar,
+        cancel,
+        visible=False,
+        css_classes=["cl-job"],
+        styles=TOLD,
+        margin=0,
+        stylesheets=[JOB, IN_FOOT % "1 1 330px; max-width: 900px"],
+    )
+
+    def show(*events: Any) -> None:
+        shown = jobs.shown
+        if shown is not None:
+            bar.body = progress_bar(shown.title, shown.done, shown.total)
+            steps = (
+                f" · {whole(shown.done)} of {whole(shown.total)}" if shown.total else ""
+            )
+            steps += f" {shown.unit}" if steps and shown.unit else ""
+            waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
+            waiting += f" · {ALL_AT_WORK}" if shown.waits_its_turn else ""
+            compiling = f" · {warming.said}" if warming.said else ""
+            text.body = (
+                f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
+                f"{shown.seconds:.0f} s{waiting}{compiling}</p>"
+            )
+        row.visible = shown is not None
+
+    jobs.param.watch(show, ["shown"])
+    return row
+
+
+def notices(session: Session) -> Text:
+    """Return the place of the messages; each stays until closed, or the next action."""
+    jobs = session.jobs
+
+    def close(what: str) -> None:
+        for notice in jobs.notices:
+            if str(hash(notice)) == what:
+                jobs.dismiss(notice)
+
+    place = Text(
+        does=close,
+        css_classes=["cl-notices"],
+    )
+
+    def show(*events: Any) -> None:
+        place.body = "".join(
+            f'<div class="notice {notice.severity} cl-notice-{notice.severity}" '
+            f'role="alert"><span>{quoting(notice.text)}</span>'
+            f"{link('Close', str(hash(notice)))}</div>"
+            for notice in jobs.notices
+        )
+
+    jobs.param.watch(show, ["notices"])
+    show()  # what was told before the page was made
+    return place

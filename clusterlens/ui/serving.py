@@ -1,0 +1,97 @@
+"""A session and its page for each browser that connects."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from bokeh.util.warnings import BokehUserWarning
+
+from clusterlens.compute._run.process_settings import ignore_warnings
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.server.holding import hold
+from clusterlens.ui.server.lean import make_lean
+from clusterlens.ui.server.sending import send_everything
+from clusterlens.ui.server.server import Server
+from clusterlens.ui.session import Session
+from clusterlens.ui.shell import Shell, is_serving
+from clusterlens.ui.state.address import from_query
+
+
+def _is_lost_page() -> bool:
+    """Whether a page asks for its session again (`Connection`), which is gone."""
+    request = pn.state.curdoc.session_context.request
+    return request.path.endswith("/ws") and request.query == "again"
+
+
+def serve_page(server: Server, file: Path | None = None) -> None:
+    """Make a session for the browser that has just connected, and show its page.
+
+    A server that warms itself up (`panel serve --warm`) calls this before anybody can
+    connect; then the kernels begin, and there is no session.
+
+    Parameters
+    ----------
+    server : Server
+        What all sessions share.
+    file : Path, optional
+        Table that the page begins with.
+    """
+    pn.extension("tabulator", "filedropper")
+    if not is_serving():
+        server.warming.start()
+        return
+    if _is_lost_page():
+        return  # nothing, by which it knows that its session is gone
+    # Browsers send the style sheets of widgets that came later back whole, as well as
+    # their names: harmless (Bokeh pull request 12915), and of no use in a log.
+    ignore_warnings("reference already known", BokehUserWarning)
+    send_everything()
+    make_lean()
+    session = Session(server)
+    if server.told:
+        session.jobs.notify("warning", server.told)
+    pn.config.exception_handler = _handler(session)
+    shell = Shell(session)
+    # Panel reads no addresses with two question marks, or of IPv6; here Query does.
+    shell.view.servable(location=False)
+    pn.state.on_session_destroyed(lambda context: shell.close())
+    hold(session, pn.state.curdoc.session_context)
+    pn.state.onload(shell.begin)
+    given = {name: values[0] for name, values in pn.state.session_args.items()}
+    try:
+        analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
+    except ValueError as error:
+        analysis, look = None, {}
+        session.jobs.notify("warning", f"The link is not followed: {error}")
+    if analysis is not None and session.memory.store is not None:
+        pn.state.onload(partial(session.open, analysis, look or None))
+        return
+    if file is not None:
+        pn.state.onload(partial(_load_file, session, file))
+
+
+async def _load_file(session: Session, file: Path) -> None:
+    """Load a table as if it had been dropped."""
+    content = await asyncio.get_running_loop().run_in_executor(None, file.read_bytes)
+    key = session.keep_file(content)
+    await session.act("load file", name=file.name, sha256=key)
+
+
+def _handler(session: Session) -> Callable[[Exception], None]:
+    """Return what tells of errors of a session, which it does not keep alive."""
+    known = weakref.ref(session.jobs)
+
+    def tell(error: Exception) -> None:
+        jobs = known()
+        if jobs is not None:
+            jobs.fail("This step", error)
+
+    return tell
+
+
+def _decoded(value: bytes) -> str:
+    return value.decode(errors="replace")
