@@ -518,6 +518,8 @@ class Jobs(param.Parameterized):
                 job.stop.set()
         self._quiet.set()
         self._drawn.set()
+        for follower in tuple(self.followers):
+            follower._lead(None)
 
     def notify(self, severity: Any, text: str) -> None:
         """Add a message for the analyst."""

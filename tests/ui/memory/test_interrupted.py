@@ -283,6 +283,26 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
     run(main())
 
 
+def test_a_page_that_ends_is_not_followed_any_longer(tmp_path, held_pool):
+    async def main():
+        session, task = await running(tmp_path)
+        await session.memory.settled()
+        other = Session(session.server)
+        assert await other.open(session.memory.analysis)
+        session.server.left.add(session)
+        while not session.jobs.followers:
+            await asyncio.sleep(0.01)
+        session.server.left.discard(session)
+        session.close()
+        assert not await task
+        await session.ended()
+        vars(session.jobs).clear()  # as when the page is taken apart
+        await other.jobs._following
+        assert other.jobs.shown is None
+
+    run(main())
+
+
 def test_a_pool_that_is_drafted_is_left_as_it_is_when_the_run_of_another_page_is_here(
     tmp_path, held_pool
 ):

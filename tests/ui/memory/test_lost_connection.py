@@ -155,9 +155,10 @@ def test_a_page_that_was_left_is_held_for_as_long_as_its_run_is_followed(
             while page.milliseconds_since_last_unsubscribe < 3000:
                 assert not page.destroyed
                 await asyncio.sleep(0.01)
+            left = session.server.left
             may_end.set()
             assert await running
-            while again.analysis.run is None or session.server.left:
+            while again.analysis.run is None or left:
                 await asyncio.sleep(0.01)
         finally:
             server.stop()
