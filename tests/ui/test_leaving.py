@@ -75,17 +75,11 @@ async def end(session):
         await asyncio.sleep(0.05)
 
 
-async def gone(parts, collector=None):
-    """Wait until none of these is alive, while Python's collector is off.
-
-    With that of the server all is swept again, as when the next session ends: work
-    under way may hold what is left when the first sweep comes.
-    """
+async def gone(parts):
+    """Wait until none of these is alive, while the collector is off."""
     while alive := [part() for part in parts if part() is not None]:
         del alive
         await asyncio.sleep(0.05)
-        if collector is not None:
-            collector.sweep()
 
 
 def serve(visit):
@@ -166,11 +160,32 @@ def test_page_that_is_left_while_it_comes_is_let_go(opened, monkeypatch):
         models = [model for view in views for model, _ in view._models.values()]
         assert all(model.document is None for model in models)
         parts = [weakref.ref(part) for part in (*views, *models)]
-        collector = shown.session.server.collector
         del shown, document, page, views, models
         visitor.close()
         await end(server.get_sessions()[-1])
-        await gone(parts, collector)
+        await gone(parts)
+
+    serve(visit)
+
+
+def test_page_of_a_session_that_ends_does_not_come(opened, monkeypatch):
+    monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)
+
+    async def visit(server, address):
+        visitor = await Visitor.open(address)
+        await visitor.load()
+        shown, document = opened[-1](), server.get_sessions()[-1].document
+        page = shown.pages["consensus"]
+        with set_curdoc(document):
+            shown.session.look.page = "consensus"
+        while not any(panel.view._models for panel in page.panels):
+            await asyncio.sleep(0)
+        for model in document.models:  # as Bokeh does before it says so
+            model.destroy()
+        await asyncio.wait({page._coming})
+        assert not page.made
+        assert shown.session.jobs.notices == ()
+        visitor.close()
 
     serve(visit)
 

@@ -57,9 +57,14 @@ def inside(part: dict, card: dict) -> bool:
     return x0 <= left and y0 <= top and right <= x1 and bottom <= y1
 
 
-def assert_inside(app: Page, css: str, card: str) -> None:
-    [part], [around] = parts(app, css), parts(app, card)
-    assert inside(part, around), (part, around)
+def assert_inside(app: Page, css: str, around: str) -> None:
+    """Parts, which may still be drawn, come to be all in one that is around them."""
+    until(app, lambda: all_inside(app, css, around))
+
+
+def assert_uncut(app: Page, css: str) -> None:
+    """The texts of parts, which may still be drawn, come to be whole."""
+    until(app, lambda: not any(one["cut"] for one in within(app, css)))
 
 
 def turn_to(app: Page, key: str) -> None:
@@ -82,38 +87,33 @@ def seen_within(app: Page, css: str) -> list[dict]:
 
 def within(app: Page, css: str) -> list[dict]:
     """The same, once there is one: much is drawn a while after it was asked for."""
-    until(app, lambda: bool(seen_within(app, css)))
-    return seen_within(app, css)
+    found: list[dict] = []
+    until(app, lambda: bool(found.extend(seen_within(app, css)) or found))
+    return found
 
 
 def all_inside(app: Page, css: str, around: str) -> bool:
-    """Whether parts, which may still be drawn, are all in one that is around them."""
     [place] = within(app, around)
-    return all(inside(one, place) for one in seen_within(app, css))
+    return all(inside(one, place) for one in within(app, css))
 
 
 def assert_controls_are_inside(app: Page) -> None:
     """What stands in the line of a title is in its card, selects with their words."""
     app.wait_for_function(IDLE, timeout=LONG)
+    kinds = ".cl-enlarge button, .MuiInputBase-root, .cl-link-mode button"
     for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
-        [card] = within(app, f"{css}.cl-card")
-        kinds = (".cl-enlarge button", ".MuiInputBase-root", ".cl-link-mode button")
-        controls = [one for kind in kinds for one in seen_within(app, f"{css} {kind}")]
-        assert controls
-        assert all(inside(one, card) for one in controls), css
+        assert_inside(app, f"{css} :is({kinds})", f"{css}.cl-card")
     for css in (".cl-shading", ".cl-order-by"):
-        [chosen] = within(app, f"{css} .MuiSelect-select")
-        assert not chosen["cut"], chosen
+        assert_uncut(app, f"{css} .MuiSelect-select")
 
 
 def assert_heads_are_whole(app: Page) -> None:
     """All heads of the list of columns are in its card, which then does not scroll."""
     app.wait_for_function(IDLE, timeout=LONG)
-    [card] = parts(app, ".cl-columns.cl-card")
-    titles = within(app, ".cl-roles .tabulator-col-title")
-    heads = [one for one in titles if one["text"].strip()]
-    assert [one["text"] for one in heads] == list(TITLES.values())
-    assert all(inside(one, card) and not one["cut"] for one in heads)
+    heads = ".cl-roles .tabulator-col-title:text-matches('[a-z]')"
+    assert [one["text"].strip() for one in within(app, heads)] == list(TITLES.values())
+    assert_inside(app, heads, ".cl-columns.cl-card")
+    assert_uncut(app, heads)
     reach = "e => e.scrollWidth - e.clientWidth"
     assert app.locator(".cl-roles .tabulator-tableholder").evaluate(reach) <= 0
 
@@ -159,16 +159,14 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     )
     assert of_all[0] - here[1] >= 8
     app.set_viewport_size({"width": 1024, "height": 768})
-    [pill] = parts(app, "button.cl-null-check")
-    assert not pill["cut"]
+    assert_uncut(app, "button.cl-null-check")
     app.locator(".leader .told-apart").nth(2).wait_for()
     assert [one["cut"] for one in parts(app, ".leader .told-apart")] == [False] * 3
     # What is cut all the same keeps its beginning.
     lead = app.locator(".leader .told-apart > span").first
     expect(lead).to_have_css("direction", "ltr")
-    [votes] = within(app, ".cl-votes .MuiInputBase-root")
-    assert inside(votes, within(app, ".cl-ranking.cl-card")[0])
-    assert not within(app, ".cl-votes .MuiSelect-select")[0]["cut"]
+    assert_inside(app, ".cl-votes .MuiInputBase-root", ".cl-ranking.cl-card")
+    assert_uncut(app, ".cl-votes .MuiSelect-select")
     assert_controls_are_inside(app)
     [score] = within(app, ".cl-score .MuiSelect-select")
     end = app.locator(".cl-score .MuiSelect-select").evaluate(ENDS, SCORE)
@@ -176,15 +174,13 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     for css, option in ((".cl-shading", "even"), (".cl-order-by", "tree")):
         choose(app, css, option)
     assert_controls_are_inside(app)
-    names = within(app, ".ranked > .model > .lead")
-    assert names
-    assert not {one["text"] for one in names if one["cut"]}
+    assert_uncut(app, ".ranked > .model > .lead")
 
     turn_to(app, "clusters")
     app.locator(".cl-distributions figcaption").first.wait_for()
     titles = within(app, ".cl-distributions figcaption b:first-child")
     assert LONG_COLUMN in [one["text"] for one in titles]
-    assert not any(one["cut"] for one in titles)
+    assert_uncut(app, ".cl-distributions figcaption b:first-child")
     [place] = within(app, ".cl-distributions")
     for picture in within(app, ".cl-distributions svg")[1:3]:
         low, high = picture["box"][1], min(picture["box"][3], place["box"][3])
@@ -203,7 +199,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
         (".cl-label-pairs .pairs", ".cl-label-pairs"),
         (".cl-pair-columns table", ".cl-class-pair.cl-card"),
     ):
-        assert inside(within(app, part)[0], within(app, place)[0]), part
+        assert_inside(app, part, place)
     assert len(within(app, ".cl-label-pairs button")) == 28
     turn_to(app, "fuzzy")
     app.locator(".cl-fuzzy-pairs th button").first.wait_for()
@@ -216,25 +212,21 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     turn_to(app, "consensus")
     choose(app, ".cl-votes", "each family")
     expect(app.locator(".cl-threshold .needed")).to_contain_text("votes", timeout=LONG)
-    [needed] = within(app, ".cl-threshold .needed")
-    assert not needed["cut"]
+    assert_uncut(app, ".cl-threshold .needed")
     assert_inside(app, ".cl-threshold-majority", ".cl-threshold.cl-card")
 
     app.keyboard.press("a")
     app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")
     app.wait_for_function(IDLE, timeout=LONG)
     assert_controls_are_inside(app)
-    [pill] = parts(app, "button.cl-null-check")
-    assert not pill["cut"]
+    assert_uncut(app, "button.cl-null-check")
     figure = app.locator(".cl-map [role=application]").bounding_box()
     assert figure["height"] > 100
     assert_inside(app, ".cl-threshold-majority", ".cl-threshold.cl-card")
-    titles = parts(app, "nav button")
-    assert len(titles) == len(PAGES)
-    assert not any(one["cut"] for one in titles)
+    assert len(parts(app, "nav button")) == len(PAGES)
+    assert_uncut(app, "nav button")
     for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
-        [note] = within(app, f":is({css} .cut.whole, {css} .whole > .cut)")
-        assert not note["cut"]
+        assert_uncut(app, f":is({css} .cut.whole, {css} .whole > .cut)")
     turn_to(app, "data")
     assert_heads_are_whole(app)
     [place] = within(app, ".cl-variance")
@@ -249,7 +241,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     reasons = dict(app.locator(".cl-roles .reason").evaluate_all(heights))
     assert len(max(reasons, key=len)) > 50
     assert max(reasons.values()) <= 1
-    assert not within(app, ".cl-pca .MuiSelect-select")[0]["cut"]
+    assert_uncut(app, ".cl-pca .MuiSelect-select")
 
 
 def test_the_name_of_a_file_is_whole_where_a_wide_page_has_room_for_it(app, tmp_path):
@@ -310,7 +302,7 @@ def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
     load(app, path)
     turn_to(app, "labels")
     app.locator(".cl-label-pairs .pairs").wait_for()
-    until(app, lambda: all_inside(app, ".cl-label-pairs .pairs", ".cl-label-pairs"))
+    assert_inside(app, ".cl-label-pairs .pairs", ".cl-label-pairs")
     cells = within(app, ".cl-label-pairs button")
     assert len(cells) == 120
     low, high = cells[0]["box"][1::2]
@@ -319,7 +311,7 @@ def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
     app.wait_for_function(IDLE, timeout=LONG)
     app.locator(".cl-pair-columns tr").nth(6).wait_for()
     expect(app.locator(".cl-pair-columns tr")).to_have_count(7)
-    until(app, lambda: all_inside(app, ".cl-pair-columns tr", ".cl-pair-columns"))
+    assert_inside(app, ".cl-pair-columns tr", ".cl-pair-columns")
 
 
 def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
@@ -335,17 +327,13 @@ def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
     turn_to(app, "labels")
     app.locator(".cl-label-pairs .pairs").wait_for()
     app.wait_for_function(IDLE, timeout=LONG)
-    told = within(app, ".cl-label-pairs th span")
-    assert [one["text"] for one in told] == [
-        f"{at} {name}" for at, name in enumerate(names, 1)
-    ]
+    heads = app.locator(".cl-label-pairs th span")
+    expect(heads).to_have_text([f"{at} {name}" for at, name in enumerate(names, 1)])
     hidden = "all => all.map(e => e.scrollHeight - e.clientHeight)"
-    assert max(app.locator(".cl-label-pairs th span").evaluate_all(hidden)) <= 2
-    assert not any(one["cut"] for one in told)
-    [place] = within(app, ".cl-label-pairs")
-    assert inside(within(app, ".cl-label-pairs .pairs")[0], place)
-    heading = within(app, ".cl-pair-heading")[0]
-    assert all(inside(one, heading) for one in within(app, ".cl-pair-heading .name"))
+    until(app, lambda: max(heads.evaluate_all(hidden)) <= 2)
+    assert_uncut(app, ".cl-label-pairs th span")
+    assert_inside(app, ".cl-label-pairs .pairs", ".cl-label-pairs")
+    assert_inside(app, ".cl-pair-heading .name", ".cl-pair-heading")
     # Both names of the cell in focus are told whole.
     cell = app.locator(".cl-label-pairs button[title^='building front and foliage']")
     told = "e => getComputedStyle(e, '::after').content !== 'none'"
@@ -357,13 +345,10 @@ def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
     app.keyboard.press("a")
     app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")
     app.wait_for_function(IDLE, timeout=LONG)
-    assert max(app.locator(".cl-label-pairs th span").evaluate_all(hidden)) <= 2
-    [line] = within(app, ".cl-state .chips")
-    assert all(inside(chip, line) for chip in within(app, ".chips > .chip"))
-    [title] = within(app, ".cl-label-agreement h2")
-    assert inside(title, within(app, ".cl-label-agreement.cl-card")[0])
-    app.locator(".cl-pair-columns td.number b").first.wait_for()
-    assert not any(one["cut"] for one in within(app, ".cl-pair-columns td.number"))
+    until(app, lambda: max(heads.evaluate_all(hidden)) <= 2)
+    assert_inside(app, ".chips > .chip", ".cl-state .chips")
+    assert_inside(app, ".cl-label-agreement h2", ".cl-label-agreement.cl-card")
+    assert_uncut(app, ".cl-pair-columns td.number")
     turn_to(app, "cns")
     app.locator("input.exact").last.wait_for()
-    assert not any(one["cut"] for one in within(app, "input.exact"))
+    assert_uncut(app, "input.exact")

@@ -57,6 +57,35 @@ class Answers:
         return self.posterior.constraints.n_pairs
 
 
+@node("live", "Weighing the models", keep=16)
+def unanswered(
+    job: Job,
+    agreement: Agreement,
+    score: str,
+    threshold_asked: int | None,
+    link_weight: Weight,
+    copies: np.ndarray,
+) -> np.ndarray | None:
+    """How probable each distinct partition is before any answer, at each copy."""
+    if link_weight != EVIDENCE:
+        return None
+    found = _weigh(job, agreement, score, threshold_asked, None)
+    return np.bincount(copies, found.values)[copies]
+
+
+def _weigh(
+    job: Job,
+    agreement: Agreement,
+    score: str,
+    threshold_asked: int | None,
+    known: Constraints | None,
+) -> AnswerPosterior:
+    used = threshold_asked if SCORES[score].uses_threshold else None
+    return answer_posterior(
+        agreement, known, score=score, threshold=used, executor=job.server.kernels
+    )
+
+
 @node("live", "Weighing the answers", keep=64)
 def answers(
     job: Job,
@@ -66,21 +95,16 @@ def answers(
     constraints: Constraints,
     link_weight: Weight,
     copies: np.ndarray,
+    unanswered: np.ndarray | None,
 ) -> Answers | None:
     """Weigh the models by the answers; None where links are no evidence."""
-    if link_weight != EVIDENCE:
+    if link_weight != EVIDENCE or unanswered is None:
         return None
-    used = threshold_asked if SCORES[score].uses_threshold else None
-    found, before = (
-        answer_posterior(
-            agreement, some, score=score, threshold=used, executor=job.server.kernels
-        )
-        for some in (constraints, None)
-    )
+    found = _weigh(job, agreement, score, threshold_asked, constraints)
     return Answers(
         found,
         np.bincount(copies, found.values)[copies],
-        np.bincount(copies, before.values)[copies],
+        unanswered,
         int(found.outcomes[found.values.argmax(), 0]),
     )
 
@@ -210,16 +234,13 @@ def by_answer(
     here = [one for one in links if not rows_without([one], row_positions)]
     if link_weight != EVIDENCE or not here:
         return None
-    used = threshold_asked if SCORES[score].uses_threshold else None
     steps = np.linspace(0, len(here), min(len(here), MOST_STEPS) + 1)
     counts = steps.round().astype(int)
     fits = np.empty((len(counts), len(copies)))
     for at, n in enumerate(counts.tolist()):
         job.report(at, len(counts))
         known = as_constraints(here[:n], row_positions)
-        found = answer_posterior(
-            agreement, known, score=score, threshold=used, executor=job.server.kernels
-        )
+        found = _weigh(job, agreement, score, threshold_asked, known)
         fits[at] = np.bincount(copies, found.values)[copies]
     return ByAnswer(counts, fits)
 

@@ -116,7 +116,7 @@ class Page:
     async def _come(self) -> None:
         """Make the page, which is in sight in a browser, and let it watch."""
         try:
-            await self.prepare(lambda: self.seen)
+            await self.prepare(lambda: self.seen and self._is_there())
         except Exception as error:
             self.session.jobs.fail("Showing the page", error)
             self.view.css_classes = []
@@ -124,6 +124,10 @@ class Page:
             self.panels, self._making = [], self._make()
         if self.made:
             self.attend()
+
+    def _is_there(self) -> bool:
+        """Whether the session of the browser has not ended."""
+        return all(model.document for model, _ in self.view._models.values())
 
     def attend(self) -> None:
         """Let the panels watch their results while they are in sight."""
