@@ -20,6 +20,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.ensemble.partial import share_levels
 from clusterlens.compute.indices.model_comparison import compare_models
+from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.hubs import Hubs, find_hubs
 from clusterlens.compute.ranking.model_map import ModelMap, map_models
 from clusterlens.compute.ranking.ranking import (
@@ -38,7 +39,7 @@ from clusterlens.compute.ranking.robustness import (
 from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.state.analysis import AnalysisResult, Link
+from clusterlens.ui.state.analysis import EVIDENCE, AnalysisResult, Link
 from clusterlens.ui.state.links import PlainId, as_constraints, named_alike, plain_ids
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
@@ -120,24 +121,53 @@ def constraints(
     return found if found.n_pairs else None
 
 
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The models by the score and links in force; one result, so that all see both.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        With the links.
+    posterior : AnswerPosterior or None
+        What links say that are evidence.
+    """
+
+    ranking: Ranking
+    posterior: AnswerPosterior | None
+
+
 @node("live", "Ranking", keep=64)
-def ranking(
+def weighed(
     job: Job,
     agreement: Agreement,
     score: str,
     threshold_asked: int | None,
     constraints: Constraints | None,
     link_weight: Weight,
-) -> Ranking:
-    """Rank the models by the score in force."""
-    return rank_partitions(
+) -> Weighed:
+    """Rank the models by the score in force, and weigh them by the answers."""
+    at = _at(score, threshold_asked)
+    ranked = rank_partitions(
         agreement,
         score=score,
         constraints=constraints,
         constraint_weight=link_weight,
         **job.kernels,
-        **_at(score, threshold_asked),
+        **at,
     )
+    if constraints is None or link_weight != EVIDENCE:
+        return Weighed(ranked, None)
+    found = answer_posterior(
+        agreement, constraints, score=score, executor=job.server.kernels, **at
+    )
+    return Weighed(ranked, found)
+
+
+@node()
+def ranking(weighed: Weighed) -> Ranking:
+    """The models in order of the score in force."""
+    return weighed.ranking
 
 
 def _at(score: str, threshold: int | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from clusterlens.compute.pool.answer_models import (
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.ui.actions.pools import MOST_OBEYING
+from clusterlens.ui.nodes.agreement import Weighed
 from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
 from clusterlens.ui.state.links import PlainId, as_constraints, rows_without
 from clusterlens.ui.work.derived import node
@@ -86,21 +87,14 @@ def _weigh(
     )
 
 
-@node("live", "Weighing the answers", keep=64)
+@node()
 def answers(
-    job: Job,
-    agreement: Agreement,
-    score: str,
-    threshold_asked: int | None,
-    constraints: Constraints,
-    link_weight: Weight,
-    copies: np.ndarray,
-    unanswered: np.ndarray | None,
+    weighed: Weighed, copies: np.ndarray, unanswered: np.ndarray | None
 ) -> Answers | None:
-    """Weigh the models by the answers; None where links are no evidence."""
-    if link_weight != EVIDENCE or unanswered is None:
+    """What the answers say; None where there are none, or links are no evidence."""
+    found = weighed.posterior
+    if found is None or unanswered is None:
         return None
-    found = _weigh(job, agreement, score, threshold_asked, constraints)
     return Answers(
         found,
         np.bincount(copies, found.values)[copies],
