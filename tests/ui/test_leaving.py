@@ -75,6 +75,19 @@ async def end(session):
         await asyncio.sleep(0.05)
 
 
+async def coming(opened, server, address):
+    """Open a session and turn to a page of it, of which the first card is made."""
+    visitor = await Visitor.open(address)
+    await visitor.load()
+    shown, document = opened[-1](), server.get_sessions()[-1].document
+    page = shown.pages["consensus"]
+    with set_curdoc(document):
+        shown.session.look.page = "consensus"
+    while not any(panel.view._models for panel in page.panels):
+        await asyncio.sleep(0)
+    return visitor, shown, document, page
+
+
 async def gone(parts):
     """Wait until none of these is alive, while the collector is off."""
     while alive := [part() for part in parts if part() is not None]:
@@ -147,14 +160,7 @@ def test_page_that_is_left_while_it_comes_is_let_go(opened, monkeypatch):
     monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)
 
     async def visit(server, address):
-        visitor = await Visitor.open(address)
-        await visitor.load()
-        shown, document = opened[-1](), server.get_sessions()[-1].document
-        page = shown.pages["consensus"]
-        with set_curdoc(document):
-            shown.session.look.page = "consensus"
-        while not any(panel.view._models for panel in page.panels):
-            await asyncio.sleep(0)
+        visitor, shown, document, page = await coming(opened, server, address)
         assert not page.made
         views = [view for panel in page.panels for view in panel.view.select()]
         models = [model for view in views for model, _ in view._models.values()]
@@ -172,14 +178,7 @@ def test_page_of_a_session_that_ends_does_not_come(opened, monkeypatch):
     monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)
 
     async def visit(server, address):
-        visitor = await Visitor.open(address)
-        await visitor.load()
-        shown, document = opened[-1](), server.get_sessions()[-1].document
-        page = shown.pages["consensus"]
-        with set_curdoc(document):
-            shown.session.look.page = "consensus"
-        while not any(panel.view._models for panel in page.panels):
-            await asyncio.sleep(0)
+        visitor, shown, document, page = await coming(opened, server, address)
         for model in document.models:  # as Bokeh does before it says so
             model.destroy()
         await asyncio.wait({page._coming})

@@ -118,6 +118,15 @@ async def running(folder) -> tuple[Session, asyncio.Task]:
     return session, task
 
 
+async def running_beside(folder) -> tuple[Session, asyncio.Task, Session]:
+    """The same, and another session in which that analysis was opened meanwhile."""
+    session, task = await running(folder)
+    await session.memory.settled()
+    other = Session(session.server)
+    assert await other.open(session.memory.analysis)
+    return session, task, other
+
+
 def test_the_first_that_is_known_of_how_far_a_run_is_is_noted_at_once(
     tmp_path, held_pool, monkeypatch
 ):
@@ -196,10 +205,7 @@ def test_what_is_under_way_on_another_page_is_told_until_it_is_here(
     tmp_path, held_pool
 ):
     async def main():
-        session, task = await running(tmp_path)
-        await session.memory.settled()
-        other = Session(session.server)
-        assert await other.open(session.memory.analysis)
+        _, task, other = await running_beside(tmp_path)
         (notice,) = other.jobs.notices
         assert "Run the pool is under way on another page" in notice.text
         held_pool.set()
@@ -224,10 +230,7 @@ def test_what_stops_on_another_page_is_told_no_longer_and_offered_if_that_has_en
     tmp_path, held_pool, stop, offered
 ):
     async def main():
-        session, task = await running(tmp_path)
-        await session.memory.settled()
-        other = Session(session.server)
-        assert await other.open(session.memory.analysis)
+        session, task, other = await running_beside(tmp_path)
         assert "under way on another page" in other.jobs.notices[0].text
         stop(session)
         while other.jobs.notices:
@@ -244,10 +247,7 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
     cancelled, tmp_path, held_pool
 ):
     async def main():
-        session, task = await running(tmp_path)
-        await session.memory.settled()
-        other = Session(session.server)
-        assert await other.open(session.memory.analysis)
+        session, task, other = await running_beside(tmp_path)
         assert other.jobs.shown is None
         session.look.pool_draft = PoolDraft(preset="quick", random_state=3)
         session.server.left.add(session)  # as for a page whose connection has gone
@@ -285,10 +285,7 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
 
 def test_a_page_that_ends_is_not_followed_any_longer(tmp_path, held_pool):
     async def main():
-        session, task = await running(tmp_path)
-        await session.memory.settled()
-        other = Session(session.server)
-        assert await other.open(session.memory.analysis)
+        session, task, other = await running_beside(tmp_path)
         session.server.left.add(session)
         while not session.jobs.followers:
             await asyncio.sleep(0.01)
@@ -307,10 +304,7 @@ def test_a_pool_that_is_drafted_is_left_as_it_is_when_the_run_of_another_page_is
     tmp_path, held_pool
 ):
     async def main():
-        session, task = await running(tmp_path)
-        await session.memory.settled()
-        other = Session(session.server)
-        assert await other.open(session.memory.analysis)
+        session, task, other = await running_beside(tmp_path)
         session.look.pool_draft = PoolDraft(preset="quick")
         other.look.pool_draft = mine = PoolDraft(random_state=5)
         session.server.left.add(session)
