@@ -147,21 +147,34 @@ def weighed(
     link_weight: Weight,
 ) -> Weighed:
     """Rank the models by the score in force, and weigh them by the answers."""
-    at = _at(score, threshold_asked)
     ranked = rank_partitions(
         agreement,
         score=score,
         constraints=constraints,
         constraint_weight=link_weight,
         **job.kernels,
-        **at,
+        **_at(score, threshold_asked),
     )
     if constraints is None or link_weight != EVIDENCE:
         return Weighed(ranked, None)
-    found = answer_posterior(
-        agreement, constraints, score=score, executor=job.server.kernels, **at
+    return Weighed(ranked, weigh(job, agreement, score, threshold_asked, constraints))
+
+
+def weigh(
+    job: Job,
+    agreement: Agreement,
+    score: str,
+    threshold: int | None,
+    known: Constraints | None,
+) -> AnswerPosterior:
+    """Weigh the models by some answers, the score as it is in force."""
+    return answer_posterior(
+        agreement,
+        known,
+        score=score,
+        executor=job.server.kernels,
+        **_at(score, threshold),
     )
-    return Weighed(ranked, found)
 
 
 @node()

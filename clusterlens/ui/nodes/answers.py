@@ -17,10 +17,10 @@ from clusterlens.compute.pool.answer_models import (
     made_for,
     models_for_answers_seconds,
 )
-from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
-from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
+from clusterlens.compute.ranking.answers import AnswerPosterior
+from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.ui.actions.pools import MOST_OBEYING
-from clusterlens.ui.nodes.agreement import Weighed
+from clusterlens.ui.nodes.agreement import Weighed, weigh
 from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
 from clusterlens.ui.state.links import PlainId, as_constraints, rows_without
 from clusterlens.ui.work.derived import node
@@ -70,21 +70,8 @@ def unanswered(
     """How probable each distinct partition is before any answer, at each copy."""
     if link_weight != EVIDENCE:
         return None
-    found = _weigh(job, agreement, score, threshold_asked, None)
+    found = weigh(job, agreement, score, threshold_asked, None)
     return np.bincount(copies, found.values)[copies]
-
-
-def _weigh(
-    job: Job,
-    agreement: Agreement,
-    score: str,
-    threshold_asked: int | None,
-    known: Constraints | None,
-) -> AnswerPosterior:
-    used = threshold_asked if SCORES[score].uses_threshold else None
-    return answer_posterior(
-        agreement, known, score=score, threshold=used, executor=job.server.kernels
-    )
 
 
 @node()
@@ -234,7 +221,7 @@ def by_answer(
     for at, n in enumerate(counts.tolist()):
         job.report(at, len(counts))
         known = as_constraints(here[:n], row_positions)
-        found = _weigh(job, agreement, score, threshold_asked, known)
+        found = weigh(job, agreement, score, threshold_asked, known)
         fits[at] = np.bincount(copies, found.values)[copies]
     return ByAnswer(counts, fits)
 
