@@ -26,6 +26,8 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
+# Pairs times partitions that are looked up at once.
+_BLOCK = 1 << 20
 PairArray = npt.NDArray[np.int64]
 Link = tuple[Literal["must-link", "cannot-link"], int, int]
 
@@ -165,11 +167,14 @@ class Constraints(Frozen):
         links = np.concatenate([self.must_link, self.cannot_link])
         must = np.arange(self.n_pairs) < len(self.must_link)
         counts = np.zeros((2, ensemble.n_partitions), np.int64)
-        for t, gap in enumerate(ensemble.n_codes):
-            left, right = ensemble.codes_and_gaps[t][links].T
-            seen = np.maximum(left, right) < gap
+        step = max(1, _BLOCK // max(1, len(links)))
+        for block in range(0, ensemble.n_partitions, step):
+            some = slice(block, block + step)
+            codes = ensemble.codes_and_gaps[some, links.T]
+            left, right = codes[:, 0], codes[:, 1]
+            seen = np.maximum(left, right) < ensemble.n_codes[some, None]
             broken = seen & ((left == right) != must)
-            counts[:, t] = np.count_nonzero(broken), np.count_nonzero(seen)
+            counts[:, some] = broken.sum(axis=1), seen.sum(axis=1)
         return counts
 
     def settles(self, pairs: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:

@@ -165,13 +165,12 @@ def broken_by_all(
     some = ensemble.candidates
     ends = np.array([(row_positions[one.a], row_positions[one.b]) for one in here])
     must = np.array([one.kind == "must" for one in here])
-    codes = some.codes_and_gaps
-    certain = codes < some.n_codes[:, None]
+    codes = some.codes_and_gaps[:, ends]
+    certain = codes < some.n_codes[:, None, None]
     if link_weight == EVIDENCE:
-        certain = some.labels != NOISE
-    a, b = codes[:, ends[:, 0]], codes[:, ends[:, 1]]
-    said = certain[:, ends[:, 0]] & certain[:, ends[:, 1]]
-    kept = ((a == b) == must) & said
+        certain = some.labels[:, ends] != NOISE
+    said = certain.all(axis=2)
+    kept = ((codes[..., 0] == codes[..., 1]) == must) & said
     none_keeps = said.any(axis=0) & ~kept.any(axis=0)
     return frozenset(one for one, lone in zip(here, none_keeps, strict=True) if lone)
 
