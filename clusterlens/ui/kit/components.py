@@ -10,6 +10,7 @@ from typing import Any
 
 import param
 from panel.custom import JSComponent
+from panel.io import unlocked
 
 from clusterlens.ui.kit.style import EXCERPT_CSS, TEXT_CSS
 
@@ -57,7 +58,10 @@ class Text(JSComponent):
         self._does = does
 
     def _handle_msg(self, data: Any) -> Any:
-        return go_on(self._does(str(data))) if self._does is not None else None
+        if self._does is None:
+            return None
+        with unlocked():  # what follows at once is one message
+            return go_on(self._does(str(data)))
 
 
 class Excerpt(Text):
@@ -188,7 +192,8 @@ export function render({model}) {
         self._pressed = pressed
 
     def _handle_msg(self, data: Any) -> Any:
-        return self._pressed(str(data))
+        with unlocked():  # what follows at once is one message
+            return self._pressed(str(data))
 
 
 class Download(JSComponent):

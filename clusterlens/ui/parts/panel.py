@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import link, safe
+from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
@@ -190,6 +190,10 @@ class Panel:
             self._end_waiting()
 
     def _told(self, results: Mapping[str, Result]) -> None:
+        with pn.io.unlocked():  # a card is one message
+            self._draw(results)
+
+    def _draw(self, results: Mapping[str, Result]) -> None:
         needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
         self._show_controls()
         states = {result.state for result in needed.values()}

@@ -296,21 +296,23 @@ class Derived:
             key, result = self._look_up(name.rstrip("~"), seen, begin=begin)
             return (key, result) if result.ready else (None, Result("ready", None))
         optional, name = name.endswith("?"), name.rstrip("?")
-        if name not in self.nodes:
-            value = self._read(name)
-            empty = value is None and not optional
-            return _key(value), _EMPTY if empty else Result("ready", value)
         if name not in seen:
-            seen[name] = self._evaluate(name, seen, begin)
+            is_node = name in self.nodes
+            seen[name] = (
+                self._evaluate(name, seen, begin) if is_node else self._read(name)
+            )
         key, result = seen[name]
         if optional and result.state == "empty":
             result = Result("ready", None)
         return key, result
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: str) -> tuple[Any, Result]:
+        """Return key and result of a field of the analysis or of the look."""
         if name.startswith("look."):
-            return getattr(self._look, name.removeprefix("look."))
-        return getattr(self._history.shown, name)
+            value = getattr(self._look, name.removeprefix("look."))
+        else:
+            value = getattr(self._history.shown, name)
+        return _key(value), _EMPTY if value is None else Result("ready", value)
 
     def _evaluate(
         self, name: str, seen: dict[str, Any], begin: bool
