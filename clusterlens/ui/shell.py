@@ -391,8 +391,12 @@ def _saved(session: Session) -> Text:
         does=retry,
         css_classes=["cl-saved"],
         styles={"color": "white", "align-self": "center", "flex": "none", **TOLD},
-        # As wide as what it says: the names beside it have what is left.
-        stylesheets=[":host { width: max-content !important; white-space: nowrap; }"],
+        # As wide as what it says: the names beside it have what is left. But as wide
+        # before as after a step is saved, or the page is laid out with each.
+        stylesheets=[
+            ":host { width: max-content !important; white-space: nowrap; } "
+            ".chip { box-sizing: border-box; min-width: 6.2em; text-align: center; }"
+        ],
         sizing_mode=None,
         height=26,
         margin=(0, 0, 0, 8),

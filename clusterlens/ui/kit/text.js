@@ -128,13 +128,14 @@ const Excerpt = {
     const cut = () => [...box.querySelectorAll('.lines, .line > *')].some((part) =>
       part.scrollHeight > part.clientHeight + 2
       || part.scrollWidth > part.clientWidth + 1);
+    // Asked when the page is laid out anyway, as above.
     const fit = () => root.classList.toggle('shortened', cut());
     const write = () => {
       const does = root.getRootNode().activeElement?.dataset?.do;
       box.innerHTML = model.body;
       if (whole.matches(':popover-open')) whole.innerHTML = model.body;
       if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
-      fit();
+      requestAnimationFrame(fit);
     };
     more.addEventListener('click', () => {
       const place = root.getBoundingClientRect();

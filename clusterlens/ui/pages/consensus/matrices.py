@@ -46,22 +46,19 @@ _FILLED = (
     f"<span class='dot' style='border-radius:2px;background:{BINARISED_PALETTE[-1]}'>"
     "</span>"
 )
-# A square as large as its place allows.
+# A square as large as its place allows. Not by the units of a container, which the
+# browser would style anew with every layout of the page.
 _SQUARE = {
-    "width": "min(100cqw, 100cqh)",
-    "height": "min(100cqw, 100cqh)",
-    "flex": "none",
+    "position": "absolute",
+    "inset": "0",
+    "margin": "auto",
+    "aspect-ratio": "1",
+    "max-width": "100%",
+    "max-height": "100%",
 }
 # Where there is no room for two, one button enlarges both.
 _BESIDE = "@media (max-width: 1150px) { :host { display: none; } }"
-_PLACE = {
-    "container-type": "size",
-    "flex": "1 1 0",
-    "min-height": "0",
-    "display": "flex",
-    "justify-content": "center",
-    "align-items": "center",
-}
+_PLACE = {"position": "relative", "flex": "1 1 0", "min-height": "0"}
 
 
 class Matrix(Panel):

@@ -200,15 +200,23 @@ export function render({model}) {
     row.classList.toggle('front', front);
     row.setAttribute('aria-selected', front);
   });
-  const show = () => {
+  const show = () => requestAnimationFrame(() => {
     const row = made[model.selected]?.row;
     if (!row) return;
     const top = row.offsetTop;
     const bottom = row.offsetTop + row.offsetHeight - box.clientHeight;
     if (top < box.scrollTop) box.scrollTop = top;
     else if (bottom > box.scrollTop) box.scrollTop = bottom;
+  });
+  // To ask the page for what is in sight lays it out, so it is kept from when it is.
+  let rest, inSight = [0, 40];
+  const see = () => {
+    const height = made[0]?.row.offsetHeight || 1;
+    const first = Math.floor(box.scrollTop / height);
+    inSight = [first, first + Math.ceil(box.clientHeight / height) + 1];
   };
-  let rest;
+  box.addEventListener('scroll', see);
+  new ResizeObserver(see).observe(box);
   const draw = () => {
     table = JSON.parse(model.table);
     title();
@@ -219,10 +227,8 @@ export function render({model}) {
       box.append(made[made.length - 1].row);
     }
     // What is in sight first; the rest once that is on screen.
-    const height = made[0]?.row.offsetHeight || 1;
-    const first = Math.floor(box.scrollTop / height);
-    const last = first + Math.ceil(box.clientHeight / height);
-    made.slice(first, last + 1).forEach((at, k) => write(at, first + k));
+    const [first, last] = inSight;
+    made.slice(first, last).forEach((at, k) => write(at, first + k));
     mark();
     clearTimeout(rest);
     rest = setTimeout(() => made.forEach(write), 50);
