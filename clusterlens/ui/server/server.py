@@ -77,7 +77,7 @@ class Server:
         self.actions = ThreadPoolExecutor(16, thread_name_prefix="action")
         self.live = ThreadPoolExecutor(8, thread_name_prefix="live")
         self.idle = ThreadPoolExecutor(8, thread_name_prefix="idle")
-        self.writing = ThreadPoolExecutor(4, thread_name_prefix="memory")
+        self.writing = ThreadPoolExecutor(8, thread_name_prefix="memory")
         self.results = Results()
         if store is not None:
             self.results = Results(folder=store.found, writer=store.name)
@@ -102,8 +102,8 @@ class Server:
     def close(self) -> None:
         """End its processes and threads, which finish what they do, and its store."""
         self.workers.close()
-        threads = self.actions, self.live, self.idle, self.kernels, self.writing
-        for executor in threads:
+        for executor in (self.actions, self.live, self.idle, self.kernels):
             executor.shutdown(cancel_futures=True)
+        self.writing.shutdown()
         if self.store is not None:
             self.store.close()

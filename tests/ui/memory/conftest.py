@@ -5,6 +5,15 @@ import pytest
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.actions import pools
+from clusterlens.ui.server.memory import memory
+
+
+@pytest.fixture(scope="package", autouse=True)
+def no_rest():
+    """Let what is written not wait for what follows on screen, where nobody looks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "_REST_SECONDS", 0)
+        yield
 
 
 @pytest.fixture

@@ -564,20 +564,43 @@ def test_the_event_loop_never_waits_for_a_store_that_is_being_cleaned_up(tmp_pat
         cleaning = asyncio.create_task(asyncio.to_thread(store.clean))
         await asyncio.to_thread(db.begun.wait)
         link = asyncio.create_task(first.act("add link", kind="must", a=1, b=2))
+        told = asyncio.Event()
+        second.history.param.watch(lambda event: told.set(), "steps")
         second.memory.hear()
         for wish in ("save mine", "rename ours", "delete"):
             grid._do(wish)
         await asyncio.sleep(0.2)
         assert not link.done()
         db.may_end.set()
-        await asyncio.gather(cleaning, link, *grid._wishes)
-        await second.memory.settled()
+        await asyncio.gather(cleaning, link, *grid._wishes, told.wait())
         assert second.analysis.links == first.analysis.links != ()
         assert grid._preset.options == list(POOLS)
         server.close()
         return db.was_let
 
     assert run(main())
+
+
+def test_a_step_is_written_though_the_process_ends_right_after(tmp_path, monkeypatch):
+    monkeypatch.setattr("clusterlens.ui.server.memory.memory._REST_SECONDS", 0.3)
+    server = Server(Store(tmp_path))
+
+    async def answer():
+        session = Session(server)
+        assert await session.act("load example", name="iris")
+        assert session.act_now("add link", kind="must", a=1, b=2)
+        await asyncio.sleep(0)
+        assert session.memory.state == "saving"
+        return session.memory.analysis
+
+    async def links(analysis):
+        return (await opened(tmp_path, analysis)).analysis.links
+
+    loop = asyncio.new_event_loop()  # which stops, whatever is under way
+    analysis = loop.run_until_complete(answer())
+    server.close()
+    loop.close()
+    assert run(links(analysis))
 
 
 def test_the_store_is_used_on_its_own_thread_only(tmp_path):

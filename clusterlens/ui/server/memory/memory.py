@@ -41,6 +41,8 @@ from clusterlens.ui.state.shapes import choice
 
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
+# What follows from a step on screen comes before it is written.
+_REST_SECONDS = 0.1
 # How far work is is noted at most this often, after the first time.
 _NOTE_SECONDS = 2.0
 
@@ -156,6 +158,8 @@ class Memory(param.Parameterized):
         if not (self._is_kept() and self._is_left_here()) or (
             self._behind or self._is_to_note()
         ):
+            if not self._is_kept():
+                self.state = "saving"
             self._writer = asyncio.get_running_loop().create_task(self._catch_up())
 
     retry = _wake
@@ -292,7 +296,7 @@ class Memory(param.Parameterized):
                     await self._write_look()
                 elif self._is_to_note():
                     await self._note()
-                else:
+                elif not self._behind:  # it may have been told of another write since
                     break
             except Conflict:
                 self._behind = True
@@ -315,9 +319,12 @@ class Memory(param.Parameterized):
         page = self._look.page
         steps, cursor, kept = history.steps, history.cursor, self._kept
         _, ended = self._to_note()
-        self._kept = await self._on_thread(
-            lambda: _write(self.store, kept, steps, cursor, look, self.files, ended)
-        )
+
+        def write() -> Kept:
+            time.sleep(_REST_SECONDS)  # on this thread, which the end waits for
+            return _write(self.store, kept, steps, cursor, look, self.files, ended)
+
+        self._kept = await self._on_thread(write)
         self._forget(ended)
         self._page = page
         if self._kept.id != kept.id:
