@@ -320,7 +320,7 @@ EXCERPT_CSS = """
   gap: 6px; }
 .told .line > * { flex: 0 1 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
-.told .line > :first-child:not(:only-child) { flex-shrink: 0; }
+.told .line > :first-child:not(:only-child), .told .line > .short { flex-shrink: 0; }
 /* Larger text has room below, where a page then scrolls. */
 @container style(--cl-scale: 1.3) { .told .line { height: auto; flex-wrap: wrap; }
   .told .line > * { white-space: normal; } }

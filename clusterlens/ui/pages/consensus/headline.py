@@ -262,9 +262,10 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
     text = f"keeps {judged - broken} of {count(judged, 'link')}"
     if judged < links.n_pairs:
         text += f", {links.n_pairs - judged} not seen"
-    if alone != first:
-        name = safe(ranking.ensemble.names[alone])
-        text += f" · without: <b>{name}</b>, now rank {ranking.ranks[alone]}"
+    if alone == first:
+        return f"<span class='pill short cl-links-kept'>{text}</span>"
+    name = safe(ranking.ensemble.names[alone])
+    text += f" · without: <b>{name}</b>, now rank {ranking.ranks[alone]}"
     return f"<span class='pill cl-links-kept'>{text}</span>"
 
 
@@ -286,7 +287,7 @@ def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
     """Say how many samples the ranking rests on, and what all of them would cost."""
     total = whole(agreement.ensemble.n_samples)
     if agreement.exact:
-        return badge(f"all {total} samples") + " "
+        return badge(f"all {total} samples", kind="short") + " "
     some = whole(len(agreement.samples))
     low, high = ranking.rank_ranges[ranking.order[0]]
     text = (
