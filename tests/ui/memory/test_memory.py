@@ -596,10 +596,16 @@ def test_a_step_is_written_though_the_process_ends_right_after(tmp_path, monkeyp
     async def links(analysis):
         return (await opened(tmp_path, analysis)).analysis.links
 
-    loop = asyncio.new_event_loop()  # which stops, whatever is under way
-    analysis = loop.run_until_complete(answer())
-    server.close()
-    loop.close()
+    def end_right_after():
+        loop = asyncio.new_event_loop()  # which stops, whatever is under way
+        analysis = loop.run_until_complete(answer())
+        server.close()
+        loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop)))
+        loop.close()
+        return analysis
+
+    with ThreadPoolExecutor(1) as thread:
+        analysis = thread.submit(end_right_after).result()
     assert run(links(analysis))
 
 
