@@ -73,17 +73,22 @@ TIE = 1e-9
 Asker = Callable[[Ensemble, Constraints, int, int], list[tuple[int, int]]]
 
 
-def tables(folder: Path, half: str) -> list[tuple[str, Path]]:
-    """Names and paths of the tables of one half, in alphabetical order."""
+def tables(folder: Path, half: str, most: int = MOST_ROWS) -> list[tuple[str, Path]]:
+    """Names and paths of the tables of one half with so many rows, by alphabet."""
     listed = pd.read_csv(folder / "MANIFEST.csv").query(f"n <= {MOST_ROWS}")
-    paths = {
-        f"{row.collection}__{row.title}": folder / row.file
+    found = {
+        f"{row.collection}__{row.title}": row
         for row in listed.rename(columns={"name": "title"}).itertuples()
         if row.title not in COPIES.get(row.collection, "").split()
     }
-    names = sorted(paths)
+    names = sorted(found)
     chosen = np.random.default_rng(27).permutation(names)[: len(names) // 2]
-    return [(n, paths[n]) for n in names if (n in chosen) == (half == HALVES[0])]
+    in_half = (found[n] for n in names if (n in chosen) == (half == HALVES[0]))
+    return [
+        (f"{row.collection}__{row.title}", folder / row.file)
+        for row in in_half
+        if row.n <= most
+    ]
 
 
 def pool_of(name: str, path: Path, cache: Path) -> tuple[Ensemble, np.ndarray]:
@@ -281,12 +286,11 @@ def main() -> None:
     given.cache.mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", category=UserWarning)
     rows: list[dict] = []
-    for name, path in tables(given.data, given.half):
+    for name, path in tables(given.data, given.half, given.rows):
         ensemble, classes = pool_of(name, path, given.cache)
-        if ensemble.n_samples <= given.rows:
-            ensemble = ensemble.with_weights(vote_weights(ensemble, given.votes))
-            rows += list(measure(name, ensemble, classes, given.long))
-            print(name, flush=True)
+        ensemble = ensemble.with_weights(vote_weights(ensemble, given.votes))
+        rows += list(measure(name, ensemble, classes, given.long))
+        print(name, flush=True)
     kept = f"{given.half}{'_long' * given.long}_{given.votes}.json"
     (given.cache / kept).write_text(json.dumps(rows))
     report(pd.DataFrame(rows))

@@ -17,7 +17,9 @@ questions, answered rightly by the classes. Compared are the adjusted Rand indic
   Dumancic, Van Wolputte & Blockeel 2018; package cobras-ts);
 - *NPU*: normalised point-based uncertainty (Xiong, Azimi & Fern 2014; package
   active-semi-supervised-clustering), listened to by `ConstrainedKMeans`, which is told
-  the number of classes.
+  the number of classes; *MinMax*: the same with min-max questions (Mallapragada, Jin &
+  Jain 2008), which need that number, too; *MPCKMeans, NPU* and *MPCKMeans, MinMax*: the
+  same links heard by MPCKMeans (Bilenko, Basu & Mooney 2004; same package).
 
 What was measured is kept in POOLS, table by table. Printed are means, quartiles, on how
 many tables *made* is ahead or behind by more than 0.01, and on how many a method is
@@ -30,8 +32,8 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,8 @@ from clusterlens.compute.ranking.answers import answer_posterior
 
 QUESTIONS = (10, 20)
 AHEAD = 0.01
+TRIES = 50
+PACKAGED = ("NPU", "MinMax")
 
 
 class Enough(Exception):
@@ -70,6 +74,7 @@ class Oracle:
 
     def __init__(self, classes: np.ndarray, most: int) -> None:
         self.classes, self.most = classes, most
+        self.max_queries_cnt = most  # by which name MinMax asks
         self.links: dict[tuple[int, int], bool] = {}
 
     def query(self, i: int, j: int) -> bool:
@@ -80,11 +85,11 @@ class Oracle:
         self.links[int(i), int(j)] = together
         return together
 
-    @property
-    def constraints(self) -> Constraints:
-        """The answers."""
-        must = [pair for pair, together in self.links.items() if together]
-        cannot = [pair for pair, together in self.links.items() if not together]
+    def constraints(self, most: int) -> Constraints:
+        """The first answers."""
+        links = list(self.links.items())[:most]
+        must = [pair for pair, together in links if together]
+        cannot = [pair for pair, together in links if not together]
         return Constraints(must, cannot)
 
 
@@ -101,7 +106,7 @@ def farthest_first(X: np.ndarray, classes: np.ndarray, most: int) -> Constraints
                 groups.append(sample)
             gap = np.minimum(gap, ((X - X[sample]) ** 2).sum(axis=1))
     except Enough:
-        return oracle.constraints
+        return oracle.constraints(most)
 
 
 def cobs(ensemble: Ensemble, known: Constraints, ari: np.ndarray) -> float:
@@ -136,19 +141,36 @@ def cobras(X: np.ndarray, classes: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(model.cluster().construct_cluster_labeling())
 
 
-def npu(X: np.ndarray, classes: np.ndarray, most: int) -> np.ndarray:
-    """Labels of constrained k-means after the questions of NPU."""
+def questions(asker: str, X: np.ndarray, classes: np.ndarray) -> Oracle:
+    """Right answers to all that NPU or MinMax asks, of which ten are the first ten."""
     errors = np.geterr()
-    from active_semi_clustering.active.pairwise_constraints import NPU
+    from active_semi_clustering.active import pairwise_constraints
 
     np.seterr(**errors)  # which the package changes for the whole process
     np.random.seed(0)  # noqa: NPY002  (the package draws from the global state)
-    oracle = Oracle(classes, most)
+    n_clusters, oracle = len(np.unique(classes)), Oracle(classes, QUESTIONS[-1])
     with suppress(Enough):
-        NPU(_Listener(len(np.unique(classes)))).fit(X, oracle)
-    known = oracle.constraints
-    model = _Listener(len(np.unique(classes)))
-    return model.fit(X, known.must_link, known.cannot_link).labels_
+        if asker == "NPU":
+            pairwise_constraints.NPU(_Listener(n_clusters)).fit(X, oracle)
+        else:
+            pairwise_constraints.MinMax(n_clusters).fit(X, oracle)
+    return oracle
+
+
+def mpck_means(X: np.ndarray, n_clusters: int, known: Constraints) -> np.ndarray:
+    """Labels of MPCKMeans.
+
+    It gives up where a cluster is empty, and begins anew as NPU of its package lets it.
+    """
+    from active_semi_clustering.exceptions import EmptyClustersException
+    from active_semi_clustering.semi_supervised.pairwise_constraints import MPCKMeans
+
+    np.random.seed(0)  # noqa: NPY002
+    for _ in range(TRIES):
+        with suppress(EmptyClustersException):
+            model = MPCKMeans(n_clusters)
+            return model.fit(X, ml=known.must_link, cl=known.cannot_link).labels_
+    raise RuntimeError(f"MPCKMeans left a cluster empty {TRIES} times.")
 
 
 class _Listener:
@@ -175,6 +197,10 @@ def measure(
         asker: dict(answered(ensemble, classes, ASKERS[asker], 0.0, 0))
         for asker in ASKERS
     }
+    for asker in PACKAGED:
+        with left_out(asker):
+            oracle = questions(asker, X, classes)
+            streams[asker] = {most: oracle.constraints(most) for most in QUESTIONS}
     for most in QUESTIONS:
         links = {asker: stream[most] for asker, stream in streams.items()}
         for method, value in values(agreement, classes, X, ari, links, most):
@@ -209,17 +235,24 @@ def values(
     found = of_features.ensemble.labels[of_features.leader]
     yield "made, features", adjusted_rand_score(classes, found)
     yield "linkage", adjusted_rand_score(classes, labels[ensemble.n_partitions])
-    for other, run in OTHERS.items():
-        try:
-            yield other, adjusted_rand_score(classes, run(X, classes, most))
-        except ImportError as error:
-            warnings.warn(f"{other} is left out: {error}", stacklevel=2)
+    with left_out("COBRAS"):
+        yield "COBRAS", adjusted_rand_score(classes, cobras(X, classes, most))
+    n_clusters = len(np.unique(classes))
+    for asker in (asker for asker in PACKAGED if asker in links):
+        known = links[asker]
+        found = _Listener(n_clusters).fit(X, known.must_link, known.cannot_link).labels_
+        yield asker, adjusted_rand_score(classes, found)
+        found = mpck_means(X, n_clusters, known)
+        yield f"MPCKMeans, {asker}", adjusted_rand_score(classes, found)
 
 
-OTHERS: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
-    "COBRAS": cobras,
-    "NPU": npu,
-}
+@contextmanager
+def left_out(other: str) -> Iterator[None]:
+    """Say where a package is not installed, and go on."""
+    try:
+        yield
+    except ImportError as error:
+        warnings.warn(f"{other} is left out: {error}", stacklevel=3)
 
 
 def report(rows: pd.DataFrame) -> None:
@@ -247,10 +280,10 @@ def main() -> None:
     kept = given.cache / f"compared_{given.half}.json"
     rows: list[dict] = json.loads(kept.read_text()) if kept.exists() else []
     done = {row["table"] for row in rows}
-    for name, path in tables(given.data, given.half):
+    for name, path in tables(given.data, given.half, given.rows):
         ensemble, classes = pool_of(name, path, given.cache)
         best = max(adjusted_rand_score(classes, row) for row in ensemble.labels)
-        if name in done or ensemble.n_samples > given.rows or best < WORTH:
+        if name in done or best < WORTH:
             continue
         read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
         X = features(read(path).iloc[:, :-1])
