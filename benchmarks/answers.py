@@ -74,7 +74,7 @@ Asker = Callable[[Ensemble, Constraints, int, int], list[tuple[int, int]]]
 
 
 def tables(folder: Path, half: str, most: int = MOST_ROWS) -> list[tuple[str, Path]]:
-    """Names and paths of the tables of one half with so many rows, by alphabet."""
+    """Names and paths of tables of one half with at most so many rows, by name."""
     listed = pd.read_csv(folder / "MANIFEST.csv").query(f"n <= {MOST_ROWS}")
     found = {
         f"{row.collection}__{row.title}": row
@@ -83,11 +83,10 @@ def tables(folder: Path, half: str, most: int = MOST_ROWS) -> list[tuple[str, Pa
     }
     names = sorted(found)
     chosen = np.random.default_rng(27).permutation(names)[: len(names) // 2]
-    in_half = (found[n] for n in names if (n in chosen) == (half == HALVES[0]))
     return [
-        (f"{row.collection}__{row.title}", folder / row.file)
-        for row in in_half
-        if row.n <= most
+        (n, folder / found[n].file)
+        for n in names
+        if (n in chosen) == (half == HALVES[0]) and found[n].n <= most
     ]
 
 

@@ -211,7 +211,8 @@ export function render({model}) {
   // To ask the page for what is in sight lays it out, so it is kept from when it is.
   let rest, inSight = [0, 40];
   const see = () => {
-    const height = made[0]?.row.offsetHeight || 1;
+    const height = made[0]?.row.offsetHeight;
+    if (!height) return;
     const first = Math.floor(box.scrollTop / height);
     inSight = [first, first + Math.ceil(box.clientHeight / height) + 1];
   };
