@@ -1,6 +1,6 @@
 """What other ways to ask and to listen make of as many answers.
 
-    python -m benchmarks.answers_compared --data FOLDER --cache POOLS --rows 320
+    python -m benchmarks.answers_compared --data FOLDER --cache POOLS
 
 Tables, pools and halves are those of `benchmarks.answers`. Everybody may ask 10 and 20
 questions, answered rightly by the classes. Compared are the adjusted Rand indices of
@@ -40,11 +40,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.answers import (
     ASKERS,
     HALVES,
+    MOST_ROWS,
     TIE,
     WORTH,
     answered,
@@ -149,28 +151,83 @@ def questions(asker: str, X: np.ndarray, classes: np.ndarray) -> Oracle:
     np.seterr(**errors)  # which the package changes for the whole process
     np.random.seed(0)  # noqa: NPY002  (the package draws from the global state)
     n_clusters, oracle = len(np.unique(classes)), Oracle(classes, QUESTIONS[-1])
+
+    class NPU(pairwise_constraints.NPU):
+        def _most_informative(self, X, clusterer, neighborhoods):
+            return most_informative(X, clusterer.labels_, neighborhoods)
+
     with suppress(Enough):
         if asker == "NPU":
-            pairwise_constraints.NPU(_Listener(n_clusters)).fit(X, oracle)
+            NPU(_Listener(n_clusters)).fit(X, oracle)
         else:
             pairwise_constraints.MinMax(n_clusters).fit(X, oracle)
     return oracle
 
 
+def most_informative(
+    X: np.ndarray, labels: np.ndarray, neighborhoods: list[list[int]]
+) -> tuple[int, Any]:
+    """What the package's NPU asks next, and how likely each neighbourhood is.
+
+    As the package has it, without its loop over all pairs of samples in plain Python.
+    """
+    named = np.concatenate(neighborhoods)
+    left = np.setdiff1d(np.arange(len(X)), named)
+    if len(neighborhoods) == 1:
+        return np.random.choice(left), [1]  # noqa: NPY002
+    leaves = RandomForestClassifier(50).fit(X, labels).apply(X)
+    p = np.stack(
+        [
+            (leaves[left, None] == leaves[members]).mean(axis=(1, 2))
+            for members in neighborhoods
+        ],
+        axis=1,
+    )
+    p[~p.any(axis=1)] = 1
+    p /= p.sum(axis=1, keepdims=True)
+    uncertainty = np.zeros(len(X))
+    for sample, some in zip(left, p, strict=True):
+        some = some[some > 0]
+        cost = some @ np.arange(1, len(some) + 1)
+        uncertainty[sample] = -some @ np.log2(some) / cost
+    sample = int(uncertainty.argmax())
+    return sample, p[left.searchsorted(sample)]
+
+
 def mpck_means(X: np.ndarray, n_clusters: int, known: Constraints) -> np.ndarray:
     """Labels of MPCKMeans.
 
-    It gives up where a cluster is empty, and begins anew as NPU of its package lets it.
+    It gives up where a cluster is empty, and begins anew as NPU of its package lets it;
+    where that never helps, one cluster of all samples is what it made.
+    The pair of samples that are farthest apart is found without loops in plain Python,
+    and what the objective adds for every cluster alike, a determinant, is left out.
     """
     from active_semi_clustering.exceptions import EmptyClustersException
-    from active_semi_clustering.semi_supervised.pairwise_constraints import MPCKMeans
+    from active_semi_clustering.semi_supervised import pairwise_constraints
+
+    class MPCKMeans(pairwise_constraints.MPCKMeans):
+        def _find_farthest_pairs_of_points(self, X, A):
+            stretched = X * np.sqrt(np.diag(A))
+            best = (0, 0, 0.0)
+            for i in range(1, len(X)):
+                gaps = ((stretched[:i] - stretched[i]) ** 2).sum(axis=1)
+                if gaps.max() > best[2]:
+                    best = (i, int(gaps.argmax()), float(gaps.max()))
+            return best
+
+        def _objective_fn(self, X, i, labels, centers, k, A, farthest, must, cannot, w):
+            gaps = {j: self._dist(X[i], X[j], A) for j in must[i] | cannot[i]}
+            apart = sum(gaps[j] for j in must[i] if labels[j] not in (-1, k))
+            joined = sum(farthest[2] - gaps[j] for j in cannot[i] if labels[j] == k)
+            return self._dist(X[i], centers[k], A) + 2 * w * (apart + joined)
 
     np.random.seed(0)  # noqa: NPY002
     for _ in range(TRIES):
         with suppress(EmptyClustersException):
             model = MPCKMeans(n_clusters)
             return model.fit(X, ml=known.must_link, cl=known.cannot_link).labels_
-    raise RuntimeError(f"MPCKMeans left a cluster empty {TRIES} times.")
+    warnings.warn(f"MPCKMeans left a cluster empty {TRIES} times.", stacklevel=2)
+    return np.zeros(len(X), int)
 
 
 class _Listener:
@@ -274,7 +331,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--half", choices=HALVES, default="other")
-    parser.add_argument("--rows", type=int, default=320, help="largest table")
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
     given = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning, module="clusterlens")
     kept = given.cache / f"compared_{given.half}.json"
