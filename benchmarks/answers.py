@@ -94,8 +94,7 @@ def pool_of(name: str, path: Path, cache: Path) -> tuple[Ensemble, np.ndarray]:
     """Pool and classes of a table, from the cache if they are there."""
     kept = cache / f"{name}.npz"
     if not kept.exists():
-        read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
-        frame = read(path)
+        frame = read_table(path)
         ensemble = run_pool(features(frame.iloc[:, :-1]), n_jobs=1)
         classes = pd.factorize(frame["label"])[0]
         named = {"names": ensemble.names, "families": ensemble.families}
@@ -103,6 +102,12 @@ def pool_of(name: str, path: Path, cache: Path) -> tuple[Ensemble, np.ndarray]:
     stored = np.load(kept)
     named = {key: stored[key].tolist() for key in ("names", "families")}
     return Ensemble(stored["labels"], **named), stored["y"]
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Features and, last, the label of a table."""
+    read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
+    return read(path)
 
 
 def features(frame: pd.DataFrame) -> np.ndarray:

@@ -52,6 +52,7 @@ from benchmarks.answers import (
     answered,
     features,
     pool_of,
+    read_table,
     tables,
 )
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
@@ -75,13 +76,13 @@ class Oracle:
     """Answers by the classes, as often as it may, and keeps the links."""
 
     def __init__(self, classes: np.ndarray, most: int) -> None:
-        self.classes, self.most = classes, most
-        self.max_queries_cnt = most  # by which name MinMax asks
+        self.classes = classes
+        self.max_queries_cnt = most  # the name by which MinMax asks for it
         self.links: dict[tuple[int, int], bool] = {}
 
     def query(self, i: int, j: int) -> bool:
         """Say whether two samples belong together."""
-        if len(self.links) == self.most:
+        if len(self.links) == self.max_queries_cnt:
             raise Enough
         together = bool(self.classes[i] == self.classes[j])
         self.links[int(i), int(j)] = together
@@ -248,8 +249,10 @@ def measure(
     name: str, ensemble: Ensemble, classes: np.ndarray, X: np.ndarray
 ) -> Iterator[dict]:
     """Rows of one table."""
-    agreement = count_agreements(ensemble, n_jobs=1)
     ari = np.array([adjusted_rand_score(classes, row) for row in ensemble.labels])
+    if ari.max() < WORTH:
+        return
+    agreement = count_agreements(ensemble, n_jobs=1)
     streams = {
         asker: dict(answered(ensemble, classes, ASKERS[asker], 0.0, 0))
         for asker in ASKERS
@@ -338,13 +341,10 @@ def main() -> None:
     rows: list[dict] = json.loads(kept.read_text()) if kept.exists() else []
     done = {row["table"] for row in rows}
     for name, path in tables(given.data, given.half, given.rows):
-        ensemble, classes = pool_of(name, path, given.cache)
-        best = max(adjusted_rand_score(classes, row) for row in ensemble.labels)
-        if name in done or best < WORTH:
+        if name in done:
             continue
-        read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
-        X = features(read(path).iloc[:, :-1])
-        rows += measure(name, ensemble, classes, X)
+        X = features(read_table(path).iloc[:, :-1])
+        rows += measure(name, *pool_of(name, path, given.cache), X)
         print(name, flush=True)
         kept.write_text(json.dumps(rows))
     report(pd.DataFrame(rows))
