@@ -21,8 +21,8 @@ adjusted Rand index with the classes, and, in brackets, the share of tables that
 made worse by more than 0.05 and of those above the best model of the pool, of
 
 - the leader;
-- the consensus partition, k-means at the number of clusters of the leader: *links*
-  obeys the links (leader of weight 0.2), *votes* counts the votes of the posterior,
+- the consensus partition, k-means at the number of clusters of the closest cut, as
+  Clusters begins: *links* obeys the links, *votes* counts the votes of the posterior,
   *both* does both.
 """
 
@@ -38,16 +38,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
+from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.suggestions import suggest_pairs
 from clusterlens.compute.ranking.voting import VOTES, vote_weights
@@ -175,11 +178,9 @@ def leader_of(agreement: Agreement, known: Constraints | None, weight: Any):
     return ranking, int(ranking.order[0])
 
 
-def consensus_of(
-    ensemble: Ensemble, model: int, known: Constraints | None = None
-) -> np.ndarray:
-    """Consensus at the number of clusters of a model, or the fewest that obey."""
-    k = max(int(ensemble.n_clusters[model]), 2)
+def consensus_of(ensemble: Ensemble, known: Constraints | None = None) -> np.ndarray:
+    """Consensus of as many clusters as the closest cut, or the fewest that obey."""
+    k = closest_cut(ensemble, n_jobs=1).n_clusters
     while True:
         try:
             return consensus_partition(ensemble, k, constraints=known, n_init=3)
@@ -198,7 +199,7 @@ def measure(
     _, first = leader_of(agreement, None, 1.0)
     yield row_of(name, None, "leader", "none", ari[first])
     yield row_of(name, None, "leader", "best of the pool", max(ari))
-    plain = adjusted_rand_score(classes, consensus_of(ensemble, first))
+    plain = adjusted_rand_score(classes, consensus_of(ensemble))
     yield row_of(name, None, "consensus", "none", plain)
     askers = ["evidence"] if long else list(ASKERS)
     answers, wrongs = (MANY_ANSWERS, OFTEN_WRONG) if long else (ANSWERS, WRONG)
@@ -228,13 +229,12 @@ def leaders(agreement: Agreement, known: Constraints) -> dict[str, int]:
 def partitions(agreement: Agreement, known: Constraints) -> dict[str, np.ndarray]:
     """Consensus partitions by the ways in which they listen."""
     ensemble = agreement.ensemble
-    _, shared = leader_of(agreement, known, 0.2)
-    ranking, leader = leader_of(agreement, known, "evidence")
-    voting = ensemble.with_weights(ranking.posterior * ensemble.n_partitions)
+    posterior = answer_posterior(agreement, known).values
+    voting = ensemble.with_weights(posterior * ensemble.n_partitions)
     return {
-        "links": consensus_of(ensemble, shared, known),
-        "votes": consensus_of(voting, leader),
-        "both": consensus_of(voting, leader, known),
+        "links": consensus_of(ensemble, known),
+        "votes": consensus_of(voting),
+        "both": consensus_of(voting, known),
     }
 
 
@@ -276,23 +276,35 @@ def report(rows: pd.DataFrame) -> None:
     print("\n" + text.unstack(["wrong", "answers"]).to_string())
 
 
+def measured(
+    name: str, path: Path, cache: Path, votes: str, long: bool
+) -> tuple[str, list[dict]]:
+    """Name and rows of one table."""
+    warnings.filterwarnings("ignore", category=UserWarning)
+    ensemble, classes = pool_of(name, path, cache)
+    ensemble = ensemble.with_weights(vote_weights(ensemble, votes))
+    return name, list(measure(name, ensemble, classes, long))
+
+
 def main() -> None:
-    """Measure the tables that are not in the cache yet, and print all."""
+    """Measure all tables and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--half", choices=HALVES, default="other")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
+    parser.add_argument("--jobs", type=int, default=1, help="tables at a time")
     parser.add_argument("--long", action="store_true", help="up to 50 answers")
     parser.add_argument("--votes", choices=VOTES, default="models")
     given = parser.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
-    warnings.filterwarnings("ignore", category=UserWarning)
     rows: list[dict] = []
-    for name, path in tables(given.data, given.half, given.rows):
-        ensemble, classes = pool_of(name, path, given.cache)
-        ensemble = ensemble.with_weights(vote_weights(ensemble, given.votes))
-        rows += list(measure(name, ensemble, classes, given.long))
+    run = Parallel(given.jobs, return_as="generator")
+    for name, found in run(
+        delayed(measured)(*table, given.cache, given.votes, given.long)
+        for table in tables(given.data, given.half, given.rows)
+    ):
+        rows += found
         print(name, flush=True)
     kept = f"{given.half}{'_long' * given.long}_{given.votes}.json"
     (given.cache / kept).write_text(json.dumps(rows))

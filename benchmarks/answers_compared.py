@@ -1,9 +1,11 @@
 """What other ways to ask and to listen make of as many answers.
 
-    python -m benchmarks.answers_compared --data FOLDER --cache POOLS
+    python -m benchmarks.answers_compared --data FOLDER --cache POOLS [--jobs 2]
 
-Tables, pools and halves are those of `benchmarks.answers`. Everybody may ask 10 and 20
-questions, answered rightly by the classes. Compared are the adjusted Rand indices of
+Tables, pools and halves are those of `benchmarks.answers`. Everybody may ask 5, 10, 20
+and 50 questions, answered by the classes, none or 5, 10 or 20% of them wrongly, drawn
+by one seed; what contradicts earlier answers is not accepted. Compared are the adjusted
+Rand indices of
 
 - *pool*: the leader by evidence, questions by `suggest_pairs(..., "evidence")`, and
   *share*, *random*, *farthest first*: the same with other questions (farthest-first
@@ -11,6 +13,8 @@ questions, answered rightly by the classes. Compared are the adjusted Rand indic
   each group found so far; Basu et al. 2004);
 - *made*: the leader of `models_for_answers`, questions as for *pool*, without and with
   the features; *linkage* is the first linkage that is made, whatever its probability;
+- *consensus*: the consensus partition of the pool, and of it and what was made, votes
+  by the posterior, which obeys the links, at the number of clusters of the closest cut;
 - *COBS*: the model of the pool that keeps most of as many random links, the mean where
   several do (Van Craenendonck & Blockeel 2017);
 - *COBRAS*: super-instances by k-means, questions of its own (Van Craenendonck,
@@ -21,9 +25,10 @@ questions, answered rightly by the classes. Compared are the adjusted Rand indic
   Jain 2008), which need that number, too; *MPCKMeans, NPU* and *MPCKMeans, MinMax*: the
   same links heard by MPCKMeans (Bilenko, Basu & Mooney 2004; same package).
 
-What was measured is kept in POOLS, table by table. Printed are means, quartiles, on how
-many tables *made* is ahead or behind by more than 0.01, and on how many a method is
-above the best model of the pool, by however little. A package that is not installed is
+What was measured is kept in POOLS, table by table. Printed are all means, and for 10
+and 20 right answers quartiles, on how many tables *made* is ahead or behind by more
+than 0.01, and on how many a method is above the best model of the pool, by however
+little. A package that is not installed is
 left out, and said.
 """
 
@@ -39,6 +44,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import adjusted_rand_score
@@ -50,19 +56,22 @@ from benchmarks.answers import (
     TIE,
     WORTH,
     answered,
+    consensus_of,
     features,
     pool_of,
     read_table,
     tables,
 )
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
-from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
 from clusterlens.compute.pool.answer_models import models_for_answers
-from clusterlens.compute.ranking.answers import answer_posterior
+from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 
-QUESTIONS = (10, 20)
+QUESTIONS = (5, 10, 20, 50)
+WRONG = (0.0, 0.05, 0.1, 0.2)
+IN_FULL = (10, 20)
 AHEAD = 0.01
 TRIES = 50
 PACKAGED = ("NPU", "MinMax")
@@ -73,43 +82,47 @@ class Enough(Exception):
 
 
 class Oracle:
-    """Answers by the classes, as often as it may, and keeps the links."""
+    """Answers by the classes, as often as it may, some wrongly, and keeps the links."""
 
-    def __init__(self, classes: np.ndarray, most: int) -> None:
-        self.classes = classes
-        self.max_queries_cnt = most  # the name by which MinMax asks for it
+    def __init__(self, classes: np.ndarray, wrong: float) -> None:
+        self.classes, self.wrong = classes, wrong
+        self.max_queries_cnt = QUESTIONS[-1]  # the name by which MinMax asks for it
         self.links: dict[tuple[int, int], bool] = {}
+        self._rng = np.random.default_rng([0, 7])
 
     def query(self, i: int, j: int) -> bool:
         """Say whether two samples belong together."""
-        if len(self.links) == self.max_queries_cnt:
-            raise Enough
-        together = bool(self.classes[i] == self.classes[j])
-        self.links[int(i), int(j)] = together
-        return together
+        pair = int(i), int(j)
+        if pair not in self.links:
+            if len(self.links) == self.max_queries_cnt:
+                raise Enough
+            right = bool(self.classes[i] == self.classes[j])
+            self.links[pair] = right != (self._rng.random() < self.wrong)
+        return self.links[pair]
 
-    def constraints(self, most: int) -> Constraints:
-        """The first answers."""
-        links = list(self.links.items())[:most]
-        must = [pair for pair, together in links if together]
-        cannot = [pair for pair, together in links if not together]
-        return Constraints(must, cannot)
+    def constraints(self) -> dict[int, Constraints]:
+        """The links by how many answers were given."""
+        found, links, known = {}, ([], []), Constraints()
+        for n, (pair, together) in enumerate(self.links.items(), 1):
+            links[not together].append(pair)
+            try:
+                known = Constraints(*links)
+            except ConstraintError:
+                links[not together].pop()
+            found[n] = known
+        return {most: found[min(most, len(found))] for most in QUESTIONS}
 
 
-def farthest_first(X: np.ndarray, classes: np.ndarray, most: int) -> Constraints:
+def farthest_first(X: np.ndarray, oracle: Oracle) -> None:
     """Ask each next sample, far from those before, about one of each group found."""
-    oracle = Oracle(classes, most)
     groups = [int(((X - X.mean(axis=0)) ** 2).sum(axis=1).argmin())]
     gap = ((X - X[groups[0]]) ** 2).sum(axis=1)
-    try:
-        while True:
-            sample = int(gap.argmax())
-            nearest = sorted(groups, key=lambda g: ((X[g] - X[sample]) ** 2).sum())
-            if not any(oracle.query(group, sample) for group in nearest):
-                groups.append(sample)
-            gap = np.minimum(gap, ((X - X[sample]) ** 2).sum(axis=1))
-    except Enough:
-        return oracle.constraints(most)
+    while gap.any():
+        sample = int(gap.argmax())
+        nearest = sorted(groups, key=lambda g: ((X[g] - X[sample]) ** 2).sum())
+        if not any(oracle.query(group, sample) for group in nearest):
+            groups.append(sample)
+        gap = np.minimum(gap, ((X - X[sample]) ** 2).sum(axis=1))
 
 
 def cobs(ensemble: Ensemble, known: Constraints, ari: np.ndarray) -> float:
@@ -118,7 +131,7 @@ def cobs(ensemble: Ensemble, known: Constraints, ari: np.ndarray) -> float:
     return float(ari[broken == broken.min()].mean())
 
 
-def cobras(X: np.ndarray, classes: np.ndarray, most: int) -> np.ndarray:
+def cobras(X: np.ndarray, oracle: Oracle, most: int) -> np.ndarray:
     """Labels by COBRAS; the split is written anew, as that of the package needs an
     attribute of NumPy that is no more."""
     from cobras_ts.cobras_kmeans import COBRAS_kmeans
@@ -132,7 +145,7 @@ def cobras(X: np.ndarray, classes: np.ndarray, most: int) -> np.ndarray:
 
     class Querier:
         def query_points(self, i, j):
-            return bool(classes[i] == classes[j])
+            return oracle.query(i, j)
 
         def continue_cluster_process(self):
             return True
@@ -144,25 +157,24 @@ def cobras(X: np.ndarray, classes: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(model.cluster().construct_cluster_labeling())
 
 
-def questions(asker: str, X: np.ndarray, classes: np.ndarray) -> Oracle:
-    """Right answers to all that NPU or MinMax asks, of which ten are the first ten."""
+def packaged(asker: str, X: np.ndarray, oracle: Oracle) -> None:
+    """Let NPU or MinMax ask."""
     errors = np.geterr()
     from active_semi_clustering.active import pairwise_constraints
 
     np.seterr(**errors)  # which the package changes for the whole process
     np.random.seed(0)  # noqa: NPY002  (the package draws from the global state)
-    n_clusters, oracle = len(np.unique(classes)), Oracle(classes, QUESTIONS[-1])
+    n_clusters = len(np.unique(oracle.classes))
 
     class NPU(pairwise_constraints.NPU):
         def _most_informative(self, X, clusterer, neighborhoods):
             return most_informative(X, clusterer.labels_, neighborhoods)
 
-    with suppress(Enough):
-        if asker == "NPU":
-            NPU(_Listener(n_clusters)).fit(X, oracle)
-        else:
+    if asker == "NPU":
+        NPU(_Listener(n_clusters)).fit(X, oracle)
+    else:
+        with suppress(KeyError):  # once it has asked about every sample
             pairwise_constraints.MinMax(n_clusters).fit(X, oracle)
-    return oracle
 
 
 def most_informative(
@@ -174,6 +186,8 @@ def most_informative(
     """
     named = np.concatenate(neighborhoods)
     left = np.setdiff1d(np.arange(len(X)), named)
+    if not len(left):
+        raise Enough
     if len(neighborhoods) == 1:
         return np.random.choice(left), [1]  # noqa: NPY002
     leaves = RandomForestClassifier(50).fit(X, labels).apply(X)
@@ -253,19 +267,30 @@ def measure(
     if ari.max() < WORTH:
         return
     agreement = count_agreements(ensemble, n_jobs=1)
-    streams = {
-        asker: dict(answered(ensemble, classes, ASKERS[asker], 0.0, 0))
-        for asker in ASKERS
-    }
-    for asker in PACKAGED:
-        with left_out(asker):
-            oracle = questions(asker, X, classes)
-            streams[asker] = {most: oracle.constraints(most) for most in QUESTIONS}
-    for most in QUESTIONS:
-        links = {asker: stream[most] for asker, stream in streams.items()}
-        for method, value in values(agreement, classes, X, ari, links, most):
-            yield {"table": name, "questions": most, "method": method, "ari": value}
-        yield {"table": name, "questions": most, "method": "best", "ari": ari.max()}
+    for wrong in WRONG:
+        streams = {
+            asker: dict(answered(ensemble, classes, ask, wrong, 0, QUESTIONS))
+            for asker, ask in ASKERS.items()
+        }
+        for asker in ("farthest first", *PACKAGED):
+            oracle = Oracle(classes, wrong)
+            with left_out(asker), suppress(Enough):
+                if asker in PACKAGED:
+                    packaged(asker, X, oracle)
+                else:
+                    farthest_first(X, oracle)
+            if oracle.links:
+                streams[asker] = oracle.constraints()
+        for most in QUESTIONS:
+            links = {asker: stream[most] for asker, stream in streams.items()}
+            found = dict(values(agreement, classes, X, ari, links))
+            with left_out("COBRAS"):
+                labels = cobras(X, Oracle(classes, wrong), most)
+                found["COBRAS"] = adjusted_rand_score(classes, labels)
+            found["best"] = float(ari.max())
+            case = {"table": name, "wrong": wrong, "questions": most}
+            for method, value in found.items():
+                yield {**case, "method": method, "ari": value}
 
 
 def values(
@@ -274,29 +299,28 @@ def values(
     X: np.ndarray,
     ari: np.ndarray,
     links: dict[str, Constraints],
-    most: int,
 ) -> Iterator[tuple[str, float]]:
-    """Adjusted Rand index of each method after so many questions."""
+    """Adjusted Rand index of each method that hears links."""
 
     def leader(known: Constraints) -> float:
         return float(ari[answer_posterior(agreement, known).values.argmax()])
 
-    ensemble = agreement.ensemble
     yield "none", leader(Constraints())
     yield "pool", leader(links["evidence"])
     yield "share", leader(links["share"])
     yield "random", leader(links["random"])
-    yield "farthest first", leader(farthest_first(X, classes, most))
-    yield "COBS", cobs(ensemble, links["random"], ari)
-    made = models_for_answers(agreement, links["evidence"], n_jobs=1)
-    labels = made.ensemble.labels
-    yield "made", adjusted_rand_score(classes, labels[made.leader])
-    of_features = models_for_answers(agreement, links["evidence"], X, n_jobs=1)
-    found = of_features.ensemble.labels[of_features.leader]
-    yield "made, features", adjusted_rand_score(classes, found)
-    yield "linkage", adjusted_rand_score(classes, labels[ensemble.n_partitions])
-    with left_out("COBRAS"):
-        yield "COBRAS", adjusted_rand_score(classes, cobras(X, classes, most))
+    yield "farthest first", leader(links["farthest first"])
+    yield "COBS", cobs(agreement.ensemble, links["random"], ari)
+    known = links["evidence"]
+    posterior = answer_posterior(agreement, known)
+    yield "consensus", adjusted_rand_score(classes, consensus_by(posterior))
+    for name, data in (("made", None), ("made, features", X)):
+        made = models_for_answers(agreement, known, data, n_jobs=1)
+        labels = made.ensemble.labels
+        yield name, adjusted_rand_score(classes, labels[made.leader])
+        found = consensus_by(made.posterior)
+        yield f"consensus, {name}", adjusted_rand_score(classes, found)
+    yield "linkage", adjusted_rand_score(classes, labels[len(ari)])
     n_clusters = len(np.unique(classes))
     for asker in (asker for asker in PACKAGED if asker in links):
         known = links[asker]
@@ -304,6 +328,13 @@ def values(
         yield asker, adjusted_rand_score(classes, found)
         found = mpck_means(X, n_clusters, known)
         yield f"MPCKMeans, {asker}", adjusted_rand_score(classes, found)
+
+
+def consensus_by(posterior: AnswerPosterior) -> np.ndarray:
+    """Consensus that votes by a posterior and obeys the answers."""
+    ensemble = posterior.ensemble
+    voting = ensemble.with_weights(posterior.values * ensemble.n_partitions)
+    return consensus_of(voting, posterior.constraints)
 
 
 @contextmanager
@@ -318,14 +349,27 @@ def left_out(other: str) -> Iterator[None]:
 def report(rows: pd.DataFrame) -> None:
     """Print means, quartiles, where *made* is ahead, and what is above the best."""
     print(f"{rows['table'].nunique()} tables: {', '.join(rows['table'].unique())}")
-    for most, some in rows.groupby("questions"):
+    means = rows.pivot_table("ari", "method", ["wrong", "questions"], sort=False)
+    print(f"\nmeans by the share of wrong answers\n{means.round(3).to_string()}")
+    for most, some in rows.query("wrong == 0").groupby("questions"):
+        if most not in IN_FULL:
+            continue
         wide = some.pivot(index="table", columns="method", values="ari")
         table = wide.describe().T[["mean", "25%", "50%", "75%"]]
         gain = wide["made"].to_numpy()[:, None] - wide
         table["made ahead"] = (gain > AHEAD).sum()
         table["made behind"] = (gain < -AHEAD).sum()
         table["above best"] = wide.sub(wide["best"] + TIE, axis=0).gt(0).sum()
-        print(f"\n{most} questions\n{table.sort_values('mean').round(3).to_string()}")
+        print(
+            f"\n{most} right answers\n{table.sort_values('mean').round(3).to_string()}"
+        )
+
+
+def measured(name: str, path: Path, cache: Path) -> tuple[str, list[dict]]:
+    """Name and rows of one table."""
+    warnings.filterwarnings("ignore", category=UserWarning, module="clusterlens")
+    X = features(read_table(path).iloc[:, :-1])
+    return name, list(measure(name, *pool_of(name, path, cache), X))
 
 
 def main() -> None:
@@ -335,16 +379,20 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--half", choices=HALVES, default="other")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
+    parser.add_argument("--jobs", type=int, default=1, help="tables at a time")
     given = parser.parse_args()
-    warnings.filterwarnings("ignore", category=UserWarning, module="clusterlens")
+    given.cache.mkdir(parents=True, exist_ok=True)
     kept = given.cache / f"compared_{given.half}.json"
     rows: list[dict] = json.loads(kept.read_text()) if kept.exists() else []
     done = {row["table"] for row in rows}
-    for name, path in tables(given.data, given.half, given.rows):
-        if name in done:
-            continue
-        X = features(read_table(path).iloc[:, :-1])
-        rows += measure(name, *pool_of(name, path, given.cache), X)
+    left = [
+        (name, path, given.cache)
+        for name, path in tables(given.data, given.half, given.rows)
+        if name not in done
+    ]
+    run = Parallel(given.jobs, return_as="generator_unordered")
+    for name, found in run(delayed(measured)(*one) for one in left):
+        rows += found
         print(name, flush=True)
         kept.write_text(json.dumps(rows))
     report(pd.DataFrame(rows))

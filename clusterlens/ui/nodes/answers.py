@@ -11,7 +11,6 @@ from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.answer_models import (
-    FAMILY,
     MOST_NUMBERS,
     N_MAKERS,
     made_for,
@@ -19,6 +18,7 @@ from clusterlens.compute.pool.answer_models import (
 )
 from clusterlens.compute.ranking.answers import AnswerPosterior
 from clusterlens.compute.ranking.ranking import Ranking, Weight
+from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 from clusterlens.ui.actions.pools import MOST_OBEYING
 from clusterlens.ui.nodes.agreement import Weighed, weigh
 from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
@@ -125,8 +125,8 @@ class Outlook:
     enough : bool
         Whether both are small and a model fits.
     likest : int or None
-        Where models were made for answers: the one that is expected to be most like the
-        right one, if it is another than the most probable.
+        The model that is expected to be most like the right one, if it is no near-copy
+        of the most probable: a safer choice while answers are few or some are wrong.
     likeness : float
         Its expected adjusted Rand index.
     """
@@ -143,10 +143,9 @@ def outlook(job: Job, answers: Answers) -> Outlook:
     """See what the most informative answers may still change."""
     found = answers.posterior
     ahead = Outlook(found.leader_change, found.expected_change, found.enough)
-    if FAMILY not in found.ensemble.families:
-        return ahead
-    likest = int(found.likeness.argmax())
-    if answers.fits[likest] >= answers.fits.max():
+    likest, first = int(found.likeness.argmax()), int(answers.fits.argmax())
+    near = likeness(found.ensemble, first)[likest] >= NEAR_COPY
+    if near or found.none_fits:
         return ahead
     return replace(ahead, likest=likest, likeness=float(found.likeness[likest]))
 

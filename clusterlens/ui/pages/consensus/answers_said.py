@@ -23,6 +23,7 @@ class AnswersSaid(Panel):
     also = ("outlook",)
 
     def build(self) -> Any:
+        self._likest: int | None = None
         self._rate = Text(css_classes=["cl-error-rate"])
         self._enough = Text(does=self._do, css_classes=["cl-enough"])
         self._column = pn.Column(
@@ -38,11 +39,14 @@ class AnswersSaid(Panel):
         """Say how answers and models differ, and what is still open."""
         self._rate.body = _rate(answers)
         self._enough.body = _enough(answers, outlook)
+        self._likest = outlook.value.likest if outlook.ready else None
 
     def _do(self, what: str) -> None:
         look = self.session.look
         if what == "pool":
             look.page = "pool"
+        elif what == "likest":
+            look.param.update(model=self._likest, tab="model")
         else:
             look.param.update(page="clusters", model=None, partition="model")
 
@@ -89,13 +93,13 @@ def _enough(found: Answers, outlook: Result) -> str:
 
 
 def _likest(found: Answers, ahead: Outlook) -> str:
-    """Name the model that is a safer choice than the leader among models made."""
+    """Name the model that is a safer choice than the first of the ranking."""
     if ahead.likest is None:
         return ""
     name = safe(found.posterior.ensemble.names[ahead.likest])
     return (
         f"<p class='cl-likest'><b>{name}</b> is expected to be most like yours "
         f"<span class='muted'>(adjusted Rand index {fixed(ahead.likeness)})</span>: "
-        "where models were made for answers, a safer choice than the first of the "
-        "ranking.</p>"
+        "a safer choice than the first of the ranking while answers are few or some "
+        f"may mislead. {link('Look at it', 'likest', kind='pill')}</p>"
     )

@@ -148,6 +148,9 @@ def _fitting(
     before = int(found.before.argmax())
     if found.before[before] > found.before[first]:
         said += f"; {safe(names[before])} before you answered"
+    if outlook is not None and outlook.likest is not None:
+        words = "<span title='expected to be most like yours: Links'>safest</span>"
+        said += f"; {words}: <b>{safe(names[outlook.likest])}</b>"
     return f"<span class='cl-fits'>{said}.</span> "
 
 
