@@ -122,26 +122,29 @@ class Robustness(Frozen):
             None if np.isnan(rows[k, t]) else names[k] for t, k in enumerate(worst)
         )
 
-    def sentence(self, model: int) -> str:
+    def sentence(self, model: int, subject: str = "it") -> str:
         """Say what becomes of a model under the other make-ups of the pool.
 
         Parameters
         ----------
         model : int
             Position of the partition, from 0 to n_partitions - 1.
+        subject : str, default "it"
+            What it is called.
 
         Returns
         -------
         sentence : str
-            Plain text about "it": rank without any one family, and under majority.
+            Plain text: rank without any one family, and under majority.
         """
         check_range(model, 0, len(self.ranks) - 1, name="model", integer=True)
         rank, majority = int(self.ranks[model]), int(self.ranks_majority[model])
         low, high = self.lowest[model], self.highest[model]
         if np.isnan(low):
-            first = f"What becomes of its rank {rank} without a family is not known"
+            first = f"What becomes of rank {rank} without a family is not known"
         else:
-            first = f"It {_move(rank, int(low), int(high))}"
+            begun = subject[:1].upper() + subject[1:]
+            first = f"{begun} {_move(rank, int(low), int(high))}"
             first += (
                 f" (without {self.highest_without[model]})"
                 if high > rank

@@ -314,6 +314,7 @@ def test_a_sentence_says_whether_a_rank_is_kept(rank, low, high, words):
         np.array([1.0, 1.0]),
     )
     assert f"It {words} " in robustness.sentence(0)
+    assert f"The leader {words} " in robustness.sentence(0, "the leader")
     assert ("without" in robustness.sentence(0)) == (high > rank)
     assert "rises to rank 1 if a majority must agree" in robustness.sentence(1)
 

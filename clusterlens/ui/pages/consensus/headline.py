@@ -88,7 +88,7 @@ class Headline(Panel):
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
             f"{_doubted(likeness_to_leader, ranking, run) if answers is None else ''}"
-            f"{stability(robustness, ranking)} "
+            f"{stability(robustness, ranking, _first(fitting, outlook.value))} "
             f"<span class='muted'>{_caveat(answers, ensemble)}</span>",
             *chips,
         )
@@ -138,20 +138,28 @@ def _fitting(
         leader += f" with {count(len(alike) - 1, 'near-copy', 'near-copies')}"
     chance = fits[alike].sum()
     leader += f" ({percent(chance)})"
-    if chance < 0.5 and second is not None:
-        other = f"<b>{safe(names[second])}</b> ({percent(fits[second])})"
-        settled = outlook is not None and outlook.enough
-        words = "hardly told apart are" if settled else "still open between"
-        said += f"{words} {leader} and {other}"
-    else:
-        said += leader
+    is_open = chance < 0.5 and second is not None
+    if is_open:
+        leader += f" and <b>{safe(names[second])}</b> ({percent(fits[second])})"
+    said += _towards(outlook, names, is_open) + leader
     before = int(found.before.argmax())
     if found.before[before] > found.before[first]:
         said += f"; {safe(names[before])} before you answered"
-    if outlook is not None and outlook.likest is not None:
-        words = "<span title='expected to be most like yours: Links'>safest</span>"
-        said += f"; {words}: <b>{safe(names[outlook.likest])}</b>"
     return f"<span class='cl-fits'>{said}.</span> "
+
+
+def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> str:
+    """What is said before the likeliest model, or the two that may be it."""
+    if outlook is not None and outlook.likest is not None:
+        return (
+            f"<b>{safe(names[outlook.likest])}</b> is the <span title='expected to be "
+            "most like yours: see Links'>safest choice</span>, likeliest "
+            f"{'are' if is_open else 'is'} "
+        )
+    if not is_open:
+        return ""
+    settled = outlook is not None and outlook.enough
+    return "hardly told apart are " if settled else "still open between "
 
 
 def _caveat(found: Answers | None, ensemble: Ensemble) -> str:
@@ -272,7 +280,13 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
     return f"<span class='pill cl-links-kept'>{text}</span>"
 
 
-def stability(result: Result, ranking: Ranking) -> str:
+def _first(fitting: str, outlook: Outlook | None) -> str:
+    """What the first of the ranking is called after another model was named."""
+    other = fitting and outlook is not None and outlook.likest is not None
+    return "the likeliest model" if other else "it"
+
+
+def stability(result: Result, ranking: Ranking, first: str) -> str:
     """Say what becomes of the leader without a family and under majority, as markup."""
     if result.state == "declined":
         return f"Not checked without each family; {link('check', 'robustness')}."
@@ -283,7 +297,7 @@ def stability(result: Result, ranking: Ranking) -> str:
         )
     if not result.ready:
         return "<span class='muted'>Checking it without each family …</span>"
-    return safe(result.value.sentence(int(ranking.order[0])))
+    return safe(result.value.sentence(int(ranking.order[0]), first))
 
 
 def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
