@@ -132,7 +132,9 @@ class AnswerPosterior(Frozen):
         """Expected adjusted Rand index with the right partition, (n_partitions,).
 
         That of each partition with all of them, weighted by their probabilities, so
-        that near-copies support each other. O(n T²) time.
+        that near-copies support each other: the largest is the safest choice, nearer to
+        the classes than the most probable partition where answers are few or some are
+        wrong (`benchmarks/answers.py`). O(n T²) time.
         """
         alike = partition_overlaps(self.ensemble).adjusted_rand
         return read_only(alike @ self.values)

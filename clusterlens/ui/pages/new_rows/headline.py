@@ -159,13 +159,12 @@ class NewRowsHeadline(Panel):
 def _before(run_id: str | None, result: AnalysisResult | None) -> str:
     """Say what comes before there is a segmentation."""
     if result is not None:
-        said = f"<b>Keep {safe(result.title)} for new rows.</b> {WHAT_FOR}"
-    elif run_id is not None:
-        way = link("Choose a result on Clusters", "clusters", css="cl-to-clusters")
-        said = f"<b>Nothing is kept yet.</b> {way}, then keep it here. {WHAT_FOR}"
-    else:
-        said = f"<b>Nothing is kept yet.</b> {TO_A_RUN}. {WHAT_FOR}"
-    return f"<p>{said}</p>"
+        return f"<p><b>Keep {safe(result.title)} for new rows.</b> {WHAT_FOR}</p>"
+    way = TO_A_RUN
+    if run_id is not None:
+        chosen = link("Choose a result on Clusters", "clusters", css="cl-to-clusters")
+        way = f"{chosen}, then keep it here"
+    return f"<div class='empty'><b>Nothing is kept yet.</b> {way}. {WHAT_FOR}</div>"
 
 
 def _refitted(kept: KeptPartition) -> str:
