@@ -28,8 +28,7 @@ Rand indices of
 What was measured is kept in POOLS, table by table. Printed are all means, and for 10
 and 20 right answers quartiles, on how many tables *made* is ahead or behind by more
 than 0.01, and on how many a method is above the best model of the pool, by however
-little. A package that is not installed is
-left out, and said.
+little. A package that is not installed is left out, and said.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """An answer and a reopened analysis in a browser, in milliseconds.
 
 From the second click on the map, once the first is answered, to the pair that is read,
-from the key that answers to the frame with the new order (100 ms) and to the last new
-picture of the map and both matrices (400 ms), and both together (budget 150 ms). From a
-click on a recent analysis to its ranking, and to the map and both
-matrices (budget 3 s), by servers that have just started. Each figure is printed as it
-is measured; `benchmarks.memory` says how it is begun.
+from the key that answers to the frame with the new order (budget 100 ms), both together
+(150 ms), and from the key to the last new picture of the map and both matrices (400
+ms). From a click on a recent analysis to its ranking, and to the map and both matrices
+(3 s), by servers that have just started. Each figure is printed as it is measured;
+`benchmarks.memory` says how it is begun.
 """
 
 from __future__ import annotations
