@@ -3,6 +3,7 @@
     python -m benchmarks.answers --data FOLDER --cache POOLS            # other half
     python -m benchmarks.answers --data FOLDER --cache POOLS --half chosen
     python -m benchmarks.answers --data FOLDER --cache POOLS --long     # 50 answers
+    python -m benchmarks.answers --data FOLDER --cache POOLS --made
 
 FOLDER holds labelled tables, the label last, and MANIFEST.csv with collection, name,
 file and n of each. Tables of up to 3,000 rows are taken, copies once; missing values
@@ -16,14 +17,15 @@ Questions come in batches of five, answered by the classes, or one in ten wrongl
 *random* are random pairs. The links then rank the models: by a share of weight 0.2, 1
 or 100, or as evidence; *expected* is the model that is most like a model drawn by the
 posterior. With --long up to 50 questions are asked, up to two in ten answered wrongly,
-as evidence alone. --votes says who votes before any answer. Printed are the mean
-adjusted Rand index with the classes, and, in brackets, the share of tables that answers
-made worse by more than 0.05 and of those above the best model of the pool, of
+as evidence alone; with --made 10 and 20, all answered rightly. --votes says who votes
+before any answer, --version which version of the default pool there is. Printed are the
+mean adjusted Rand index with the classes, and, in brackets, the share of tables that
+answers made worse by more than 0.05 and of those above the best model of the pool, of
 
-- the leader;
+- the leader, with --made also of `models_for_answers` with the features;
 - the consensus partition, k-means at the number of clusters of the closest cut, as
   Clusters begins: *links* obeys the links, *votes* counts the votes of the posterior,
-  *both* does both.
+  *both* does both, *made* too, what was made for the answers among the models.
 """
 
 from __future__ import annotations
@@ -49,8 +51,10 @@ from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
+from clusterlens.compute.pool.answer_models import models_for_answers
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.ranking.answers import answer_posterior
+from clusterlens.compute.pool.preset_versions import FORMER_PRESETS, PRESET_VERSIONS
+from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.suggestions import suggest_pairs
 from clusterlens.compute.ranking.voting import VOTES, vote_weights
@@ -66,6 +70,9 @@ MOST_ROWS = 3_000
 WORTH = 0.15  # adjusted Rand index that a model of the pool reaches at least
 ANSWERS = (5, 10, 20)
 MANY_ANSWERS = (*ANSWERS, 50)
+MADE_FOR = (10, 20)
+VERSION = PRESET_VERSIONS["default"]
+VERSIONS = range(1, VERSION + 1)
 BATCH = 5
 WRONG = (0.0, 0.1)
 OFTEN_WRONG = (0.0, 0.05, 0.1, 0.2)
@@ -93,12 +100,15 @@ def tables(folder: Path, half: str, most: int = MOST_ROWS) -> list[tuple[str, Pa
     ]
 
 
-def pool_of(name: str, path: Path, cache: Path) -> tuple[Ensemble, np.ndarray]:
+def pool_of(
+    name: str, path: Path, cache: Path, version: int = VERSION
+) -> tuple[Ensemble, np.ndarray]:
     """Pool and classes of a table, from the cache if they are there."""
-    kept = cache / f"{name}.npz"
+    kept = cache / f"{name}{f'_version_{version}' * (version != VERSION)}.npz"
     if not kept.exists():
         frame = read_table(path)
-        ensemble = run_pool(features(frame.iloc[:, :-1]), n_jobs=1)
+        pool = FORMER_PRESETS.get(("default", version), "default")
+        ensemble = run_pool(features(frame.iloc[:, :-1]), pool, n_jobs=1)
         classes = pd.factorize(frame["label"])[0]
         named = {"names": ensemble.names, "families": ensemble.families}
         np.savez(kept, labels=ensemble.labels, y=classes, **named)
@@ -189,9 +199,16 @@ def consensus_of(ensemble: Ensemble, known: Constraints | None = None) -> np.nda
 
 
 def measure(
-    name: str, ensemble: Ensemble, classes: np.ndarray, long: bool
+    name: str,
+    ensemble: Ensemble,
+    classes: np.ndarray,
+    long: bool,
+    X: np.ndarray | None,
 ) -> Iterator[dict]:
-    """Rows of one table: adjusted Rand indices of leaders and consensus partitions."""
+    """Rows of one table: adjusted Rand indices of leaders and consensus partitions.
+
+    With features, those of what is made for the answers, too.
+    """
     agreement = count_agreements(ensemble, n_jobs=1)
     ari = [adjusted_rand_score(classes, row) for row in ensemble.labels]
     if max(ari) < WORTH:
@@ -201,18 +218,32 @@ def measure(
     yield row_of(name, None, "leader", "best of the pool", max(ari))
     plain = adjusted_rand_score(classes, consensus_of(ensemble))
     yield row_of(name, None, "consensus", "none", plain)
-    askers = ["evidence"] if long else list(ASKERS)
+    askers = list(ASKERS) if not long and X is None else ["evidence"]
     answers, wrongs = (MANY_ANSWERS, OFTEN_WRONG) if long else (ANSWERS, WRONG)
+    if X is not None:
+        answers, wrongs = MADE_FOR, (0.0,)
     for asker, wrong, seed in product(askers, wrongs, range(SEEDS)):
         ask = ASKERS[asker]
         streams = answered(ensemble, classes, ask, wrong, seed, answers)
         for n_answers, known in streams:
             case = (asker, wrong, n_answers)
-            for method, leader in leaders(agreement, known).items():
-                yield row_of(name, case, "leader", method, ari[leader])
-            for kind, labels in partitions(agreement, known).items():
+            found = [
+                ("leader", method, ensemble.labels[leader])
+                for method, leader in leaders(agreement, known).items()
+            ]
+            found += [
+                ("consensus", kind, labels)
+                for kind, labels in partitions(agreement, known).items()
+            ]
+            if X is not None:
+                made = models_for_answers(agreement, known, X, n_jobs=1)
+                found += [
+                    ("leader", "made", made.ensemble.labels[made.leader]),
+                    ("consensus", "made", consensus_by(made.posterior)),
+                ]
+            for what, method, labels in found:
                 value = adjusted_rand_score(classes, labels)
-                yield row_of(name, case, "consensus", kind, value)
+                yield row_of(name, case, what, method, value)
 
 
 def leaders(agreement: Agreement, known: Constraints) -> dict[str, int]:
@@ -228,14 +259,23 @@ def leaders(agreement: Agreement, known: Constraints) -> dict[str, int]:
 
 def partitions(agreement: Agreement, known: Constraints) -> dict[str, np.ndarray]:
     """Consensus partitions by the ways in which they listen."""
-    ensemble = agreement.ensemble
-    posterior = answer_posterior(agreement, known).values
-    voting = ensemble.with_weights(posterior * ensemble.n_partitions)
+    posterior = answer_posterior(agreement, known)
     return {
-        "links": consensus_of(ensemble, known),
-        "votes": consensus_of(voting),
-        "both": consensus_of(voting, known),
+        "links": consensus_of(agreement.ensemble, known),
+        "votes": consensus_of(_voting(posterior)),
+        "both": consensus_by(posterior),
     }
+
+
+def consensus_by(posterior: AnswerPosterior) -> np.ndarray:
+    """Consensus that votes by a posterior and obeys the answers."""
+    return consensus_of(_voting(posterior), posterior.constraints)
+
+
+def _voting(posterior: AnswerPosterior) -> Ensemble:
+    """The models with the votes of a posterior."""
+    ensemble = posterior.ensemble
+    return ensemble.with_weights(posterior.values * ensemble.n_partitions)
 
 
 def row_of(name: str, case: tuple | None, what: str, method: str, value: float) -> dict:
@@ -277,13 +317,14 @@ def report(rows: pd.DataFrame) -> None:
 
 
 def measured(
-    name: str, path: Path, cache: Path, votes: str, long: bool
+    name: str, path: Path, given: argparse.Namespace
 ) -> tuple[str, list[dict]]:
     """Name and rows of one table."""
     warnings.filterwarnings("ignore", category=UserWarning)
-    ensemble, classes = pool_of(name, path, cache)
-    ensemble = ensemble.with_weights(vote_weights(ensemble, votes))
-    return name, list(measure(name, ensemble, classes, long))
+    ensemble, classes = pool_of(name, path, given.cache, given.version)
+    ensemble = ensemble.with_weights(vote_weights(ensemble, given.votes))
+    X = features(read_table(path).iloc[:, :-1]) if given.made else None
+    return name, list(measure(name, ensemble, classes, given.long, X))
 
 
 def main() -> None:
@@ -294,19 +335,23 @@ def main() -> None:
     parser.add_argument("--half", choices=HALVES, default="other")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
     parser.add_argument("--jobs", type=int, default=1, help="tables at a time")
-    parser.add_argument("--long", action="store_true", help="up to 50 answers")
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument("--long", action="store_true", help="up to 50 answers")
+    asked.add_argument("--made", action="store_true", help="models for answers, too")
     parser.add_argument("--votes", choices=VOTES, default="models")
+    parser.add_argument("--version", type=int, choices=VERSIONS, default=VERSION)
     given = parser.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
     rows: list[dict] = []
     run = Parallel(given.jobs, return_as="generator")
     for name, found in run(
-        delayed(measured)(*table, given.cache, given.votes, given.long)
+        delayed(measured)(*table, given)
         for table in tables(given.data, given.half, given.rows)
     ):
         rows += found
         print(name, flush=True)
-    kept = f"{given.half}{'_long' * given.long}_{given.votes}.json"
+    mode = "_long" * given.long + "_made" * given.made
+    kept = f"{given.half}{mode}_{given.votes}_{given.version}.json"
     (given.cache / kept).write_text(json.dumps(rows))
     report(pd.DataFrame(rows))
 

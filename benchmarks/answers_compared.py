@@ -55,7 +55,7 @@ from benchmarks.answers import (
     TIE,
     WORTH,
     answered,
-    consensus_of,
+    consensus_by,
     features,
     pool_of,
     read_table,
@@ -66,7 +66,7 @@ from clusterlens.compute.ensemble.constraints import ConstraintError, Constraint
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
 from clusterlens.compute.pool.answer_models import models_for_answers
-from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
+from clusterlens.compute.ranking.answers import answer_posterior
 
 QUESTIONS = (5, 10, 20, 50)
 WRONG = (0.0, 0.05, 0.1, 0.2)
@@ -327,13 +327,6 @@ def values(
         yield asker, adjusted_rand_score(classes, found)
         found = mpck_means(X, n_clusters, known)
         yield f"MPCKMeans, {asker}", adjusted_rand_score(classes, found)
-
-
-def consensus_by(posterior: AnswerPosterior) -> np.ndarray:
-    """Consensus that votes by a posterior and obeys the answers."""
-    ensemble = posterior.ensemble
-    voting = ensemble.with_weights(posterior.values * ensemble.n_partitions)
-    return consensus_of(voting, posterior.constraints)
 
 
 @contextmanager
