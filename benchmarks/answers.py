@@ -69,13 +69,9 @@ HALVES = ("chosen", "other")
 MOST_ROWS = 3_000
 WORTH = 0.15  # adjusted Rand index that a model of the pool reaches at least
 ANSWERS = (5, 10, 20)
-MANY_ANSWERS = (*ANSWERS, 50)
-MADE_FOR = (10, 20)
 VERSION = PRESET_VERSIONS["default"]
 VERSIONS = range(1, VERSION + 1)
 BATCH = 5
-WRONG = (0.0, 0.1)
-OFTEN_WRONG = (0.0, 0.05, 0.1, 0.2)
 SEEDS = 5
 WEIGHTS: tuple[Any, ...] = (0.2, 1.0, 100.0, "evidence")
 HARM = 0.05
@@ -154,6 +150,12 @@ ASKERS: dict[str, Asker] = {
     "share": suggested(1.0),
     "random": random_pairs,
 }
+# Who asks, after how many answers is looked, and how many of them are wrong.
+PLANS = {
+    "short": (tuple(ASKERS), ANSWERS, (0.0, 0.1)),
+    "long": (("evidence",), (*ANSWERS, 50), (0.0, 0.05, 0.1, 0.2)),
+    "made": (("evidence",), (10, 20), (0.0,)),
+}
 
 
 def answered(
@@ -202,7 +204,7 @@ def measure(
     name: str,
     ensemble: Ensemble,
     classes: np.ndarray,
-    long: bool,
+    plan: str,
     X: np.ndarray | None,
 ) -> Iterator[dict]:
     """Rows of one table: adjusted Rand indices of leaders and consensus partitions.
@@ -218,22 +220,16 @@ def measure(
     yield row_of(name, None, "leader", "best of the pool", max(ari))
     plain = adjusted_rand_score(classes, consensus_of(ensemble))
     yield row_of(name, None, "consensus", "none", plain)
-    askers = list(ASKERS) if not long and X is None else ["evidence"]
-    answers, wrongs = (MANY_ANSWERS, OFTEN_WRONG) if long else (ANSWERS, WRONG)
-    if X is not None:
-        answers, wrongs = MADE_FOR, (0.0,)
+    askers, answers, wrongs = PLANS[plan]
     for asker, wrong, seed in product(askers, wrongs, range(SEEDS)):
         ask = ASKERS[asker]
         streams = answered(ensemble, classes, ask, wrong, seed, answers)
         for n_answers, known in streams:
             case = (asker, wrong, n_answers)
+            for method, leader in leaders(agreement, known).items():
+                yield row_of(name, case, "leader", method, ari[leader])
             found = [
-                ("leader", method, ensemble.labels[leader])
-                for method, leader in leaders(agreement, known).items()
-            ]
-            found += [
-                ("consensus", kind, labels)
-                for kind, labels in partitions(agreement, known).items()
+                ("consensus", *one) for one in partitions(agreement, known).items()
             ]
             if X is not None:
                 made = models_for_answers(agreement, known, X, n_jobs=1)
@@ -323,8 +319,8 @@ def measured(
     warnings.filterwarnings("ignore", category=UserWarning)
     ensemble, classes = pool_of(name, path, given.cache, given.version)
     ensemble = ensemble.with_weights(vote_weights(ensemble, given.votes))
-    X = features(read_table(path).iloc[:, :-1]) if given.made else None
-    return name, list(measure(name, ensemble, classes, given.long, X))
+    X = features(read_table(path).iloc[:, :-1]) if given.plan == "made" else None
+    return name, list(measure(name, ensemble, classes, given.plan, X))
 
 
 def main() -> None:
@@ -335,9 +331,12 @@ def main() -> None:
     parser.add_argument("--half", choices=HALVES, default="other")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
     parser.add_argument("--jobs", type=int, default=1, help="tables at a time")
-    asked = parser.add_mutually_exclusive_group()
-    asked.add_argument("--long", action="store_true", help="up to 50 answers")
-    asked.add_argument("--made", action="store_true", help="models for answers, too")
+    plans = parser.add_mutually_exclusive_group()
+    for plan, told in (("long", "up to 50 answers"), ("made", "what is made, too")):
+        plans.add_argument(
+            f"--{plan}", dest="plan", action="store_const", const=plan, help=told
+        )
+    parser.set_defaults(plan="short")
     parser.add_argument("--votes", choices=VOTES, default="models")
     parser.add_argument("--version", type=int, choices=VERSIONS, default=VERSION)
     given = parser.parse_args()
@@ -350,8 +349,7 @@ def main() -> None:
     ):
         rows += found
         print(name, flush=True)
-    mode = "_long" * given.long + "_made" * given.made
-    kept = f"{given.half}{mode}_{given.votes}_{given.version}.json"
+    kept = f"{given.half}_{given.plan}_{given.votes}_{given.version}.json"
     (given.cache / kept).write_text(json.dumps(rows))
     report(pd.DataFrame(rows))
 

@@ -18,7 +18,6 @@ from clusterlens.compute.pool.answer_models import (
 )
 from clusterlens.compute.ranking.answers import AnswerPosterior
 from clusterlens.compute.ranking.ranking import Ranking, Weight
-from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 from clusterlens.ui.actions.pools import MOST_OBEYING
 from clusterlens.ui.nodes.agreement import Weighed, weigh
 from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
@@ -139,13 +138,12 @@ class Outlook:
 
 
 @node("idle", "Looking at what one more answer may change", keep=16, rests=True)
-def outlook(job: Job, answers: Answers) -> Outlook:
+def outlook(job: Job, answers: Answers, copies_of_leader: np.ndarray) -> Outlook:
     """See what the most informative answers may still change."""
     found = answers.posterior
     ahead = Outlook(found.leader_change, found.expected_change, found.enough)
-    likest, first = int(found.likeness.argmax()), int(answers.fits.argmax())
-    near = likeness(found.ensemble, first)[likest] >= NEAR_COPY
-    if near or found.none_fits:
+    likest = int(found.likeness.argmax())
+    if found.none_fits or likest in copies_of_leader:
         return ahead
     return replace(ahead, likest=likest, likeness=float(found.likeness[likest]))
 

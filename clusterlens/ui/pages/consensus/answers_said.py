@@ -23,7 +23,6 @@ class AnswersSaid(Panel):
     also = ("outlook",)
 
     def build(self) -> Any:
-        self._likest: int | None = None
         self._rate = Text(css_classes=["cl-error-rate"])
         self._enough = Text(does=self._do, css_classes=["cl-enough"])
         self._column = pn.Column(
@@ -39,14 +38,14 @@ class AnswersSaid(Panel):
         """Say how answers and models differ, and what is still open."""
         self._rate.body = _rate(answers)
         self._enough.body = _enough(answers, outlook)
-        self._likest = outlook.value.likest if outlook.ready else None
 
     def _do(self, what: str) -> None:
-        look = self.session.look
-        if what == "pool":
+        """Do what a button is for: "pool", "look 7" at a model, or "clusters"."""
+        look, (verb, _, model) = self.session.look, what.partition(" ")
+        if verb == "pool":
             look.page = "pool"
-        elif what == "likest":
-            look.param.update(model=self._likest, tab="model")
+        elif verb == "look":
+            look.param.update(model=int(model), tab="model")
         else:
             look.param.update(page="clusters", model=None, partition="model")
 
@@ -101,5 +100,5 @@ def _likest(found: Answers, ahead: Outlook) -> str:
         f"<p class='cl-likest'><b>{name}</b> is expected to be most like yours "
         f"<span class='muted'>(adjusted Rand index {fixed(ahead.likeness)})</span>: "
         "a safer choice than the first of the ranking while answers are few or some "
-        f"may mislead. {link('Look at it', 'likest', kind='pill')}</p>"
+        f"may mislead. {link('Look at it', f'look {ahead.likest}', kind='pill')}</p>"
     )

@@ -88,7 +88,7 @@ class Headline(Panel):
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
             f"{_doubted(likeness_to_leader, ranking, run) if answers is None else ''}"
-            f"{stability(robustness, ranking, _first(fitting, outlook.value))} "
+            f"{stability(robustness, ranking, _first(outlook.value))} "
             f"<span class='muted'>{_caveat(answers, ensemble)}</span>",
             *chips,
         )
@@ -280,10 +280,10 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
     return f"<span class='pill cl-links-kept'>{text}</span>"
 
 
-def _first(fitting: str, outlook: Outlook | None) -> str:
-    """What the first of the ranking is called after another model was named."""
-    other = fitting and outlook is not None and outlook.likest is not None
-    return "the likeliest model" if other else "it"
+def _first(outlook: Outlook | None) -> str:
+    """What the first of the ranking is called, also after another model was named."""
+    named = outlook is not None and outlook.likest is not None
+    return "the likeliest model" if named else "it"
 
 
 def stability(result: Result, ranking: Ranking, first: str) -> str:
@@ -296,7 +296,7 @@ def stability(result: Result, ranking: Ranking, first: str) -> str:
             f"{link('Try again', 'robustness')}."
         )
     if not result.ready:
-        return "<span class='muted'>Checking it without each family …</span>"
+        return f"<span class='muted'>Checking {first} without each family …</span>"
     return safe(result.value.sentence(int(ranking.order[0]), first))
 
 
