@@ -61,6 +61,8 @@ FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
     return hover.formatters['$y'].args.names.data;
   }};
   const shown = classes.map((css) => ({STATE})(css));
+  // The words of a matrix come before its picture and its two strips.
+  if (!shown.every(({{images}}) => images.flat().length === 3)) return false;
   const filled = shown.every(({{view, images: [[image], [rows, columns]]}}) => {{
     const size = view[0][1] - view[0][0];
     const near = (one, other) => Math.abs(one - other) < 1e-6 * size;
@@ -94,7 +96,7 @@ WHOLE = f"""(css) => {{ {FIND}
 # Whether the picture of a map is of just what is in view.
 MAPPED = f"""(css) => {{
   const {{view, images: [[image]]}} = ({STATE})(css);
-  return view.flat().every((end, k) =>
+  return image && view.flat().every((end, k) =>
     Math.abs(end - image.span.flat()[k]) < 1e-3 * (view[0][1] - view[0][0]));
 }}"""
 TOOL = f"""([css, type]) => {{ {FIND}
