@@ -258,20 +258,14 @@ def partitions(agreement: Agreement, known: Constraints) -> dict[str, np.ndarray
     posterior = answer_posterior(agreement, known)
     return {
         "links": consensus_of(agreement.ensemble, known),
-        "votes": consensus_of(_voting(posterior)),
+        "votes": consensus_of(posterior.voting),
         "both": consensus_by(posterior),
     }
 
 
 def consensus_by(posterior: AnswerPosterior) -> np.ndarray:
     """Consensus that votes by a posterior and obeys the answers."""
-    return consensus_of(_voting(posterior), posterior.constraints)
-
-
-def _voting(posterior: AnswerPosterior) -> Ensemble:
-    """The models with the votes of a posterior."""
-    ensemble = posterior.ensemble
-    return ensemble.with_weights(posterior.values * ensemble.n_partitions)
+    return consensus_of(posterior.voting, posterior.constraints)
 
 
 def row_of(name: str, case: tuple | None, what: str, method: str, value: float) -> dict:

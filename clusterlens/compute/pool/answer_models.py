@@ -262,9 +262,8 @@ class _Task:
         self, agreement: Agreement, given: Constraints, known: Constraints
     ) -> None:
         self.given = given
-        self.posterior = answer_posterior(agreement, given).values
-        pool = agreement.ensemble
-        self.voting = pool.with_weights(self.posterior * pool.n_partitions)
+        posterior = answer_posterior(agreement, given)
+        self.posterior, self.voting = posterior.values, posterior.voting
         must, cannot = (
             [pair for pair in every if pair not in some]
             for every, some in zip(_pairs(known), _pairs(given), strict=True)

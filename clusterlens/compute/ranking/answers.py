@@ -66,8 +66,7 @@ class AnswerPosterior(Frozen):
         The answers.
     values : array of float64, shape (n_partitions,)
         Probabilities, sum 1. Copies of a partition share what one would have; those of
-        weight 0 have 0. `ensemble.with_weights(values * n_partitions)` is the ensemble
-        in which models vote as the answers say.
+        weight 0 have 0.
     error_rate : float
         Share of answers that the right model of the pool contradicts: what was given,
         or the mean of its posterior.
@@ -84,6 +83,15 @@ class AnswerPosterior(Frozen):
     error_rate: float
     odds_of_chance: float
     outcomes: IntArray
+
+    @property
+    def voting(self) -> Ensemble:
+        """The partitions with votes by their probabilities, sum n_partitions.
+
+        What weights are heard by (consensus, binarised matrix, order, partition) then
+        listens to the answers.
+        """
+        return self.ensemble.with_weights(self.values * self.ensemble.n_partitions)
 
     @property
     def none_fits(self) -> bool:
