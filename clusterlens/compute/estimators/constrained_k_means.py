@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
@@ -134,16 +134,19 @@ class ConstrainedKMeans(ClusterMixin, BaseEstimator):
         check_range(self.max_iter, 1, np.inf, name="max_iter", integer=True)
         links = Constraints(self.must_link, self.cannot_link)
         links.check_samples(len(data))
-        problem = _problem(data, links, _price(self.penalty, data))
+        # Far from the origin the distances of free rows would be rounded away.
+        middle = data.mean(axis=0)
+        problem = _problem(data - middle, links, _price(self.penalty, data))
         random = legacy_random_state(self.random_state)
         self.objective_ = np.inf
         for turn in range(self.n_init):
             told = _means_of_joined(problem, self.n_clusters if turn % 2 == 0 else 0)
-            start = _with_rows(told, data, self.n_clusters, random)
+            start = _with_rows(told, problem.data, self.n_clusters, random)
             found = _settle(problem, start, self.max_iter, random)
             if found is not None and found.objective < self.objective_:
-                self.labels_, self.cluster_centers_ = found.labels, found.centres
-                self.objective_, self.n_iter_ = found.objective, found.n_iter
+                self.labels_, self.objective_ = found.labels, found.objective
+                self.cluster_centers_ = found.centres + middle
+                self.n_iter_ = found.n_iter
         if self.objective_ == np.inf:
             raise ConstraintError(
                 f"n_clusters is {self.n_clusters}, and in none of {self.n_init} starts "
@@ -234,14 +237,15 @@ def _with_rows(
     random: np.random.RandomState,
 ) -> FloatArray:
     """Add random rows, far ones more probably, until there are n_clusters centres."""
-    while len(centres) < n_clusters:
-        gap = (
-            _squares(data, centres).min(axis=1) if len(centres) else np.ones(len(data))
-        )
+    gap = _squares(data, centres).min(axis=1) if len(centres) else np.ones(len(data))
+    rows: list[int] = []
+    while len(centres) + len(rows) < n_clusters:
         chances = gap / gap.sum() if gap.sum() > 0 else None
-        row = random.choice(len(data), p=chances)
-        centres = np.concatenate([centres, data[[row]]])
-    return centres
+        rows.append(random.choice(len(data), p=chances))
+        nearest = _squares(data, data[rows[-1:]])[:, 0]
+        first = len(centres) + len(rows) == 1
+        gap = nearest if first else np.minimum(gap, nearest)
+    return np.concatenate([centres, data[rows]])
 
 
 def _squares(data: FloatArray, centres: FloatArray) -> FloatArray:
@@ -256,18 +260,18 @@ def _settle(
     random: np.random.RandomState,
 ) -> _Result | None:
     """Move rows and centres until no row moves; None if no cluster was left for one."""
-    linked = problem.unit >= 0
+    linked = np.flatnonzero(problem.unit >= 0)
     chosen = np.full(problem.must.shape[0], -1)
     labels = np.full(len(problem.data), -1)
     n_iter = 0
     while n_iter < max_iter:
         n_iter += 1
-        distances = _squares(problem.data, centres)
         costs = np.zeros((len(chosen), len(centres)))
-        np.add.at(costs, problem.unit[linked], distances[linked])
+        named = _squares(problem.data[linked], centres) if len(linked) else costs
+        np.add.at(costs, problem.unit[linked], named)
         if not _choose(problem, costs, chosen, random.permutation(len(chosen))):
             return None
-        found = distances.argmin(axis=1)
+        found = pairwise_distances_argmin(problem.data, centres)
         found[linked] = chosen[problem.unit[linked]]
         if (found == labels).all():
             break
