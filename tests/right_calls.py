@@ -163,7 +163,11 @@ def right_arguments(name):
             "n_shuffles": 2,
             "n_permutations": 5,
         },
-        "models_for_answers_seconds": {"n_samples": 300, "n_partitions": 20},
+        "models_for_answers_seconds": {
+            "n_samples": 300,
+            "n_partitions": 20,
+            "n_clusters": [3],
+        },
         "select_k_seconds": {"X": X, "n_jobs": 1},
         "mean_consensus": over | {"samples": [0, 1]},
         "merge_classes": {"labels": LABELS, "classes": [0, 1]},

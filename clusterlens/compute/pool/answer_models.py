@@ -223,7 +223,7 @@ def models_for_answers(
 
 
 def models_for_answers_seconds(
-    n_samples: int, n_partitions: int, n_numbers: int = 3, n_folds: int = 5
+    n_samples: int, n_partitions: int, n_clusters: Sequence[int], n_folds: int = 5
 ) -> float:
     """Estimate how long `models_for_answers` takes, with features.
 
@@ -231,28 +231,31 @@ def models_for_answers_seconds(
     ----------
     n_samples, n_partitions : int
         Size of the pool.
-    n_numbers : int, default 3
-        How many numbers of clusters are tried.
+    n_clusters : sequence of int
+        Numbers of clusters that are tried, at least one.
     n_folds : int, default 5
         As for `models_for_answers`.
 
     Returns
     -------
     seconds : float
-        Of one processor, from a law that was fitted to pools of 300 to 4,000 samples
-        and 50 to 100 partitions.
+        Of one processor, from a law that was fitted to pools of 300 to 4,000 samples,
+        50 to 100 partitions and 3 to 600 clusters.
 
     Examples
     --------
-    >>> round(models_for_answers_seconds(1000, 50, n_numbers=2), 1)
-    3.5
+    >>> round(models_for_answers_seconds(1000, 50, n_clusters=[3, 8]), 1)
+    4.2
+    >>> round(models_for_answers_seconds(1000, 50, n_clusters=[300]))
+    32
     """
     thousands = check_range(n_samples, 1, np.inf, name="n_samples", integer=True) / 1e3
     fifties = check_range(n_partitions, 1, np.inf, name="n_partitions") / 50
-    numbers = check_range(n_numbers, 1, np.inf, name="n_numbers", integer=True)
+    numbers = np.array(_check_numbers(n_clusters))
     folds = check_range(n_folds, 2, np.inf, name="n_folds", integer=True)
-    a_time = 0.14 + 0.1 * thousands + 0.05 * thousands**2 * fifties
-    return float(numbers * (folds + 1) * a_time)
+    whole = 0.14 + 0.1 * thousands + 0.05 * thousands**2 * fifties
+    each = 0.0026 + thousands * (0.0077 + 2.1e-5 * numbers)
+    return float((folds + 1) * (whole + numbers * each).sum())
 
 
 class _Task:
@@ -367,16 +370,18 @@ def _numbers_of_clusters(given: Sequence[int] | None, task: _Task) -> list[int]:
     """Numbers of clusters to try, those of the most probable partitions first."""
     pool = task.voting
     if given is not None:
-        entries = check_entries(given, "n_clusters")
-        if not entries:
-            raise ValueError("n_clusters is empty; give at least one number, or None.")
-        return [
-            check_range(k, 1, pool.n_samples, name="n_clusters", integer=True)
-            for k in entries
-        ]
+        return _check_numbers(given, pool.n_samples)
     order = np.argsort(-task.posterior, kind="stable")
     numbers = np.maximum(pool.n_clusters[order], 2).tolist()
     return list(dict.fromkeys(numbers))[:MOST_NUMBERS]
+
+
+def _check_numbers(n_clusters: Sequence[int], most: float = np.inf) -> list[int]:
+    """Return numbers of clusters if they are in range and there are some."""
+    entries = check_entries(n_clusters, "n_clusters")
+    if not entries:
+        raise ValueError("n_clusters is empty; give at least one number.")
+    return [check_range(k, 1, most, name="n_clusters", integer=True) for k in entries]
 
 
 def _join(

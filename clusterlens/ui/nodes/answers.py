@@ -255,9 +255,7 @@ def models_to_make(
     pool, n_links = run.ensemble, constraints.n_pairs
     found = np.maximum(pool.n_clusters[ranking.order], 2).tolist()
     numbers = tuple(dict.fromkeys(found))[:MOST_NUMBERS]
-    seconds = models_for_answers_seconds(
-        pool.n_samples, pool.n_partitions, len(numbers)
-    )
+    seconds = models_for_answers_seconds(pool.n_samples, pool.n_partitions, numbers)
     plan = ModelsToMake(numbers, len(numbers) * N_MAKERS, n_links, seconds)
     refusal = ""
     if pool.n_samples > MOST_OBEYING:
