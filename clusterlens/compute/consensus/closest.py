@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterlens.compute._run.context import takes_running
-from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -25,6 +25,7 @@ from clusterlens.compute.ranking.ranking import TIE_DECIMALS
 from clusterlens.compute.ranking.scores import discotec
 
 MOST_CUT = 12
+_TREE_SHARE = 0.6  # of the time, that of the tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,8 @@ def closest_cut(
     n_samples = check_ensemble(ensemble).n_samples
     if tree is None:
         leaves = min(most, n_samples)
-        tree = consensus_tree(ensemble, leaves, seed, **run.threads)
+        making, run = stretches(run, 100, (_TREE_SHARE,))
+        tree = consensus_tree(ensemble, leaves, seed, **making.threads)
     elif len(getattr(tree, "leaves", ())) != n_samples:
         raise ValueError(
             f"tree is {tree!r}; give the ConsensusTree of the ensemble, or none."

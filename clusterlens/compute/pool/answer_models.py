@@ -146,7 +146,7 @@ def models_for_answers(
     n_jobs, cancel
         As in `count_agreements`.
     progress : callable, optional
-        Called as progress(done, total) in partitions made.
+        Called as progress(done, total) in partitions made, those for folds included.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def models_for_answers(
     known = _check_answers(constraints, check_ensemble(pool))
     n_folds = check_range(n_folds, 2, np.inf, name="n_folds", integer=True)
     seed = check_random_state(random_state)
-    makers = _makers(X, pool.n_samples, seed, run)
+    makers = _makers(X, pool.n_samples, seed, run.quiet)
     if isinstance(ensemble, Ensemble):
         ensemble = count_agreements(ensemble, n_jobs=n_jobs, cancel=cancel)
     tasks = [_Task(ensemble, known, known)]
@@ -206,19 +206,22 @@ def models_for_answers(
     labels: list[IntArray] = []
     held_out: list[dict[str, list[list[int]]]] = []
     plans = [(name, k) for k in numbers for name in makers]
-    for name, k in plans:
-        run.report(len(labels), len(plans))
-        run.raise_if_cancelled()
-        every, *parts = (task.obey(makers[name], k) for task in tasks)
-        pairs = zip(tasks[1:], parts, strict=True)
-        labels.append(every)
+    total = len(plans) * len(tasks)
+    for n_made, (name, k) in enumerate(plans):
+        found = []
+        for n_parts, task in enumerate(tasks):
+            run.report(n_made * len(tasks) + n_parts, total)
+            run.raise_if_cancelled()
+            found.append(task.obey(makers[name], k))
+        labels.append(found[0])
+        pairs = zip(tasks[1:], found[1:], strict=True)
         said = [task.said(part) for task, part in pairs]
         held_out.append(
             {name: [pair for one in said for pair in one[name]] for name in SAID}
         )
     joined = _join(pool, labels, plans, known, held_out)
     posterior = answer_posterior(joined, known, n_jobs=n_jobs, cancel=cancel)
-    run.report(len(plans), len(plans))
+    run.report(total, total)
     return AnswerModels(joined, len(plans), posterior)
 
 

@@ -83,6 +83,22 @@ def test_progress_is_heard_as_from_the_argument():
     assert heard
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in sorted({*public_callables()} - {"running"})
+        if "progress" in options_of(getattr(cl, name))
+    ],
+)
+def test_progress_leads_once_from_the_first_step_to_the_last(name):
+    told = Heard()
+    call(name, progress=told)
+    done = [n for n, _ in told]
+    assert done == sorted(done)
+    assert told[-1:] == [(total, total) for total in {total for _, total in told}]
+
+
 @pytest.mark.parametrize("name", ["null_agreement", "merge_gains", "prepare"])
 def test_what_a_function_computes_with_others_is_told_by_itself_alone(name):
     # All three call functions that are public, too, and tell nothing by themselves.

@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
@@ -200,6 +201,29 @@ def test_what_makes_no_sense_is_refused(given, says):
     call = {"ensemble": ensemble, "constraints": answers(truth, 4)} | given
     with pytest.raises(ValueError, match=says):
         models_for_answers(**call)
+
+
+def test_progress_and_cancelling_go_by_all_partitions_that_are_made():
+    truth, ensemble = halves()
+    steps = []
+
+    def make(cancel=None):
+        models_for_answers(
+            ensemble,
+            answers(truth, 16),
+            np.eye(4)[truth],
+            [4],
+            n_folds=3,
+            progress=lambda *step: steps.append(step),
+            cancel=cancel,
+        )
+
+    make()
+    assert steps == [(done, 16) for done in range(17)]
+    steps.clear()
+    with pytest.raises(Cancelled):
+        make(lambda: len(steps) == 6)
+    assert len(steps) == 6
 
 
 def test_partial_partitions_are_refused():
