@@ -267,8 +267,9 @@ def _settle(
     while n_iter < max_iter:
         n_iter += 1
         costs = np.zeros((len(chosen), len(centres)))
-        named = _squares(problem.data[linked], centres) if len(linked) else costs
-        np.add.at(costs, problem.unit[linked], named)
+        if len(linked):
+            distances = _squares(problem.data[linked], centres)
+            np.add.at(costs, problem.unit[linked], distances)
         if not _choose(problem, costs, chosen, random.permutation(len(chosen))):
             return None
         found = pairwise_distances_argmin(problem.data, centres)

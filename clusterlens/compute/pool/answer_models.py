@@ -383,7 +383,7 @@ def _check_numbers(n_clusters: Sequence[int], most: float = np.inf) -> list[int]
     """Return numbers of clusters if they are in range and there are some."""
     entries = check_entries(n_clusters, "n_clusters")
     if not entries:
-        raise ValueError("n_clusters is empty; give at least one number.")
+        raise ValueError("n_clusters is empty; give at least one number of clusters.")
     return [check_range(k, 1, most, name="n_clusters", integer=True) for k in entries]
 
 

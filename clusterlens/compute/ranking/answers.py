@@ -86,10 +86,9 @@ class AnswerPosterior(Frozen):
 
     @property
     def voting(self) -> Ensemble:
-        """The partitions with votes by their probabilities, sum n_partitions.
+        """The partitions, each with its probability times n_partitions as weight.
 
-        What weights are heard by (consensus, binarised matrix, order, partition) then
-        listens to the answers.
+        Its consensus and binarised matrix, order and partition listen to the answers.
         """
         return self.ensemble.with_weights(self.values * self.ensemble.n_partitions)
 
