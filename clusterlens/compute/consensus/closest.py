@@ -24,7 +24,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ranking.ranking import TIE_DECIMALS
 from clusterlens.compute.ranking.scores import discotec
 
-MOST_CUT = 12
+MOST_CUT = 12  # clusters of a cut, where the middle vote has no more
+_MOST_MIDDLE = 50
 _TREE_SHARE = 0.6  # of the time, that of the tree
 
 
@@ -57,7 +58,7 @@ class ClosestCut(Frozen):
 def closest_cut(
     ensemble: Ensemble,
     tree: ConsensusTree | None = None,
-    max_clusters: int = MOST_CUT,
+    max_clusters: int | None = None,
     random_state: RandomState = 0,
     *,
     exact: bool = False,
@@ -75,8 +76,9 @@ def closest_cut(
     tree : ConsensusTree, optional
         Their consensus tree, whose cuts into 2 and more clusters are compared. Default:
         one is grown.
-    max_clusters : int, default 12
-        The largest number of clusters, at least 2.
+    max_clusters : int, optional
+        The largest number of clusters, at least 2. Default: 12, or that of the middle
+        vote (the weighted median of the models' numbers), up to 50, if it is larger.
     random_state : int, Generator or None, default 0
         Seed of the tree, and of the samples that are drawn.
     exact : bool, default False
@@ -120,8 +122,10 @@ def closest_cut(
     run = RunOptions(n_jobs, progress, cancel, executor)
     seed = check_random_state(random_state)
     exact = check_flag(exact, name="exact")
-    most = check_range(max_clusters, 2, np.inf, name="max_clusters", integer=True)
     n_samples = check_ensemble(ensemble).n_samples
+    if max_clusters is None:
+        max_clusters = max(MOST_CUT, min(_middle_number(ensemble), _MOST_MIDDLE))
+    most = check_range(max_clusters, 2, np.inf, name="max_clusters", integer=True)
     if tree is None:
         leaves = min(most, n_samples)
         making, run = stretches(run, 100, (_TREE_SHARE,))
@@ -144,3 +148,10 @@ def closest_cut(
     return ClosestCut(
         int(numbers[best]), cuts[best], numbers, distances, both.n_samples
     )
+
+
+def _middle_number(ensemble: Ensemble) -> int:
+    """Number of clusters that at least half of the votes do not exceed."""
+    order = np.argsort(ensemble.n_clusters, kind="stable")
+    votes = np.cumsum(ensemble.votes[order])
+    return int(ensemble.n_clusters[order[np.searchsorted(votes, votes[-1] / 2)]])

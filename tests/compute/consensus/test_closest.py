@@ -10,12 +10,12 @@ from clusterlens.compute.ensemble.counting_cost import AgreementCost
 WEIGHTS = [2, 1, 0, 1, 3, 1]
 
 
-def partitions(seed, n=60):
-    """Four groups, which six models see with errors."""
+def partitions(seed, n=60, k=4):
+    """Groups, four by default, which six models see with errors."""
     rng = np.random.default_rng(seed)
-    groups = np.arange(n) % 4
+    groups = np.arange(n) % k
     wrong = rng.random((len(WEIGHTS), n)) < 0.2
-    return np.where(wrong, rng.integers(0, 4, wrong.shape), groups), groups
+    return np.where(wrong, rng.integers(0, k, wrong.shape), groups), groups
 
 
 def distance(labels, models, votes):
@@ -45,6 +45,19 @@ def test_planted_groups_are_counted_whatever_number_most_models_have():
     found = cl.closest_cut(cl.Ensemble([*models, *[groups // 2] * 3]))
     assert found.n_clusters == 4
     assert cl.external_index("ari", groups, found.labels) > 0.9
+
+
+def test_as_many_clusters_as_the_middle_vote_has_are_compared():
+    many, groups = partitions(2, 600, 15)
+    few, _ = partitions(3, 600)
+    ensemble = cl.Ensemble([*many, *few])
+    heard = cl.closest_cut(ensemble.with_weights([9] * 6 + [1] * 6))
+    assert heard.numbers[-1] == heard.n_clusters == 15
+    assert cl.external_index("ari", groups, heard.labels) > 0.9
+    outvoted = cl.closest_cut(ensemble.with_weights([1] * 6 + [9] * 6))
+    assert outvoted.numbers[-1] == 12
+    rows = cl.Ensemble([np.arange(600), np.arange(600) // 2])
+    assert cl.closest_cut(rows).numbers[-1] == 50
 
 
 def test_no_more_clusters_than_samples_that_the_models_tell_apart():
