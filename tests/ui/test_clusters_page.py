@@ -154,6 +154,28 @@ def test_the_slider_cuts_the_tree_and_larger_halves_keep_their_colour():
     opened(session, then)
 
 
+def test_the_slider_leads_on_to_twenty_clusters_and_keeps_the_closest_cut_in_sight():
+    session = planted()
+    groups, rng = np.arange(60) % 15, np.random.default_rng(1)
+    wrong = rng.random((8, 60)) < 0.1
+    seen = np.where(wrong, rng.integers(0, 15, wrong.shape), groups)
+    session = session_with(replace(session.analysis.run, ensemble=Ensemble(seen)))
+    session.look.partition = "consensus"
+
+    async def then(page):
+        cuts = panel(page, "KEvidence")
+        assert value(session, "choice").k == 15
+        for k, last in ((15, 17), (4, 15), (14, 16), (19, 20), (20, 20)):
+            cuts._slider.value = k
+            await rest(session)
+            assert len(value(session, "chosen").sizes) == k
+            assert cuts._slider.end == last
+            assert cuts._cuts.body.count("<button") == last - 1
+            assert "15 clusters, closest to the models" in cuts._cuts.body
+
+    opened(session, then)
+
+
 def test_a_partition_that_is_being_made_cannot_be_taken_yet():
     session = planted()
 

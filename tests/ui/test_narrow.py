@@ -352,3 +352,34 @@ def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
     turn_to(app, "cns")
     app.locator("input.exact").last.wait_for()
     assert_uncut(app, "input.exact")
+
+
+# Middles of what is seen of numbers, and the heights that those in bars have.
+NUMBERS_OF_K = """all => all.map(e => {
+  const {top, bottom} = e.getBoundingClientRect();
+  const look = getComputedStyle(e);
+  const seen = look.visibility === 'visible' && look.fontSize !== '0px';
+  return [seen && e.textContent, (top + bottom) / 2, bottom - top];
+}).filter(([text]) => text)"""
+DIGIT = 8  # height of a digit in pixels
+
+
+def test_numbers_of_many_clusters_neither_cover_each_other_nor_are_cut(blobs):
+    turn_to(blobs, "clusters")
+    rows = blobs.locator(".rows-of-k")
+    for k in (10, 12, 14):
+        rows.locator(f"button[data-do='{k}']").click(timeout=LONG)
+        expect(rows.locator(f".front button[data-do='{k}']")).to_be_visible(
+            timeout=LONG
+        )
+    for size, n_seen in (((1440, 900), 13), ((1024, 768), 2)):
+        blobs.set_viewport_size({"width": size[0], "height": size[1]})
+        blobs.wait_for_function(IDLE, timeout=LONG)
+        found = rows.locator("button").evaluate_all(NUMBERS_OF_K)
+        assert len(found) == n_seen
+        assert "14" in [text for text, _, _ in found]
+        for (_, one, _), (_, after, _) in pairwise(found):
+            assert after - one > DIGIT
+        sizes = rows.locator(".parts > div").evaluate_all(NUMBERS_OF_K)
+        assert bool(sizes) == (n_seen > 2)
+        assert all(height > DIGIT for _, _, height in sizes)

@@ -180,8 +180,8 @@ EXPLANATIONS = {
     ),
     "cl-k-evidence": Explanation(
         "The cuts of the consensus tree at each k, and the evidence for a k. ◆ is the "
-        "cut, up to 12, that the models agree with most (DISCOTEC, Kullback-Leibler; "
-        "estimated where the agreements are); the page begins with it.",
+        "cut that the models agree with most (DISCOTEC, Kullback-Leibler; estimated "
+        "where the agreements are); the page begins with it.",
         "A width is a share of samples. A dot clear below both ranges of copies "
         "without structure speaks for its k.",
         "It may well be that no k stands out; then none is named.",

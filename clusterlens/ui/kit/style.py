@@ -242,10 +242,20 @@ table.profile th { font-size: 11.5px; }
 .row-of-k button { all: unset; cursor: pointer; text-align: right; }
 .row-of-k.front button { font-weight: 700; }
 .row-of-k .closest { font-size: .8em; color: #0b8a8a; vertical-align: 1px; }
+.rows-of-k > .row-of-k { container-type: size; grid-template-rows: minmax(0, 1fr); }
 .parts { display: flex; gap: 1px; height: calc(100% - 3px); max-height: 22px; }
 .parts > div { overflow: hidden; text-align: center; border-radius: 2px;
   font-size: 11px; min-width: 0; display: flex; align-items: center;
   justify-content: center; font-variant-numeric: tabular-nums; }
+@container (max-height: 16px) { .parts { height: calc(100% - 1px); }
+  .parts > div { line-height: 1; } }
+@container (max-height: 10px) {
+  .parts > div { font-size: 0; }
+  .row-of-k:not(.front, :first-child) > button,
+  .row-of-k:first-child:has(+ .front, + * + .front) > button { visibility: hidden; }
+  .row-of-k .closest { visibility: visible; }
+  .row-of-k:first-child > button { align-self: start; line-height: 1; }
+  .row-of-k:last-child > button { align-self: end; line-height: 1; } }
 .strip-of-k { position: relative; height: 100%; }
 .strip-of-k > i { position: absolute; top: calc(50% - 4px); width: 9px; height: 9px;
   margin-left: -4px; border-radius: 50%; background: #0b8a8a; z-index: 2;

@@ -11,10 +11,10 @@ from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.answer_models import (
-    MOST_NUMBERS,
     N_MAKERS,
     made_for,
     models_for_answers_seconds,
+    numbers_to_try,
 )
 from clusterlens.compute.ranking.answers import AnswerPosterior
 from clusterlens.compute.ranking.ranking import Ranking, Weight
@@ -229,7 +229,8 @@ class ModelsToMake:
     Parameters
     ----------
     n_clusters : tuple of int
-        Numbers of clusters that are tried, those of the best models.
+        Numbers of clusters that are tried, those of the best models; by evidence
+        no improbable ones.
     n_models : int
         How many are made.
     n_links : int
@@ -249,12 +250,12 @@ class ModelsToMake:
 
 @node()
 def models_to_make(
-    run: Run, ranking: Ranking, constraints: Constraints
+    run: Run, ranking: Ranking, constraints: Constraints, answers: Answers | None
 ) -> ModelsToMake:
     """Plan models for the answers, or say why there can be none."""
     pool, n_links = run.ensemble, constraints.n_pairs
-    found = np.maximum(pool.n_clusters[ranking.order], 2).tolist()
-    numbers = tuple(dict.fromkeys(found))[:MOST_NUMBERS]
+    likely = None if answers is None else answers.posterior.values
+    numbers = tuple(numbers_to_try(pool, ranking.order, likely))
     seconds = models_for_answers_seconds(pool.n_samples, pool.n_partitions, numbers)
     plan = ModelsToMake(numbers, len(numbers) * N_MAKERS, n_links, seconds)
     refusal = ""

@@ -9,7 +9,11 @@ from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool import answer_models
-from clusterlens.compute.pool.answer_models import FAMILY, models_for_answers
+from clusterlens.compute.pool.answer_models import (
+    FAMILY,
+    models_for_answers,
+    numbers_to_try,
+)
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.ranking.preview import preview_link
 from clusterlens.compute.ranking.ranking import rank_partitions
@@ -172,6 +176,21 @@ def test_numbers_of_clusters_are_those_of_probable_models():
         s["n_clusters"] for s in models_for_answers(ensemble, known).ensemble.specs[10:]
     ]
     assert set(numbers) <= set(ensemble.n_clusters.tolist())
+
+
+def test_improbable_numbers_of_clusters_are_not_tried():
+    pool = Ensemble([[0, 0, 1, 1, 2, 2], range(6), [0, 0, 1, 1, 1, 1], [0] * 6])
+    order = np.array([0, 2, 1, 3])
+    assert numbers_to_try(pool, order, None) == [3, 2, 6]
+    assert numbers_to_try(pool, order, np.array([0.9, 0.015, 0.07, 0.015])) == [3, 2]
+    assert numbers_to_try(pool, order, np.array([0.01, 0.97, 0.01, 0.01])) == [3, 2, 6]
+    truth, ensemble = halves()
+    sharp = Ensemble([*ensemble.labels, truth])
+    known = answers(truth, 24)
+    likely = answer_posterior(sharp, known).values
+    assert likely[-1] > 0.98
+    specs = models_for_answers(sharp, known).ensemble.specs[11:]
+    assert {spec["n_clusters"] for spec in specs} == {4}
 
 
 def test_the_table_lists_those_first_that_are_expected_to_be_like_the_right_one(made):

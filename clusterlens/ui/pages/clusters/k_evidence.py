@@ -20,6 +20,7 @@ from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
 FEWEST_ROWS = 10
+_BEYOND = 2  # rows below the chosen number, so that there is a way on
 # Parts of the width below which a number does not fit.
 _NARROW = 0.045
 # Before the number of clusters of the cut that is closest to the models.
@@ -108,7 +109,8 @@ class KEvidence(Panel):
         """Draw one row per number of clusters, with what speaks for it."""
         k = self._cut(choice)
         found = k_selection.value if k_selection.ready else None
-        last = min(partition_tree.most, max(FEWEST_ROWS, k))
+        last = max(FEWEST_ROWS, k + _BEYOND, closest.value or 0)
+        last = min(partition_tree.most, last)
         if self._slider.end != last:
             self._slider.end = last
         kind = "judged" if found else ""
