@@ -24,7 +24,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ranking.ranking import TIE_DECIMALS
 from clusterlens.compute.ranking.scores import discotec
 
-MOST_CUT = 12  # clusters of a cut, where the middle vote has no more
+_MOST_CUT = 12  # clusters of a cut, where the middle vote has no more
 _MOST_MIDDLE = 50
 _TREE_SHARE = 0.6  # of the time, that of the tree
 
@@ -124,7 +124,7 @@ def closest_cut(
     exact = check_flag(exact, name="exact")
     n_samples = check_ensemble(ensemble).n_samples
     if max_clusters is None:
-        max_clusters = max(MOST_CUT, min(_middle_number(ensemble), _MOST_MIDDLE))
+        max_clusters = max(_MOST_CUT, min(_middle_number(ensemble), _MOST_MIDDLE))
     most = check_range(max_clusters, 2, np.inf, name="max_clusters", integer=True)
     if tree is None:
         leaves = min(most, n_samples)
