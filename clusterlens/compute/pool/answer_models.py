@@ -19,7 +19,6 @@ from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     DataError,
-    FloatArray,
     Frozen,
     IntArray,
     RandomState,
@@ -45,7 +44,6 @@ from clusterlens.compute.ranking.scores import partitions_of
 
 FAMILY = "made for answers"
 _MOST_NUMBERS = 3  # of clusters that are tried where none are given
-_LEAST_PROBABLE = 0.02
 N_MAKERS = 4  # models of each number of clusters, with features
 _N_INIT = 3
 # partitions with votes, links, number of clusters -> labels (n_samples,)
@@ -140,8 +138,7 @@ def models_for_answers(
         Features, for constrained k-means and spectral clustering of the rows.
     n_clusters : sequence of int, optional
         Numbers of clusters to try. Default: those of the most probable partitions, at
-        most three, and none that all partitions that have it make less probable than
-        0.02.
+        most three.
     n_folds : int, default 5
         Parts that the answers are held out in, at least 2.
     random_state : int, Generator or None, default 0
@@ -377,21 +374,13 @@ def _numbers_of_clusters(given: Sequence[int] | None, task: _Task) -> list[int]:
     pool = task.voting
     if given is not None:
         return _check_numbers(given, pool.n_samples)
-    return numbers_to_try(
-        pool, np.argsort(-task.posterior, kind="stable"), task.posterior
-    )
+    return numbers_to_try(pool, np.argsort(-task.posterior, kind="stable"))
 
 
-def numbers_to_try(
-    pool: Ensemble, order: IntArray, probabilities: FloatArray | None
-) -> list[int]:
-    """Numbers of clusters of the first partitions, no improbable ones but the first."""
-    numbers = np.maximum(pool.n_clusters, 2)
-    first, *others = list(dict.fromkeys(numbers[order].tolist()))[:_MOST_NUMBERS]
-    if probabilities is None:
-        return [first, *others]
-    likely = np.bincount(numbers, probabilities)
-    return [first, *(k for k in others if likely[k] >= _LEAST_PROBABLE)]
+def numbers_to_try(pool: Ensemble, order: IntArray) -> list[int]:
+    """Different numbers of clusters of the first partitions, 2 and more, at most 3."""
+    numbers = np.maximum(pool.n_clusters[order], 2).tolist()
+    return list(dict.fromkeys(numbers))[:_MOST_NUMBERS]
 
 
 def _check_numbers(n_clusters: Sequence[int], most: float = np.inf) -> list[int]:

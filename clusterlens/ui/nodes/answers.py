@@ -229,8 +229,7 @@ class ModelsToMake:
     Parameters
     ----------
     n_clusters : tuple of int
-        Numbers of clusters that are tried, those of the best models; by evidence
-        no improbable ones.
+        Numbers of clusters that are tried, those of the best models.
     n_models : int
         How many are made.
     n_links : int
@@ -250,12 +249,11 @@ class ModelsToMake:
 
 @node()
 def models_to_make(
-    run: Run, ranking: Ranking, constraints: Constraints, answers: Answers | None
+    run: Run, ranking: Ranking, constraints: Constraints
 ) -> ModelsToMake:
     """Plan models for the answers, or say why there can be none."""
     pool, n_links = run.ensemble, constraints.n_pairs
-    likely = None if answers is None else answers.posterior.values
-    numbers = tuple(numbers_to_try(pool, ranking.order, likely))
+    numbers = tuple(numbers_to_try(pool, ranking.order))
     seconds = models_for_answers_seconds(pool.n_samples, pool.n_partitions, numbers)
     plan = ModelsToMake(numbers, len(numbers) * N_MAKERS, n_links, seconds)
     refusal = ""

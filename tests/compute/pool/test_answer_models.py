@@ -178,19 +178,11 @@ def test_numbers_of_clusters_are_those_of_probable_models():
     assert set(numbers) <= set(ensemble.n_clusters.tolist())
 
 
-def test_improbable_numbers_of_clusters_are_not_tried():
+def test_three_different_numbers_of_clusters_are_tried_and_none_below_two():
     pool = Ensemble([[0, 0, 1, 1, 2, 2], range(6), [0, 0, 1, 1, 1, 1], [0] * 6])
-    order = np.array([0, 2, 1, 3])
-    assert numbers_to_try(pool, order, None) == [3, 2, 6]
-    assert numbers_to_try(pool, order, np.array([0.9, 0.015, 0.07, 0.015])) == [3, 2]
-    assert numbers_to_try(pool, order, np.array([0.01, 0.97, 0.01, 0.01])) == [3, 2, 6]
-    truth, ensemble = halves()
-    sharp = Ensemble([*ensemble.labels, truth])
-    known = answers(truth, 24)
-    likely = answer_posterior(sharp, known).values
-    assert likely[-1] > 0.98
-    specs = models_for_answers(sharp, known).ensemble.specs[11:]
-    assert {spec["n_clusters"] for spec in specs} == {4}
+    assert numbers_to_try(pool, np.array([0, 3, 2, 1])) == [3, 2, 6]
+    pool = Ensemble([np.arange(8) % k for k in (5, 4, 3, 2)])
+    assert numbers_to_try(pool, np.array([1, 0, 3, 2])) == [4, 5, 2]
 
 
 def test_the_table_lists_those_first_that_are_expected_to_be_like_the_right_one(made):
