@@ -24,8 +24,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ranking.ranking import TIE_DECIMALS
 from clusterlens.compute.ranking.scores import discotec
 
-_MOST_CUT = 12  # clusters of a cut, where the middle vote has no more
-_MOST_MIDDLE = 50
+# Clusters of a cut, and where the weighted median of the models' numbers is larger.
+_MOST_CUT, _MOST_MEDIAN = 12, 50
 _TREE_SHARE = 0.6  # of the time, that of the tree
 
 
@@ -77,8 +77,8 @@ def closest_cut(
         Their consensus tree, whose cuts into 2 and more clusters are compared. Default:
         one is grown.
     max_clusters : int, optional
-        The largest number of clusters, at least 2. Default: 12, or that of the middle
-        vote (the weighted median of the models' numbers), up to 50, if it is larger.
+        The largest number of clusters, at least 2. Default: 12, or the median of the
+        models' numbers weighted by their votes, up to 50, if it is larger.
     random_state : int, Generator or None, default 0
         Seed of the tree, and of the samples that are drawn.
     exact : bool, default False
@@ -124,7 +124,9 @@ def closest_cut(
     exact = check_flag(exact, name="exact")
     n_samples = check_ensemble(ensemble).n_samples
     if max_clusters is None:
-        max_clusters = max(_MOST_CUT, min(_middle_number(ensemble), _MOST_MIDDLE))
+        per_model, votes = ensemble.n_clusters, ensemble.votes
+        median = np.quantile(per_model, 0.5, weights=votes, method="inverted_cdf")
+        max_clusters = max(_MOST_CUT, min(int(median), _MOST_MEDIAN))
     most = check_range(max_clusters, 2, np.inf, name="max_clusters", integer=True)
     if tree is None:
         leaves = min(most, n_samples)
@@ -148,10 +150,3 @@ def closest_cut(
     return ClosestCut(
         int(numbers[best]), cuts[best], numbers, distances, both.n_samples
     )
-
-
-def _middle_number(ensemble: Ensemble) -> int:
-    """Number of clusters that at least half of the votes do not exceed."""
-    order = np.argsort(ensemble.n_clusters, kind="stable")
-    votes = np.cumsum(ensemble.votes[order])
-    return int(ensemble.n_clusters[order[np.searchsorted(votes, votes[-1] / 2)]])

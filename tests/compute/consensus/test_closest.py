@@ -47,7 +47,7 @@ def test_planted_groups_are_counted_whatever_number_most_models_have():
     assert cl.external_index("ari", groups, found.labels) > 0.9
 
 
-def test_as_many_clusters_as_the_middle_vote_has_are_compared():
+def test_as_many_clusters_as_the_weighted_median_of_the_models_are_compared():
     many, groups = partitions(2, 600, 15)
     few, _ = partitions(3, 600)
     ensemble = cl.Ensemble([*many, *few])
