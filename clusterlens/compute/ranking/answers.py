@@ -25,7 +25,6 @@ from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
     IntArray,
-    as_array,
     read_only,
 )
 from clusterlens.compute.ensemble.agreement import Agreement
@@ -244,7 +243,6 @@ def answer_posterior(
     error_rate: ErrorRate = "auto",
     score: str = "discotec-binary",
     *,
-    held_out: npt.ArrayLike | None = None,
     threshold: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -264,10 +262,6 @@ def answer_posterior(
         "auto" estimates it with the posterior.
     score : str, default "discotec-binary"
         A name in `SCORES`: what is typical of the pool is more probable at first.
-    held_out : array-like of int, shape (n_last, 2), optional
-        Of the last partitions, where these were made to obey the answers: answers that
-        each breaks when they are held out, and those it then says nothing certain
-        about. `models_for_answers` counts them.
     threshold : int, optional
         As in `rank_partitions`.
     n_jobs, progress, cancel, executor
@@ -322,7 +316,7 @@ def answer_posterior(
     ranking = rank_partitions(ensemble, score, threshold, **run.threads)
     partitions, scores = ranking.ensemble, ranking.unconstrained
     known = check_constraints(constraints, partitions.n_samples)
-    outcomes = _outcomes(partitions, known, held_out)
+    outcomes = answer_outcomes(partitions, known)
     evidence = weigh_answers(partitions, known, scores, error_rate, outcomes)
     greater = SCORES[score].greater_is_better
     charge = -evidence.charge if greater else evidence.charge
@@ -335,29 +329,6 @@ def answer_posterior(
         float(np.exp(evidence.log_odds_of_coins(prior))),
         outcomes,
     )
-
-
-def _outcomes(
-    ensemble: Ensemble, known: Constraints, held_out: npt.ArrayLike | None
-) -> IntArray:
-    """Outcomes of the answers (n_partitions, 2), the last ones as held out."""
-    outcomes = answer_outcomes(ensemble, known)
-    if held_out is None:
-        return outcomes
-    given = as_array(held_out, "held_out", "counts, shape (n_last, 2)")
-    most, n_last = known.n_pairs, len(given) if given.ndim else 0
-    right = given.shape == (n_last, 2) and 0 < n_last <= len(outcomes)
-    if not (right and given.dtype.kind in "iu"):
-        raise ValueError(
-            f"held_out has shape {given.shape} and type {given.dtype}; give whole "
-            f"numbers, shape (n_last, 2), for up to {len(outcomes)} partitions."
-        )
-    if given.min() < 0 or given.sum(axis=1).max() > most:
-        raise ValueError(
-            f"held_out has counts from {given.min()}, and up to "
-            f"{given.sum(axis=1).max()} of a partition; give counts of {most} answers."
-        )
-    return np.concatenate([outcomes[: len(outcomes) - n_last], given])
 
 
 def _questions(asking: Asking, known: Constraints, n_samples: int) -> Iterator[int]:
