@@ -17,16 +17,20 @@ Questions come in batches of five, answered by the classes, or one in ten wrongl
 *random* are random pairs. The links then rank the models: by a share of weight 0.2, 1
 or 100, or as evidence; *expected* is the model that is most like a model drawn by the
 posterior. With --long up to 50 questions are asked, up to two in ten answered wrongly,
-as evidence alone; with --made 10 and 20, all answered rightly. --votes says who votes
-before any answer, --version which version of the default pool there is. Printed are the
-mean adjusted Rand index with the classes, and, in brackets, the share of tables that
-answers made worse by more than 0.05, in the mean of the five drawings of the answers,
-and the share of all drawings above the best model of the pool, of
+as evidence alone; with --made 10 and 20, all answered rightly: *closer* looks closer
+after the first ten and again after twenty, so that the second ten are also about what
+was found. --votes says who votes before any answer, --version which version of the
+default pool there is. Printed are the mean adjusted Rand index with the classes, and,
+in brackets, the share of tables that answers made worse by more than 0.05, in the mean
+of the five drawings of the answers, and the share of all drawings above the best model
+of the pool (what a look adds is not of the pool), of
 
-- the leader, with --made also of `models_for_answers` with the features;
+- the leader, with --made also of `models_for_answers` with the features, and the safest
+  choice among the pool and its `closer_models`;
 - the consensus partition, k-means at the number of clusters of the closest cut, as
   Clusters begins: *links* obeys the links, *votes* counts the votes of the posterior,
-  *both* does both, *made* too, what was made for the answers among the models.
+  *both* does both, *made* too, what was made for the answers among the models, *closer*
+  with closer models, *closer, made* with these and what was made for the answers.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -53,8 +58,13 @@ from clusterlens.compute.ensemble.constraints import ConstraintError, Constraint
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
 from clusterlens.compute.pool.answer_models import models_for_answers
+from clusterlens.compute.pool.closer import FINER, most_alike
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.pool.preset_versions import FORMER_PRESETS, PRESET_VERSIONS
+from clusterlens.compute.pool.preset_versions import (
+    FORMER_PRESETS,
+    PRESET_VERSIONS,
+    sized_grids,
+)
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.suggestions import suggest_pairs
@@ -78,6 +88,7 @@ WEIGHTS: tuple[Any, ...] = (0.2, 1.0, 100.0, "evidence")
 HARM = 0.05
 TIE = 1e-9
 Asker = Callable[[Ensemble, Constraints, int, int], list[tuple[int, int]]]
+Look = Callable[[Ensemble, Constraints], Ensemble]
 
 
 def tables(folder: Path, half: str, most: int = MOST_ROWS) -> list[tuple[str, Path]]:
@@ -166,8 +177,12 @@ def answered(
     wrong: float,
     seed: int,
     answers: tuple[int, ...] = ANSWERS,
-) -> Iterator[tuple[int, Constraints]]:
-    """Yield the number of answers and the links; contradictions are not accepted."""
+    look: Look | None = None,
+) -> Iterator[tuple[int, Constraints, Ensemble]]:
+    """Yield the number of answers, the links, and the pool that is asked about.
+
+    Contradictions are not accepted. What a look adds to the pool is asked about then.
+    """
     rng = np.random.default_rng([seed, 7])
     links: tuple[list, list] = ([], [])
     known, n_asked = Constraints(), 0
@@ -182,7 +197,9 @@ def answered(
                 except ConstraintError:
                     links[not together].pop()
             n_asked += BATCH
-        yield n_answers, known
+        if look is not None:
+            ensemble = look(ensemble, known)
+        yield n_answers, known, ensemble
 
 
 def leader_of(agreement: Agreement, known: Constraints | None, weight: Any):
@@ -222,10 +239,12 @@ def measure(
     plain = adjusted_rand_score(classes, consensus_of(ensemble))
     yield row_of(name, None, "consensus", "none", plain)
     askers, answers, wrongs = PLANS[plan]
+    if X is not None:
+        finer = run_pool(X, sized_grids(FINER, len(X)), n_jobs=1)
     for asker, wrong, seed in product(askers, wrongs, range(SEEDS)):
         ask = ASKERS[asker]
         streams = answered(ensemble, classes, ask, wrong, seed, answers)
-        for n_answers, known in streams:
+        for n_answers, known, _ in streams:
             case = (asker, wrong, n_answers)
             for method, leader in leaders(agreement, known).items():
                 yield row_of(name, case, "leader", method, ari[leader])
@@ -241,6 +260,35 @@ def measure(
             for what, method, labels in found:
                 value = adjusted_rand_score(classes, labels)
                 yield row_of(name, case, what, method, value)
+        if X is not None:
+            look = partial(look_closer, finer)
+            streams = answered(ensemble, classes, ask, wrong, seed, answers, look)
+            *_, (n_answers, known, wider) = streams
+            case = (asker, wrong, n_answers)
+            best = max(adjusted_rand_score(classes, row) for row in wider.labels)
+            yield row_of(name, case, "leader", "best of pool and closer", best)
+            for what, method, labels in closer_partitions(wider, known, X):
+                value = adjusted_rand_score(classes, labels)
+                yield row_of(name, case, what, method, value)
+
+
+def look_closer(finer: Ensemble, ensemble: Ensemble, known: Constraints) -> Ensemble:
+    """The pool and finer settings most like its safest choice, as `closer_models`."""
+    posterior = answer_posterior(ensemble, known, n_jobs=1)
+    return ensemble.concat(most_alike(posterior, finer))
+
+
+def closer_partitions(
+    wider: Ensemble, known: Constraints, X: np.ndarray
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """What is shown after a closer look, without and with what is made for answers."""
+    agreement = count_agreements(wider, n_jobs=1)
+    posterior = answer_posterior(agreement, known)
+    yield "leader", "closer", wider.labels[posterior.likeness.argmax()]
+    yield "consensus", "closer", consensus_by(posterior)
+    made = models_for_answers(agreement, known, X, n_jobs=1)
+    yield "leader", "closer, made", made.ensemble.labels[made.leader]
+    yield "consensus", "closer, made", consensus_by(made.posterior)
 
 
 def leaders(agreement: Agreement, known: Constraints) -> dict[str, int]:

@@ -268,7 +268,12 @@ def measure(
     agreement = count_agreements(ensemble, n_jobs=1)
     for wrong in WRONG:
         streams = {
-            asker: dict(answered(ensemble, classes, ask, wrong, 0, QUESTIONS))
+            asker: {
+                n_answers: known
+                for n_answers, known, _ in answered(
+                    ensemble, classes, ask, wrong, 0, QUESTIONS
+                )
+            }
             for asker, ask in ASKERS.items()
         }
         for asker in ("farthest first", *PACKAGED):

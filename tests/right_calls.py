@@ -198,6 +198,11 @@ def right_arguments(name):
         | {"text": cl.constraints_to_json(constraints(), ROW_IDS)},
         "constraints_from_labels": {"labels": LABELS},
         "answer_posterior": over | {"constraints": constraints()},
+        "closer_models": {
+            "posterior": cl.answer_posterior(ensemble(), constraints()),
+            "X": X,
+            "pool": POOL,
+        },
         "models_for_answers": over | {"constraints": constraints()},
         "constraints_to_csv": linked | {"constraints": constraints()},
         "constraints_to_json": linked | {"constraints": constraints()},

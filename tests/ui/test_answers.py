@@ -375,6 +375,38 @@ def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
     looked_at(scenario)
 
 
+def test_a_closer_look_adds_the_finer_settings_most_like_the_safest_choice():
+    async def scenario(opened):
+        session, closer = opened.session, opened.closer
+        assert closer._look.disabled
+        assert "Answer a pair first" in closer._text.body
+        answer_by(session, TRUTH, 10)
+        await opened.rest()
+        assert not closer._look.disabled
+        plan = session.derived.get("closer_look").value
+        assert f"<b>{plan.n_fitted} models</b>" in closer._text.body
+        assert "keeps the 30 most like" in closer._text.body
+        before = session.analysis.run
+        await closer._start(None)
+        await opened.rest()
+        run = session.analysis.run
+        posterior = answer_posterior(
+            before.ensemble, session.derived.get("constraints").value
+        )
+        expected = cl.closer_models(posterior, before.dataset.X)
+        assert run.ensemble.names[:12] == before.ensemble.names
+        assert np.array_equal(run.ensemble.labels[12:], expected.labels)
+        assert run.ensemble.notes[-1] == expected.notes[-1]
+        assert run.ensemble.n_votes == 42
+        assert list(run.pool[len(before.pool) :]) == list(expected.specs)
+        assert session.derived.get("answers").value.n_answers == 10
+        session.undo()
+        await opened.rest()
+        assert session.analysis.run is before
+
+    looked_at(scenario)
+
+
 def test_models_are_made_for_answers_and_judged_by_those_held_out():
     async def scenario(opened):
         session, made = opened.session, opened.made

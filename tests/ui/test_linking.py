@@ -60,7 +60,7 @@ class Opened:
         self.sample, self.selection = tabs["sample"], tabs["selection"]
         tab = tabs["links"]
         self.pair, self.suggested, self.said, *rest = tab.parts
-        self.curve, self.made, self.links = rest
+        self.curve, self.closer, self.made, self.links = rest
 
     async def load(self) -> None:
         self.session.look.page = "consensus"

@@ -4,6 +4,7 @@ from .answer_models import (
     models_for_answers_seconds as models_for_answers_seconds,
 )
 from .catalogue import CLUSTERERS as CLUSTERERS
+from .closer import closer_models as closer_models
 from .clusterer import Clusterer as Clusterer
 from .k_selection import (
     KSelection as KSelection,

@@ -11,17 +11,24 @@ import numpy as np
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import FloatArray
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.pool.answer_models import models_for_answers
+from clusterlens.compute.pool.closer import FINER, most_alike
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
-from clusterlens.compute.pool.preset_versions import PresetUsed, preset_of
+from clusterlens.compute.pool.preset_versions import (
+    PresetUsed,
+    preset_of,
+    sized_grids,
+)
 from clusterlens.compute.pool.specs import POOLS, plan_pool
+from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, new_run
 from clusterlens.ui.actions.runs import joined, say_joined, weighed
-from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.analysis import Analysis, Link, Run
 from clusterlens.ui.state.forming import Forming
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
@@ -254,20 +261,47 @@ def _say_models(lines: Lines, step: Step, before: Analysis) -> None:
     say_joined(lines, run, base, more)
 
 
-def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Add models that obey the links to a copy of the run that is read."""
+def _answered(analysis: Analysis) -> tuple[Run, Constraints, list[Link]]:
+    """Return the run that is read, and the links between its samples, if there are."""
     run = analysis.run
     if run is None:
         raise ValueError("there is no run to add models to; run a pool first.")
+    places = {row: k for k, row in enumerate(plain_ids(run.dataset.row_ids))}
+    known = as_constraints(analysis.links, places)
+    if not known.n_pairs:
+        raise ValueError("no link is between samples of this run; answer a pair first.")
+    here = [one for one in analysis.links if not rows_without([one], places)]
+    return run, known, here
+
+
+def look_closer(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Add finer settings most like the safest choice to a copy of the run."""
+    run, known, _ = _answered(analysis)
+    X, kernels = run.dataset.X, job.server.kernels
+    finer = sized_grids(FINER, len(X))
+
+    def fit() -> tuple[Ensemble, bool]:
+        found = fitted(X, finer, run, job)
+        # A worker that died, or memory that was short, is of this look alone.
+        return found, not found.notes
+
+    key = content_key(X, finer, run.random_state, f"finer, noise: {run.ensemble.noise}")
+    found = job.server.results.get(key, fit, job.cancelled)
+    posterior = answer_posterior(
+        run.ensemble, known, executor=kernels, cancel=job.cancelled
+    )
+    closer = most_alike(posterior, found, values["n_models"])
+    return _with_more(analysis, run, list(closer.specs), closer, job)
+
+
+def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Add models that obey the links to a copy of the run that is read."""
+    run, known, here = _answered(analysis)
     if len(run.dataset.row_ids) > MOST_OBEYING:
         raise ValueError(
             f"the run has more than {whole(MOST_OBEYING)} samples, and linkages under "
             "links grow with their square; cluster some of the rows again."
         )
-    places = {row: k for k, row in enumerate(plain_ids(run.dataset.row_ids))}
-    known = as_constraints(analysis.links, places)
-    if not known.n_pairs:
-        raise ValueError("no link is between samples of this run; answer a pair first.")
     made = models_for_answers(
         run.ensemble,
         known,
@@ -278,7 +312,6 @@ def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
     )
     number = analysis.runs_made + 1
     how = {"made": "for answers", **values, "models": made.n_made}
-    here = [one for one in analysis.links if not rows_without([one], places)]
     ensemble = weighed(made.ensemble, run.votes, job)
     copy = replace(
         run,
@@ -384,6 +417,14 @@ ACTIONS = {
         add_models,
         record({"pool": POOL}),
         slow=True,
+        python=_say_models,
+    ),
+    "look closer": Action(
+        "Look closer at the safest choice",
+        look_closer,
+        record({"n_models": COUNT}),
+        slow=True,
+        of_run=True,
         python=_say_models,
     ),
     "make for answers": Action(

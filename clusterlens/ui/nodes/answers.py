@@ -16,6 +16,9 @@ from clusterlens.compute.pool.answer_models import (
     models_for_answers_seconds,
     numbers_to_try,
 )
+from clusterlens.compute.pool.closer import FINER, N_CLOSER
+from clusterlens.compute.pool.pool import estimate_pool
+from clusterlens.compute.pool.preset_versions import sized_grids
 from clusterlens.compute.ranking.answers import AnswerPosterior
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.ui.actions.pools import MOST_OBEYING
@@ -245,6 +248,33 @@ class ModelsToMake:
     n_links: int
     seconds: float
     refusal: str = ""
+
+
+@dataclass(frozen=True)
+class CloserLook:
+    """Finer settings that may be fitted, and what that costs.
+
+    Parameters
+    ----------
+    n_fitted, n_kept : int
+        How many models are fitted, and how many of them are kept.
+    seconds : float
+        About how long it takes.
+    """
+
+    n_fitted: int
+    n_kept: int
+    seconds: float
+
+
+@node("live", "Estimating the cost", keep=8)
+def closer_look(job: Job, run: Run) -> CloserLook:
+    """Plan a closer look at the safest choice of a run."""
+    shape = run.dataset.X.shape
+    cost = estimate_pool(
+        shape, sized_grids(FINER, shape[0]), workers=job.server.workers
+    )
+    return CloserLook(len(cost.names), N_CLOSER, cost.seconds)
 
 
 @node()

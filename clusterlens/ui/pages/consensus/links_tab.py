@@ -8,6 +8,7 @@ from clusterlens.ui.kit.style import COLUMN, SCROLL
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.consensus.answer_by_answer import AnswerByAnswer
 from clusterlens.ui.pages.consensus.answers_said import AnswersSaid
+from clusterlens.ui.pages.consensus.closer_look import CloserLook
 from clusterlens.ui.pages.consensus.link_list import LinkList
 from clusterlens.ui.pages.consensus.made_models import MadeModels
 from clusterlens.ui.pages.consensus.pair_card import PairCard
@@ -16,12 +17,12 @@ from clusterlens.ui.parts.panel import Panel
 
 
 class LinksTab(Panel):
-    """Six parts, one below the other, that scroll together."""
+    """Seven parts, one below the other, that scroll together."""
 
     def build(self) -> Any:
         parts = (
             *(PairCard, SuggestedPairs, AnswersSaid, AnswerByAnswer),
-            *(MadeModels, LinkList),
+            *(CloserLook, MadeModels, LinkList),
         )
         self.parts = [part(self.session) for part in parts]
         return pn.Column(
