@@ -290,7 +290,7 @@ def look_closer(analysis: Analysis, values: Values, job: Any) -> Analysis:
     posterior = answer_posterior(
         run.ensemble, known, executor=kernels, cancel=job.cancelled
     )
-    closer = most_alike(posterior, found, values["n_models"])
+    closer = most_alike(posterior, found, values["kept"])
     return _with_more(analysis, run, list(closer.specs), closer, job)
 
 
@@ -422,7 +422,7 @@ ACTIONS = {
     "look closer": Action(
         "Look closer at the safest choice",
         look_closer,
-        record({"n_models": COUNT}),
+        record({"kept": COUNT}),
         slow=True,
         of_run=True,
         python=_say_models,

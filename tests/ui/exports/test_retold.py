@@ -159,7 +159,7 @@ class Worked:
         await act("add models", pool=[K_MEANS])
         self.told("models added, of families")
         self.cards("added")
-        await act("look closer", n_models=3)
+        await act("look closer", kept=3)
         self.told("closer models, of families")
         await act("make for answers", n_clusters=[2])
         self.told("models made for answers, of families")

@@ -59,7 +59,7 @@ class CloserLook(Panel):
             return
         self._running = self._look.disabled = True
         try:
-            await self.session.act("look closer", n_models=self._plan.n_kept)
+            await self.session.act("look closer", kept=self._plan.n_kept)
         finally:
             self._running = False
             self._offer()
