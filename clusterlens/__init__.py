@@ -56,7 +56,6 @@ _FRONT = [
     "discotec",
     "suggest_pairs",
     "answer_posterior",
-    "closer_models",
     "models_for_answers",
     "consensus_partition",
     "consensus_kmeans",
