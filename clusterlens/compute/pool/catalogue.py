@@ -111,12 +111,12 @@ def _apart(share: float) -> dict[str, Any]:
     return {"quantile": share, "of": "pair distances"}
 
 
-def _nearest(share: float) -> dict[str, Any]:
+def neighbour_quantile(share: float) -> dict[str, Any]:
     """Refer to a quantile of the distances to the fifth neighbour."""
     return {"quantile": share, "of": "neighbour distances"}
 
 
-def _share(share: float, at_most: int | None = None) -> dict[str, Any]:
+def sample_share(share: float, at_most: int | None = None) -> dict[str, Any]:
     """Refer to a share of the number of samples."""
     limit = {} if at_most is None else {"at_most": at_most}
     return {"share": share, "of": "samples", **limit}
@@ -317,7 +317,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "density",
         "DBSCAN",
         DBSCAN,
-        grid={"eps": [_nearest(q) for q in (0.8, 0.9, 0.95, 0.99)]},
+        grid={"eps": [neighbour_quantile(q) for q in (0.8, 0.9, 0.95, 0.99)]},
         seconds=lambda n, d, p: 0.01 + n * n * (6e-11 * d + 3e-8 * _within(p)),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * n * _within(p),
         max_samples=300_000,
@@ -345,7 +345,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "HDBSCAN",
         HDBSCAN,
         grid={
-            "min_cluster_size": [_share(s) for s in (0.01, 0.025, 0.05, 0.1)],
+            "min_cluster_size": [sample_share(s) for s in (0.01, 0.025, 0.05, 0.1)],
             "min_samples": [5],
             "copy": [True],
         },
@@ -363,8 +363,8 @@ CLUSTERERS: dict[str, Clusterer] = {
         "OPTICS",
         OPTICS,
         grid={
-            "min_samples": [_share(0.02, 100)],
-            "min_cluster_size": [_share(0.05)],
+            "min_samples": [sample_share(0.02, 100)],
+            "min_cluster_size": [sample_share(0.05)],
             "xi": [0.005, 0.02, 0.05],
         },
         seconds=lambda n, d, p: 5e-4 * n + 1.5e-8 * n * n,

@@ -14,6 +14,7 @@ from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import RandomState, check_features, check_range
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.pool.catalogue import neighbour_quantile, sample_share
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.preset_versions import sized_grids
 from clusterlens.compute.pool.specs import Pool, Spec
@@ -22,15 +23,6 @@ from clusterlens.compute.ranking.voting import likeness
 
 N_CLOSER = 30  # models that a closer look keeps
 _NUMBERS = [*range(2, 13), 15]
-
-
-def _nearest(quantile: float) -> Spec:
-    return {"quantile": quantile, "of": "neighbour distances"}
-
-
-def _share(share: float) -> Spec:
-    return {"share": share, "of": "samples"}
-
 
 # Settings around and between those of the default pool.
 FINER: list[Spec] = [
@@ -44,14 +36,16 @@ FINER: list[Spec] = [
     {
         "clusterer": "DBSCAN",
         "eps": [
-            *map(_nearest, (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.875)),
-            *map(_nearest, (0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)),
+            *map(neighbour_quantile, (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.875)),
+            *map(neighbour_quantile, (0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)),
         ],
     },
     {
         "clusterer": "HDBSCAN",
         "min_cluster_size": [
-            *map(_share, (0.005, 0.01, 0.015, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14)),
+            *map(
+                sample_share, (0.005, 0.01, 0.015, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14)
+            ),
         ],
         "min_samples": [2, 5, 10],
         "copy": [True],
@@ -97,7 +91,7 @@ def closer_models(
     X : array-like of float, shape (n_samples, n_features)
         Features that the pool was fitted to.
     pool : str or sequence, optional
-        What is fitted, as for `run_pool`. Default: some 200 models with settings around
+        What is fitted, as for `run_pool`. Default: some 190 models with settings around
         and between those of the default pool, fewer of what is slow for many samples.
     n_models : int, default 30
         How many are kept at most, at least 1.
