@@ -378,11 +378,11 @@ def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
 def test_a_closer_look_adds_the_finer_settings_most_like_the_safest_choice():
     async def scenario(opened):
         session, closer = opened.session, opened.closer
-        assert closer._look.disabled
+        assert closer._button.disabled
         assert "Answer a pair first" in closer._text.body
         answer_by(session, TRUTH, 10)
         await opened.rest()
-        assert not closer._look.disabled
+        assert not closer._button.disabled
         plan = session.derived.get("closer_look").value
         assert f"<b>{plan.n_fitted} models</b>" in closer._text.body
         assert "keeps the 30 most like" in closer._text.body
@@ -410,12 +410,12 @@ def test_a_closer_look_adds_the_finer_settings_most_like_the_safest_choice():
 def test_models_are_made_for_answers_and_judged_by_those_held_out():
     async def scenario(opened):
         session, made = opened.session, opened.made
-        assert made._make.disabled
+        assert made._button.disabled
         assert "Answer a pair first" in made._text.body
         answer_by(session, TRUTH, 10)
         await opened.rest()
         plan = session.derived.get("models_to_make").value
-        assert not made._make.disabled
+        assert not made._button.disabled
         assert f"<b>{plan.n_models} models</b>" in made._text.body
         assert "10 links" in made._text.body
         before = session.analysis.run
@@ -437,12 +437,12 @@ def test_models_are_made_for_answers_and_judged_by_those_held_out():
         assert np.allclose(ranking.violated[12:], held_out)
         assert held_out.any()
         assert (links.violations(run.ensemble)[12:] == 0).any()
-        assert made._make.disabled
+        assert made._button.disabled
         assert "Models were made for these links" in made._text.body
         session.undo()
         await opened.rest()
         assert session.analysis.run is before
-        assert not made._make.disabled
+        assert not made._button.disabled
 
     looked_at(scenario)
 

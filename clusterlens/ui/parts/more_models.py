@@ -1,0 +1,75 @@
+"""More models for a run: what they cost, and the button that adds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import pmu, pn
+from clusterlens.ui.parts.panel import Panel
+
+
+class MoreModels(Panel):
+    """What would join the run that is read, once there is a plan for it.
+
+    Subclasses set these and make the models in `make`.
+
+    Attributes
+    ----------
+    unanswered : str
+        Markup that stands there while there is no answer.
+    label, icon : str
+        Of the button.
+    css : tuple of str
+        Classes of the text and of the button.
+    """
+
+    unanswered: str
+    label: str
+    icon: str
+    css: tuple[str, str]
+
+    def build(self) -> Any:
+        self._running = False
+        self._plan: Any = None
+        self._text = Text(self.unanswered, css_classes=[self.css[0]])
+        self._button = pmu.Button(
+            label=self.label,
+            icon=self.icon,
+            size="small",
+            variant="outlined",
+            margin=(6, 0, 4, 0),
+            css_classes=[self.css[1]],
+            on_click=self._start,
+            disabled=True,
+        )
+        column = self._text, self._button
+        return pn.Column(*column, margin=0, sizing_mode="stretch_width")
+
+    async def make(self, plan: Any) -> None:
+        """Make what was planned; the run that it joins is read then."""
+        raise NotImplementedError
+
+    def prepare(self, results: Any) -> None:
+        """Without answers nothing is planned."""
+        if "empty" in {result.state for result in results.values()}:
+            self._plan, self._text.body = None, self.unanswered
+            self._offer()
+
+    def _planned(self, plan: Any, said: str) -> None:
+        """Say what is planned; nothing can be made without a plan."""
+        self._plan, self._text.body = plan, f"<p class='muted'>{said}</p>"
+        self._offer()
+
+    def _offer(self) -> None:
+        self._button.disabled = self._running or self._plan is None
+
+    async def _start(self, event: Any) -> None:
+        if self._running or self._plan is None:
+            return
+        self._running = self._button.disabled = True
+        try:
+            await self.make(self._plan)
+        finally:
+            self._running = False
+            self._offer()
