@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 from dataclasses import replace
+from functools import partial
 from graphlib import TopologicalSorter
 from types import SimpleNamespace
 
@@ -226,6 +227,17 @@ def test_several_changes_in_a_pause_are_told_of_once():
         bench.look.page = "consensus"
         bench.decide(score="b")
     assert [r["both"].value for r in told[1:]] == [("b", "consensus")]
+
+
+def test_who_is_first_is_told_before_those_who_watched_earlier():
+    bench = Bench(loud=Node(("score",), str.upper))
+    told = []
+    for name, first in (("a", False), ("b", True), ("c", False), ("d", True)):
+        watcher = partial(lambda name, results: told.append(name), name)
+        bench.derived.watch(["loud"], watcher, first=first)
+    told.clear()
+    bench.decide(score="x")
+    assert told == ["b", "d", "a", "c"]
 
 
 def test_few_results_are_kept():

@@ -235,6 +235,29 @@ def test_a_link_is_made_by_keys_costs_one_tab_and_its_buttons_have_names(app):
     expect(rows.nth(1).get_by_role("button", name="Show the cannot")).to_be_focused()
 
 
+def test_an_answer_sends_the_new_order_before_the_other_cards(app):
+    n_links = app.locator(".cl-links tr[data-roving]").count()
+    app.locator(".cl-suggestions button[data-do]").first.click(timeout=LONG)
+    expect(app.locator(".cl-must")).to_be_visible(timeout=LONG)
+    messages = []
+    network = app.context.new_cdp_session(app)
+    network.on(
+        "Network.webSocketFrameReceived",
+        lambda frame: messages.append(frame["response"]["payloadData"]),
+    )
+    network.send("Network.enable")
+    app.keyboard.press("m")
+    expect(app.locator(".cl-links tr[data-roving]")).to_have_count(n_links + 1)
+    network.detach()
+    ranked, listed = (
+        next(k for k, message in enumerate(messages) if what in message)
+        for what in ('"attr":"table"', "data-roving")
+    )
+    assert ranked < listed
+    app.keyboard.press("Control+z")
+    expect(app.locator(".cl-links tr[data-roving]")).to_have_count(n_links)
+
+
 def test_an_analysis_opens_on_the_page_that_was_left(app, server):
     app.locator(".cl-nav-report button").click()
     store = Store(server.home)

@@ -207,6 +207,20 @@ def test_an_answer_counts_nothing_again_and_all_checks_follow_it():
     looked_at(scenario)
 
 
+def test_the_ranking_follows_an_answer_before_the_loop_goes_on():
+    async def scenario(opened):
+        session = opened.session
+        before = opened.ranking.shown
+        session.act_now("add link", kind="cannot", a=0, b=100)
+        at_once = opened.ranking.shown
+        assert at_once != before
+        assert session.derived.get("ranking").value.violated.any()
+        await opened.rest()
+        assert opened.ranking.shown["values"] == at_once["values"]
+
+    looked_at(scenario)
+
+
 def test_the_preview_of_an_answer_is_what_the_answer_does():
     async def scenario(opened):
         session = opened.session

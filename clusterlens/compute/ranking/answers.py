@@ -44,7 +44,7 @@ from clusterlens.compute.ranking._questions import (
     ask_by_evidence,
     most_informative,
 )
-from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
+from clusterlens.compute.ranking.ranking import Ranking, rank_partitions
 from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 
 _NONE_FITS = 3.0  # odds of coin tosses against the pool
@@ -314,11 +314,23 @@ def answer_posterior(
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
     ranking = rank_partitions(ensemble, score, threshold, **run.threads)
+    return weigh_ranking(ranking, constraints, error_rate)
+
+
+def weigh_ranking(
+    ranking: Ranking,
+    constraints: Constraints | None,
+    error_rate: ErrorRate = "auto",
+) -> AnswerPosterior:
+    """`answer_posterior` by the scores of a ranking; what links it has do not matter.
+
+    O(T q) time.
+    """
     partitions, scores = ranking.ensemble, ranking.unconstrained
     known = check_constraints(constraints, partitions.n_samples)
     outcomes = answer_outcomes(partitions, known)
     evidence = weigh_answers(partitions, known, scores, error_rate, outcomes)
-    greater = SCORES[score].greater_is_better
+    greater = ranking.greater_is_better
     charge = -evidence.charge if greater else evidence.charge
     prior = probabilities(partitions, scores, scores, greater)
     return AnswerPosterior(

@@ -7,19 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterlens.compute._validation import (
-    Frozen,
-    check_range,
-    read_only,
-)
+from clusterlens.compute._validation import Frozen, check_range
 from clusterlens.compute.ensemble.constraints import (
     ConstraintError,
     Constraints,
     check_constraints,
 )
 from clusterlens.compute.ensemble.ensemble import check_ensemble
-from clusterlens.compute.ranking._evidence import Weight, weigh_links
-from clusterlens.compute.ranking.ranking import RankArray, Ranking, rank_values
+from clusterlens.compute.ranking._evidence import Weight
+from clusterlens.compute.ranking.ranking import RankArray, Ranking
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +113,4 @@ def _ranks_with(
         )
     except ConstraintError:
         return None
-    return ranks_under(ranking, links, weight)
-
-
-def ranks_under(
-    ranking: Ranking, constraints: Constraints | None, constraint_weight: Weight
-) -> RankArray:
-    """Rank of each partition by the same score under other links, (n_partitions,)."""
-    scores = ranking.unconstrained
-    _, charge = weigh_links(ranking.ensemble, constraints, constraint_weight, scores)
-    sign = -1 if ranking.greater_is_better else 1
-    values = scores + sign * charge
-    return read_only(rank_values(values, ranking.greater_is_better))
+    return ranking.with_constraints(links, weight).ranks

@@ -7,7 +7,7 @@ how much the mean costs of single samples, or of random groups of them, differ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,15 @@ class Uncertainty(Frozen):
     half_widths: FloatArray
     difference_half_widths: FloatArray
     rank_ranges: npt.NDArray[np.int64]
+
+    def of(self, values: FloatArray, group: IntArray) -> Uncertainty:
+        """The same of values (n_partitions,) that differ from these by what is known.
+
+        `group` as in `make_uncertainty`. O(n_partitions²) time.
+        """
+        copies = np.equal.outer(group, group)
+        ranges = _rank_ranges(values, self.difference_half_widths, copies)
+        return replace(self, rank_ranges=ranges)
 
 
 def check_confidence(confidence: float) -> None:

@@ -20,7 +20,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.ensemble.partial import share_levels
 from clusterlens.compute.indices.model_comparison import compare_models
-from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
+from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.hubs import Hubs, find_hubs
 from clusterlens.compute.ranking.model_map import ModelMap, map_models
 from clusterlens.compute.ranking.ranking import (
@@ -137,44 +137,25 @@ class Weighed:
     posterior: AnswerPosterior | None
 
 
-@node("live", "Ranking", keep=64)
+@node("live", "Ranking", keep=16)
+def scored(
+    job: Job, agreement: Agreement, score: str, threshold_asked: int | None
+) -> Ranking:
+    """Rank the models by the score in force, without links."""
+    at = _at(score, threshold_asked)
+    return rank_partitions(agreement, score=score, **at, **job.kernels)
+
+
+# An answer is seen in the ranking at once: no thread is waited for.
+@node(keep=64)
 def weighed(
-    job: Job,
-    agreement: Agreement,
-    score: str,
-    threshold_asked: int | None,
-    constraints: Constraints | None,
-    link_weight: Weight,
+    scored: Ranking, constraints: Constraints | None, link_weight: Weight
 ) -> Weighed:
-    """Rank the models by the score in force, and weigh them by the answers."""
-    ranked = rank_partitions(
-        agreement,
-        score=score,
-        constraints=constraints,
-        constraint_weight=link_weight,
-        **job.kernels,
-        **_at(score, threshold_asked),
-    )
+    """Rank the models with the links, and weigh them by the answers."""
+    ranked = scored.with_constraints(constraints, link_weight)
     if constraints is None or link_weight != EVIDENCE:
         return Weighed(ranked, None)
-    return Weighed(ranked, weigh(job, agreement, score, threshold_asked, constraints))
-
-
-def weigh(
-    job: Job,
-    agreement: Agreement,
-    score: str,
-    threshold: int | None,
-    known: Constraints | None,
-) -> AnswerPosterior:
-    """Weigh the models by some answers, the score as it is in force."""
-    return answer_posterior(
-        agreement,
-        known,
-        score=score,
-        executor=job.server.kernels,
-        **_at(score, threshold),
-    )
+    return Weighed(ranked, weigh_ranking(scored, constraints))
 
 
 @node()

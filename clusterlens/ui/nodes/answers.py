@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clusterlens.compute._numbers import whole
-from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.answer_models import (
@@ -19,10 +18,10 @@ from clusterlens.compute.pool.answer_models import (
 from clusterlens.compute.pool.closer import FINER, N_CLOSER
 from clusterlens.compute.pool.pool import estimate_pool
 from clusterlens.compute.pool.preset_versions import sized_grids
-from clusterlens.compute.ranking.answers import AnswerPosterior
+from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.ui.actions.pools import MOST_OBEYING
-from clusterlens.ui.nodes.agreement import Weighed, weigh
+from clusterlens.ui.nodes.agreement import Weighed
 from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
 from clusterlens.ui.state.links import PlainId, as_constraints, rows_without
 from clusterlens.ui.work.derived import node
@@ -60,20 +59,14 @@ class Answers:
         return self.posterior.constraints.n_pairs
 
 
-@node("live", "Weighing the models", keep=16)
+@node(keep=16)
 def unanswered(
-    job: Job,
-    agreement: Agreement,
-    score: str,
-    threshold_asked: int | None,
-    link_weight: Weight,
-    copies: np.ndarray,
+    scored: Ranking, link_weight: Weight, copies: np.ndarray
 ) -> np.ndarray | None:
     """How probable each distinct partition is before any answer, at each copy."""
     if link_weight != EVIDENCE:
         return None
-    found = weigh(job, agreement, score, threshold_asked, None)
-    return np.bincount(copies, found.values)[copies]
+    return np.bincount(copies, weigh_ranking(scored, None).values)[copies]
 
 
 @node()
@@ -199,9 +192,7 @@ class ByAnswer:
 @node("idle", "Weighing the models answer by answer", keep=16, rests=True)
 def by_answer(
     job: Job,
-    agreement: Agreement,
-    score: str,
-    threshold_asked: int | None,
+    scored: Ranking,
     links: tuple[Link, ...],
     row_positions: dict[PlainId, int],
     link_weight: Weight,
@@ -220,7 +211,7 @@ def by_answer(
     for at, n in enumerate(counts.tolist()):
         job.report(at, len(counts))
         known = as_constraints(here[:n], row_positions)
-        found = weigh(job, agreement, score, threshold_asked, known)
+        found = weigh_ranking(scored, known)
         fits[at] = np.bincount(copies, found.values)[copies]
     return ByAnswer(counts, fits)
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
-from clusterlens.compute.ranking.preview import preview_link, ranks_under
+from clusterlens.compute.ranking.preview import preview_link
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
@@ -330,7 +330,7 @@ def rises(
     if set(links) == set(look_since):
         return None
     before = as_constraints(look_since, row_positions)
-    return ranks_under(ranking, before, link_weight) - ranking.ranks
+    return ranking.with_constraints(before, link_weight).ranks - ranking.ranks
 
 
 @node("idle", "Looking for pairs worth an answer", keep=16, rests=True)

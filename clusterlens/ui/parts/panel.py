@@ -56,6 +56,9 @@ class Panel:
     tells_failure : bool
         Whether it says why something that it needs failed; else it is as if that were
         not there, and another card says why.
+    first : bool
+        Whether it is drawn before all others and on its way to the browser before they
+        are: what an answer is waited for in.
     view : viewable
         The card.
     """
@@ -64,6 +67,7 @@ class Panel:
     also: tuple[str, ...] = ()
     empty: str = ""
     tells_failure: bool = True
+    first: bool = False
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -183,14 +187,16 @@ class Panel:
         """Watch the results while in sight, nothing while not."""
         if seen and self._stop is None:
             names = (*self.needs, *self.also)
-            self._stop = self.session.derived.watch(names, self._told)
+            watch = self.session.derived.watch
+            self._stop = watch(names, self._told, first=self.first)
         elif not seen and self._stop is not None:
             self._stop()
             self._stop = None
             self._end_waiting()
 
     def _told(self, results: Mapping[str, Result]) -> None:
-        with pn.io.unlocked():  # a card is one message
+        # A card is one message.
+        with pn.io.immediate_dispatch() if self.first else pn.io.unlocked():
             self._draw(results)
 
     def _draw(self, results: Mapping[str, Result]) -> None:

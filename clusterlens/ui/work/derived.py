@@ -162,6 +162,15 @@ def _key(value: Any) -> Any:
     return value
 
 
+@dataclass(frozen=True)
+class _Watch:
+    """Who is told of results: those that are `first` before all others."""
+
+    names: tuple[str, ...]
+    told: Watcher
+    first: bool
+
+
 class Derived:
     """The results of all nodes for the analysis shown and the present look."""
 
@@ -172,20 +181,22 @@ class Derived:
         self._known = Kept[Result](MOST_BYTES)
         self._under_way: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
-        self._watchers: dict[object, tuple[tuple[str, ...], Watcher]] = {}
+        self._watchers: dict[object, _Watch] = {}
         self._told: dict[object, Any] = {}
         self._refreshing = self._again = False
         self._filling = False
         history.param.watch(self.refresh, ["steps", "cursor", "forming"])
         look.param.watch(self._turn, list(look.param.values()))
 
-    def watch(self, names: Sequence[str], told: Watcher) -> Callable[[], None]:
+    def watch(
+        self, names: Sequence[str], told: Watcher, *, first: bool = False
+    ) -> Callable[[], None]:
         """Tell of the named results now and whenever they change; return how to stop.
 
-        Names are as in the inputs of a node.
+        Names are as in the inputs of a node. Who is `first` is told before others.
         """
         token = object()
-        self._watchers[token] = (tuple(names), told)
+        self._watchers[token] = _Watch(tuple(names), told, first)
         self._turn()
 
         def stop() -> None:
@@ -261,8 +272,8 @@ class Derived:
 
     def _is_drawn(self, seen: dict[str, Any]) -> bool:
         """Whether nothing that is watched is being drawn."""
-        for names, _ in self._watchers.values():
-            for name in names:
+        for watch in self._watchers.values():
+            for name in watch.names:
                 self._look_up(name, seen)
         return not any(
             result.state == "pending"
@@ -276,14 +287,16 @@ class Derived:
         if self._filling and not self._is_drawn(seen):
             return
         self._filling = False
-        for token, (names, told) in list(self._watchers.items()):
-            found = {name: self._look_up(name, seen) for name in names}
+        for token, watch in sorted(
+            self._watchers.items(), key=lambda one: not one[1].first
+        ):
+            found = {name: self._look_up(name, seen) for name in watch.names}
             state = tuple((key, result.state) for key, result in found.values())
             if token in self._watchers and self._told.get(token) != state:
                 self._told[token] = state
                 results = {name.rstrip("?"): r for name, (_, r) in found.items()}
                 try:
-                    told(results)
+                    watch.told(results)
                 except Exception as error:
                     # One view that cannot draw must not keep others from it.
                     self._jobs.fail("Drawing", error)

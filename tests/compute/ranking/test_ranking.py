@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.agreement import (
+    Agreement,
+    count_agreements,
+    estimate_agreements,
+)
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions, rank_values
@@ -82,6 +86,27 @@ def test_constraints_charge_against_the_direction_of_the_score():
         np.testing.assert_allclose(
             ranking.values, ranking.unconstrained + sign * ranking.violated
         )
+
+
+@pytest.mark.parametrize("weight", [0.5, "evidence"])
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize(
+    "count", [count_agreements, lambda ensemble: estimate_agreements(ensemble, 400)]
+)
+def test_other_constraints_take_the_place_of_those_there_are(count, score, weight):
+    labels = np.random.default_rng(3).integers(-1, 3, (7, 900))
+    agreement = count(Ensemble(np.vstack([labels, labels[:1]])))
+    first = Constraints(must_link=[(0, 1), (2, 3)])
+    other = Constraints(must_link=[(0, 5)], cannot_link=[(2, 3), (7, 8)])
+    ranked = rank_partitions(agreement, score, None, first, 2.0)
+    for links in (None, other):
+        fresh = rank_partitions(agreement, score, None, links, weight)
+        again = ranked.with_constraints(links, weight)
+        assert again.to_frame().equals(fresh.to_frame())
+        assert (again.exact, again.score) == (fresh.exact, fresh.score)
+        np.testing.assert_array_equal(again.rank_ranges, fresh.rank_ranges)
+    with pytest.raises(ValueError, match="constraint_weight"):
+        ranked.with_constraints(other, "much")
 
 
 def test_ranking_says_when_violations_alone_decide():

@@ -53,6 +53,7 @@ class RankingTable(Panel):
         "runs",
         "run_id?",
     )
+    first = True
     empty = f"<b>No run yet.</b> {TO_A_RUN}; what the models agree on appears here."
 
     def build(self) -> Any:
