@@ -276,6 +276,7 @@ class Session:
         found = await self.jobs.act("Open the analysis", begin)
         if found is None:
             return False
+        await self.memory.settled()  # what was done here meanwhile stays where it was
         kept, notes, looked = found
         wanted = dict(looked if look is None else look)
         if self.look.page != page:  # the analyst has turned to another one meanwhile

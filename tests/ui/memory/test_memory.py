@@ -15,8 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from benchmarks import memory
 from clusterlens.compute.pool.specs import POOLS
+from clusterlens.ui import session
 from clusterlens.ui.actions import pools
 from clusterlens.ui.pages.pool.grid import PoolGrid
+from clusterlens.ui.server.memory import memory as memory_of_a_page
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -167,6 +169,80 @@ def test_another_table_begins_another_analysis_and_leaves_the_first(
         assert kept.history.redoable is None
         session.undo()
         assert session.analysis.table.name == "iris"
+
+    run(main())
+
+
+class Held:
+    """A function that has its result, and is let go with it when a test says so."""
+
+    def __init__(self, work):
+        self._work, self._done, self._go = work, threading.Event(), threading.Event()
+
+    def __call__(self, *given):
+        found = self._work(*given)
+        self._done.set()
+        assert self._go.wait(60)
+        return found
+
+    async def done(self):
+        await asyncio.to_thread(self._done.wait, 60)
+
+    def let_go(self):
+        self._go.set()
+
+
+def test_what_is_done_while_another_analysis_is_read_stays_where_it_was_done(
+    tmp_path, quick_pool, monkeypatch
+):
+    async def main():
+        page = await begun(tmp_path)
+        first = page.memory.analysis
+        await page.act("load example", name="wine")
+        second = page.memory.analysis
+        assert await page.open(first)
+        reading = Held(memory_of_a_page.read)
+        writing = Held(memory_of_a_page._write)
+        monkeypatch.setattr(session, "read", reading)
+        monkeypatch.setattr(memory_of_a_page, "_write", writing)
+        opening = asyncio.create_task(page.open(second))
+        await reading.done()
+        assert page.act_now("set score", score="aari")
+        await writing.done()
+        reading.let_go()
+        while page.jobs.busy:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        writing.let_go()
+        assert await opening
+        await page.memory.settled()
+        assert page.memory.analysis == second
+        assert page.analysis.table.name == "wine"
+        kept = await opened(tmp_path, first)
+        assert (kept.analysis.table.name, kept.analysis.score) == ("iris", "aari")
+        assert kept.analysis.run is not None
+
+    run(main())
+
+
+def test_what_is_done_while_the_step_of_another_page_is_read_is_kept(
+    tmp_path, quick_pool, monkeypatch
+):
+    async def main():
+        one, other = await two_apart(tmp_path)
+        await one.act("set score", score="aari")
+        reading = Held(memory_of_a_page.read)
+        monkeypatch.setattr(memory_of_a_page, "read", reading)
+        other.act_now("add link", kind="must", a=0, b=1)
+        await reading.done()
+        other.act_now("set link weight", weight=0.5)
+        reading.let_go()
+        await other.memory.settled()
+        kept = await opened(tmp_path, one.memory.analysis)
+        for page in (other, kept):
+            assert page.analysis.score == "aari"
+            assert len(page.analysis.links) == 1
+            assert page.analysis.link_weight == 0.5
 
     run(main())
 

@@ -16,6 +16,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import param
@@ -330,7 +331,7 @@ class Memory(param.Parameterized):
         if self._kept.id != kept.id:
             self.param.update(interrupted=(), elsewhere=())
         self.param.update(analysis=self._kept.id, saved_at=time.time())
-        for key in [key for key in self.files if key in self.store.contents]:
+        for key in [key for key in list(self.files) if key in self.store.contents]:
             self.files.pop(key, None)
         self._tell_others()
 
@@ -354,10 +355,6 @@ class Memory(param.Parameterized):
         revision = await self._on_thread(lambda: store.revision(kept.id))
         if revision == kept.revision:
             return
-        mine, at = (
-            self._history.steps,
-            _first_difference(kept.steps, self._history.steps),
-        )
         try:
             theirs, notes, _ = await self._on_thread(lambda: read(store, kept.id))
         except StoreError:
@@ -366,6 +363,8 @@ class Memory(param.Parameterized):
             # Deleted or damaged: what is on this page becomes an analysis of its own.
             self._kept = Kept(title=kept.title, imported=kept.imported)
             return
+        mine = self._history.steps
+        at = _first_difference(kept.steps, mine)
         steps, lost = theirs.steps[: theirs.cursor + 1], []
         for before, step in zip(mine[at - 1 :], mine[at:], strict=False):
             try:
@@ -511,7 +510,7 @@ def _brings_table(steps: tuple[Step, ...], first: int) -> bool:
     return any(
         step.analysis.table is not before.analysis.table
         and step.analysis.table is not None
-        for before, step in zip(steps[first - 1 :], steps[first:], strict=False)
+        for before, step in pairwise(steps[max(first - 1, 0) :])
     )
 
 
