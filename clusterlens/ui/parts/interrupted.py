@@ -85,14 +85,17 @@ async def _answer(session: Session, what: str) -> None:
     found = (i for i in session.memory.interrupted if i.id == name)
     if (intent := next(found, None)) is None:
         return
-    if verb == "again":
-        done = await session.again(intent)
-        if done and intent.kind == "run pool" and session.look.page == "pool":
-            session.look.page = "consensus"
-    elif verb == "dismiss":
-        await session.memory.dismiss(intent)
-    else:
-        _draft(session, intent)
+    try:
+        if verb == "again":
+            done = await session.again(intent)
+            if done and intent.kind == "run pool" and session.look.page == "pool":
+                session.look.page = "consensus"
+        elif verb == "dismiss":
+            await session.memory.dismiss(intent)
+        else:
+            _draft(session, intent)
+    except Exception as error:
+        session.jobs.fail(intent.title, error)
 
 
 def _draft(session: Session, intent: Intent) -> None:

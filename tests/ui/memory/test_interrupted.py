@@ -18,6 +18,7 @@ from clusterlens.ui.actions import pools
 from clusterlens.ui.nodes.catalogue import NODES
 from clusterlens.ui.parts.interrupted import interrupted
 from clusterlens.ui.server.memory import memory as module
+from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.presence import Presence, is_there
 from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.server.server import Server
@@ -419,6 +420,26 @@ def test_what_is_dismissed_is_gone_for_good_and_on_every_page(killed):
         await one.memory.dismiss(one.memory.interrupted[0])
         assert one.memory.interrupted == other.memory.interrupted == ()
         assert (await opened(folder, analysis)).memory.interrupted == ()
+
+    run(main())
+
+
+@pytest.mark.parametrize("verb", ["again", "dismiss"])
+def test_a_store_that_fails_is_told_and_the_offer_stays(killed, verb, monkeypatch):
+    async def main():
+        session = await opened(*killed)
+        (intent,) = session.memory.interrupted
+
+        def fails(*given):
+            raise StoreError("no room left")
+
+        for name in ("take", "note"):
+            monkeypatch.setattr(session.memory.store, name, fails)
+        await interrupted(session)._handle_msg(f"{verb} {intent.id}")
+        (notice,) = session.jobs.notices
+        assert notice.severity == "error"
+        assert notice.text == f"{intent.title}: no room left"
+        assert session.memory.interrupted == (intent,)
 
     run(main())
 
