@@ -229,6 +229,27 @@ def test_several_changes_in_a_pause_are_told_of_once():
     assert [r["both"].value for r in told[1:]] == [("b", "consensus")]
 
 
+def test_an_input_is_hashed_once_a_turn_however_much_follows_from_it():
+    class Counted(tuple):
+        hashed = 0
+
+        def __hash__(self):
+            Counted.hashed += 1
+            return super().__hash__()
+
+    bench = Bench(
+        a=Node(("links",), lambda links: [links]),
+        b=Node(("links", "a"), lambda *given: [given]),
+        c=Node(("links", "a", "b"), lambda *given: [given]),
+        d=Node(("a", "b", "c"), lambda *given: [given]),
+    )
+    bench.derived.watch(["b", "c", "d"], lambda results: None)
+    bench.decide(links=Counted([1, 2]))
+    Counted.hashed = 0
+    bench.derived.refresh()
+    assert Counted.hashed == 1
+
+
 def test_who_is_first_is_told_before_those_who_watched_earlier():
     bench = Bench(loud=Node(("score",), str.upper))
     told = []

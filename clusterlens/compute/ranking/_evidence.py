@@ -246,9 +246,9 @@ def answer_outcomes(ensemble: Ensemble, known: Constraints) -> IntArray:
     first, group = distinct_partitions(ensemble)
     links = np.concatenate([known.must_link, known.cannot_link])
     must = np.arange(len(links)) < len(known.must_link)
-    labels = ensemble.labels[first[:, None, None], links]
-    silent = (labels == NOISE).any(axis=2)
-    joined = labels[..., 0] == labels[..., 1]
+    left, right = (ensemble.labels[first[:, None], ends] for ends in links.T)
+    silent = (left == NOISE) | (right == NOISE)
+    joined = left == right
     for place, model in enumerate(first.tolist()):
         if HELD_OUT in ensemble.specs[model]:
             told = held_out(ensemble.specs[model], links, ensemble.n_samples)

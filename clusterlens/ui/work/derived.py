@@ -154,12 +154,28 @@ class _Same:
         return id(self.thing)
 
 
-def _key(value: Any) -> Any:
+class _Key:
+    """Key of an input or of a result, hashed once however much follows from it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self._hash = value, hash(value)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Key)
+            and self._hash == other._hash
+            and (self.value is other.value or self.value == other.value)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def _key(value: Any) -> _Key | _Same:
     try:
-        hash(value)
+        return _Key(value)
     except TypeError:
         return _Same(value)
-    return value
 
 
 @dataclass(frozen=True)
@@ -332,7 +348,7 @@ class Derived:
     ) -> tuple[Any, Result]:
         node = self.nodes[name]
         found = [self._look_up(given, seen) for given in node.inputs]
-        key = tuple(_known_by(part, result) for part, result in found)
+        key = _Key(tuple(_known_by(part, result) for part, result in found))
         known = self._known.get(name, key)
         if known is not None:
             return key, known
