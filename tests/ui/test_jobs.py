@@ -458,6 +458,21 @@ def test_what_is_in_sight_does_not_wait_behind_idle_work_of_another_page(lane):
     assert order == ["in sight", "other", "left"]
 
 
+def test_idle_work_that_has_ended_is_not_done_again_for_what_its_outcome_brings():
+    jobs, order = Jobs(Server()), []
+
+    def ended(value, error):
+        jobs.idle("next", "Next", lambda job: order.append("next"), lambda *_: None)
+        jobs.attend_to(["next"])
+
+    async def main():
+        jobs.idle("left", "Left", lambda job: order.append("left"), ended)
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert order == ["left", "next"]
+
+
 def test_idle_work_of_another_page_goes_on_while_nothing_in_sight_waits():
     jobs, go_on, told = Jobs(Server()), threading.Event(), []
 

@@ -334,16 +334,16 @@ class Jobs(param.Parameterized):
                     continue
                 job = Job(wish.title, self._server)
                 self._idle_job = (slot, job)
-                await self._attend(self._server.idle, job, wish)
+                has_ended = await self._attend(self._server.idle, job, wish)
                 # What gave way begins again; a newer wish of the slot has replaced it.
-                if not job.displaced and self._idle.get(slot) is wish:
+                if has_ended and self._idle.get(slot) is wish:
                     del self._idle[slot]
         finally:
             self._idle_job = None
             self._show()
 
-    async def _attend(self, pool: ThreadPoolExecutor, job: Job, wish: _Wish) -> None:
-        """Do the work of a wish; hand its outcome on, but for the error of a stop."""
+    async def _attend(self, pool: ThreadPoolExecutor, job: Job, wish: _Wish) -> bool:
+        """Do the work of a wish and hand its outcome on; False where it gave way."""
         try:
             result, error = await self._carry_on(pool, job, wish.work), None
         except Exception as raised:
@@ -353,14 +353,14 @@ class Jobs(param.Parameterized):
                 _LOG.error("%s failed", wish.title, exc_info=raised)
         try:
             if self._closed or (error is not None and job.displaced):
-                return
-            job.displaced = False
+                return False
             wish.outcome(result, error)
         except Exception as raised:
             self.fail(wish.title, raised)
         finally:
             # Its traceback holds this frame, which would hold it, and so the session.
             del error
+        return True
 
     async def _carry_on(
         self, pool: ThreadPoolExecutor, job: Job, work: Callable[[Job], Any]
