@@ -213,6 +213,14 @@ def test_the_key_of_an_ensemble_follows_labels_gaps_and_votes_alone():
     assert len({key, *others}) == 5
 
 
+def test_the_order_by_the_tree_stops_where_nobody_waits_for_it():
+    labels = np.random.default_rng(0).integers(0, 5, (20, 400))
+    job = Job("", Server())
+    job.stop.set()
+    with pytest.raises(Cancelled):
+        agreement.tree_order(job, Ensemble(labels))
+
+
 @pytest.mark.parametrize("partial", [False, True])
 def test_a_reopened_run_is_ranked_by_the_tables_counted_before(
     folder, monkeypatch, partial

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._run.context import running
 from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.ensemble.agreement import (
     Agreement,
@@ -274,7 +275,8 @@ def tree_order(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Order the samples by the consensus tree, shape (n_samples,)."""
 
     def order() -> dict[str, np.ndarray]:
-        return {"order": order_samples(ensemble, "tree", random_state=SEED)}
+        with running(**job.kernels):
+            return {"order": order_samples(ensemble, "tree", random_state=SEED)}
 
     key = ensemble_key(ensemble, f"order by the tree, seed {SEED}")
     return job.server.results.arrays(key, order, job.cancelled)["order"]
