@@ -40,8 +40,7 @@ from clusterlens.compute.ranking.robustness import (
 from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.state.analysis import EVIDENCE, AnalysisResult, Link
-from clusterlens.ui.state.links import PlainId, as_constraints, named_alike, plain_ids
+from clusterlens.ui.state.analysis import EVIDENCE, AnalysisResult
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.results import ensemble_key
@@ -97,29 +96,6 @@ def threshold_asked(
 def threshold_in_force(agreement: Agreement, threshold_asked: int | None) -> int:
     """The number of models that must agree, by the mean rule unless asked for."""
     return agreement.threshold if threshold_asked is None else threshold_asked
-
-
-@node("live", "Looking up the rows", keep=2)
-def row_positions(
-    job: Job, samples: Dataset, dataset: Dataset | None
-) -> dict[PlainId, int]:
-    """Position of each sample by its plain row id.
-
-    Of none where the run names its rows by another column than the table does now: the
-    same id may be another row.
-    """
-    if dataset is not None and not named_alike(samples, dataset):
-        return {}
-    return {row: k for k, row in enumerate(plain_ids(samples.row_ids))}
-
-
-@node()
-def constraints(
-    links: tuple[Link, ...], row_positions: dict[PlainId, int]
-) -> Constraints | None:
-    """Links as positions of samples; those of rows that are left out do not count."""
-    found = as_constraints(links, row_positions)
-    return found if found.n_pairs else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from clusterlens.ui.nodes import (
     inspector,
     judged,
     links,
+    more_models,
     nulls,
     pictures,
     result,
@@ -22,7 +23,7 @@ from clusterlens.ui.work.derived import collect_nodes
 
 SHARED = (
     *(agreement, answers, found_again, inspector, judged),
-    *(links, nulls, pictures, result, runs),
+    *(links, more_models, nulls, pictures, result, runs),
 )
 NODES = collect_nodes(
     (*SHARED, *(file for room in PAGES for file in room.nodes)),

@@ -22,7 +22,9 @@ from clusterlens.ui.state.links import (
     PlainId,
     Unsure,
     as_constraints,
+    named_alike,
     plain_id,
+    plain_ids,
     refuse_contradiction,
     rows_without,
     with_link,
@@ -47,6 +49,29 @@ def links_broken(ranking: Ranking, links: Constraints) -> tuple[np.ndarray, np.n
 def is_judged_in_part(ranking: Ranking, model: int) -> bool:
     """Whether links of rows that a model left out are not counted for it."""
     return ranking.posterior is None and bool(ranking.ensemble.n_missing[model])
+
+
+@node("live", "Looking up the rows", keep=2)
+def row_positions(
+    job: Job, samples: Dataset, dataset: Dataset | None
+) -> dict[PlainId, int]:
+    """Position of each sample by its plain row id.
+
+    Of none where the run names its rows by another column than the table does now: the
+    same id may be another row.
+    """
+    if dataset is not None and not named_alike(samples, dataset):
+        return {}
+    return {row: k for k, row in enumerate(plain_ids(samples.row_ids))}
+
+
+@node()
+def constraints(
+    links: tuple[Link, ...], row_positions: dict[PlainId, int]
+) -> Constraints | None:
+    """Links as positions of samples; those of rows that are left out do not count."""
+    found = as_constraints(links, row_positions)
+    return found if found.n_pairs else None
 
 
 @dataclass(frozen=True)

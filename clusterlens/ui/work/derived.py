@@ -231,7 +231,7 @@ class Derived:
         Whatever it needs and failed or was cancelled is tried again, too.
         """
         seen: dict[str, Any] = {}
-        self._asked[name], _ = self._look_up(name, seen, begin=False)
+        self._asked[name], _ = self._look_up(name, seen)
         for needed, (key, result) in seen.items():
             if result.state in ("failed", "declined"):
                 self._known.drop(needed, key)
@@ -317,19 +317,15 @@ class Derived:
                     # One view that cannot draw must not keep others from it.
                     self._jobs.fail("Drawing", error)
 
-    def _look_up(
-        self, name: str, seen: dict[str, Any], *, begin: bool = True
-    ) -> tuple[Any, Result]:
+    def _look_up(self, name: str, seen: dict[str, Any]) -> tuple[Any, Result]:
         """Return key and result of an input."""
         if name.endswith("~"):
-            key, result = self._look_up(name.rstrip("~"), seen, begin=begin)
+            key, result = self._look_up(name.rstrip("~"), seen)
             return (key, result) if result.ready else (None, Result("ready", None))
         optional, name = name.endswith("?"), name.rstrip("?")
         if name not in seen:
             is_node = name in self.nodes
-            seen[name] = (
-                self._evaluate(name, seen, begin) if is_node else self._read(name)
-            )
+            seen[name] = self._evaluate(name, seen) if is_node else self._read(name)
         key, result = seen[name]
         if optional and result.state == "empty":
             result = Result("ready", None)
@@ -343,9 +339,7 @@ class Derived:
             value = getattr(self._history.shown, name)
         return _key(value), _EMPTY if value is None else Result("ready", value)
 
-    def _evaluate(
-        self, name: str, seen: dict[str, Any], begin: bool
-    ) -> tuple[Any, Result]:
+    def _evaluate(self, name: str, seen: dict[str, Any]) -> tuple[Any, Result]:
         node = self.nodes[name]
         found = [self._look_up(given, seen) for given in node.inputs]
         key = _Key(tuple(_known_by(part, result) for part, result in found))
@@ -361,8 +355,7 @@ class Derived:
             return key, self._keep(name, key, *_outcome_of(node.compute, values))
         if node.asked_for and self._asked.get(name) != key:
             return key, _DECLINED
-        if begin:
-            self._begin(name, key, values)
+        self._begin(name, key, values)
         return key, _PENDING
 
     def _begin(self, name: str, key: Any, values: list[Any]) -> None:

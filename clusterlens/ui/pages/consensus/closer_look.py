@@ -6,7 +6,7 @@ from typing import Any
 
 from clusterlens.compute._numbers import count
 from clusterlens.ui.kit.words import duration
-from clusterlens.ui.nodes import answers
+from clusterlens.ui.nodes import more_models
 from clusterlens.ui.parts.more_models import MoreModels
 
 
@@ -21,16 +21,16 @@ class CloserLook(MoreModels):
     label, icon = "Look closer", "zoom_in"
     css = "cl-closer-models", "cl-look-closer"
 
-    def show(self, closer_look: answers.CloserLook, constraints: Any) -> None:
+    def show(self, closer_look: more_models.CloserLook, constraints: Any) -> None:
         """Say what is fitted, and what is kept of it."""
         self._planned(closer_look, _said(closer_look))
 
-    async def make(self, plan: answers.CloserLook) -> None:
+    async def make(self, plan: more_models.CloserLook) -> None:
         """Fit them and keep those that are planned."""
         await self.session.act("look closer", kept=plan.n_kept)
 
 
-def _said(plan: answers.CloserLook) -> str:
+def _said(plan: more_models.CloserLook) -> str:
     return (
         f"Fits <b>{count(plan.n_fitted, 'model')}</b> with settings between those of "
         f"the pool, <b>{duration(plan.seconds)}</b>, and keeps the {plan.n_kept} most "

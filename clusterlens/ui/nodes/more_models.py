@@ -1,0 +1,96 @@
+"""More models for a run that answers may have: how many, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.pool.answer_models import (
+    N_MAKERS,
+    made_for,
+    models_for_answers_seconds,
+    numbers_to_try,
+)
+from clusterlens.compute.pool.closer import FINER, N_CLOSER
+from clusterlens.compute.pool.pool import estimate_pool
+from clusterlens.compute.pool.preset_versions import sized_grids
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.actions.pools import MOST_OBEYING
+from clusterlens.ui.state.analysis import Run
+from clusterlens.ui.work.derived import node
+from clusterlens.ui.work.jobs import Job
+
+
+@dataclass(frozen=True)
+class ModelsToMake:
+    """Models that may be made for the answers, and what that costs.
+
+    Parameters
+    ----------
+    n_clusters : tuple of int
+        Numbers of clusters that are tried, those of the best models.
+    n_models : int
+        How many are made.
+    n_links : int
+        How many links they obey.
+    seconds : float
+        About how long it takes.
+    refusal : str
+        Why none can be made, empty where they can.
+    """
+
+    n_clusters: tuple[int, ...]
+    n_models: int
+    n_links: int
+    seconds: float
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class CloserLook:
+    """Finer settings that may be fitted, and what that costs.
+
+    Parameters
+    ----------
+    n_fitted, n_kept : int
+        How many models are fitted, and how many of them are kept.
+    seconds : float
+        About how long it takes.
+    """
+
+    n_fitted: int
+    n_kept: int
+    seconds: float
+
+
+@node("live", "Estimating the cost", keep=8)
+def closer_look(job: Job, run: Run) -> CloserLook:
+    """Plan a closer look at the safest choice of a run."""
+    shape = run.dataset.X.shape
+    cost = estimate_pool(
+        shape, sized_grids(FINER, shape[0]), workers=job.server.workers
+    )
+    return CloserLook(len(cost.names), N_CLOSER, cost.seconds)
+
+
+@node()
+def models_to_make(
+    run: Run, ranking: Ranking, constraints: Constraints
+) -> ModelsToMake:
+    """Plan models for the answers, or say why there can be none."""
+    pool, n_links = run.ensemble, constraints.n_pairs
+    numbers = tuple(numbers_to_try(pool, ranking.order))
+    seconds = models_for_answers_seconds(pool.n_samples, pool.n_partitions, numbers)
+    plan = ModelsToMake(numbers, len(numbers) * N_MAKERS, n_links, seconds)
+    refusal = ""
+    if pool.n_samples > MOST_OBEYING:
+        refusal = f"Up to {whole(MOST_OBEYING)} rows models are made that obey answers."
+    elif pool.is_partial:
+        refusal = "Models of this run left rows out; none that obeys can be made of it."
+    elif made_for(pool, constraints):
+        refusal = (
+            f"Models were made for {'this link' if n_links == 1 else 'these links'}; "
+            "with other answers more can be made."
+        )
+    return replace(plan, refusal=refusal)
