@@ -60,7 +60,7 @@ def mask_of_gaps(missing: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] 
             f"missing has shape {array.shape} and type {array.dtype} for labels of "
             f"shape {shape}; give true or false for each label."
         )
-    return kept_gaps(array, (slice(None), slice(None)))
+    return kept_gaps(array.copy(), (slice(None), slice(None)))
 
 
 def kept_gaps(
@@ -173,7 +173,7 @@ def soft_by_position(
                 f"to {n_partitions - 1}."
             )
         rows = _check_memberships(given, n_samples, name=f"memberships[{t}]")
-        soft[int(t)] = read_only(rows)
+        soft[int(t)] = read_only(rows.copy())
     return soft
 
 

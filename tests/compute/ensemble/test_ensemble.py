@@ -125,6 +125,24 @@ def test_ensembles_that_do_not_fit_are_not_joined():
         ensemble.concat(ensemble.labels)
 
 
+def test_an_ensemble_keeps_what_it_was_given_when_the_arrays_change():
+    labels, weights, seconds = np.array([[0, 0, 1], [0, 1, 1]]), np.ones(2), np.ones(2)
+    missing, soft = np.array([[False] * 3, [False, True, False]]), np.eye(2)[labels[0]]
+    ensemble = Ensemble(
+        labels,
+        weights=weights,
+        seconds=seconds,
+        missing=missing,
+        memberships={0: soft},
+    )
+    before = ensemble.replace()
+    for array in (labels, weights, seconds, missing, soft):
+        array[:] = 0
+    assert_same_fields(ensemble, before)
+    assert ensemble.missing.sum() == 1
+    assert ensemble.memberships[0].sum() == 3
+
+
 def test_distinct_partitions_are_found_once():
     ensemble = Ensemble([[0, 0, 1], [5, 5, 2], [0, 1, 1]])
     first, group = distinct_partitions(ensemble)
