@@ -41,7 +41,7 @@ class FileSummary(Frozen):
     rows : int
         Rows of the file.
     clusters : dict of str to int
-        Rows by name of the cluster.
+        Rows by name of the cluster; clusters of one name count together.
     nowhere : int
         Rows that are too far from their cluster.
     not_assigned : int
@@ -111,8 +111,9 @@ def assign_file(
     that a spreadsheet would compute gets an apostrophe in a .csv file.
     """
     start = time.perf_counter()
-    tally: Counter[Any] = Counter()
+    tally: Counter[str] = Counter()
     gaps: Counter[str] = Counter()
+    clusters: Counter[Any] = Counter(dict.fromkeys(segmentation.names.values(), 0))
     with open_batches(
         source, BATCH, encoding=encoding, separator=separator, decimal=decimal
     ) as batches:
@@ -124,17 +125,16 @@ def assign_file(
                 write(columns)
                 tally["rows"] += len(told)
                 tally["nowhere"] += int(told["nowhere"].sum())
-                tally.update(told["cluster"].dropna().value_counts().to_dict())
+                clusters.update(told["name"].dropna().value_counts().to_dict())
                 gaps.update(told.attrs["gaps"])
                 run.report(round(PARTS * batches.share()), PARTS)
             if not tally["rows"]:
                 raise DataError(f"{str(source)!r} has no rows; give at least one.")
-    names = segmentation.names
     return FileSummary(
         rows=tally["rows"],
-        clusters={name: tally[label] for label, name in names.items()},
+        clusters=dict(clusters),
         nowhere=tally["nowhere"],
-        not_assigned=tally["rows"] - sum(tally[label] for label in names),
+        not_assigned=tally["rows"] - clusters.total(),
         gaps=dict(gaps),
         not_used=plan.not_used,
         seconds=time.perf_counter() - start,

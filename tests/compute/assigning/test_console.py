@@ -120,6 +120,18 @@ def test_json_says_what_became_of_the_rows(kept, fresh, tmp_path, capsys):
     assert said["output"] == str(tmp_path / "out.parquet")
 
 
+def test_rows_of_clusters_of_one_name_count_together(fresh, tmp_path, capsys):
+    table, kind = customers(300)
+    path, source = tmp_path / "alike.lens", tmp_path / "new.parquet"
+    cl.Segmentation(cl.prepare(table), kind, ["customer", "customer"]).save(path)
+    fresh.to_parquet(source)
+    target = str(tmp_path / "out.parquet")
+    assert console.main([str(path), str(source), "-o", target, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["clusters"] == {"customer": said["rows"] - said["not_assigned"]}
+    assert said["not_assigned"] == 0
+
+
 def test_words_say_what_became_of_the_rows(kept, fresh, tmp_path, capsys):
     fresh.to_parquet(tmp_path / "new.parquet")
     assert run(kept, tmp_path / "new.parquet", tmp_path / "out.parquet") == 0
