@@ -25,6 +25,7 @@ from clusterlens.compute._validation import (
     check_random_state,
     check_range,
     read_only,
+    split_labelled,
 )
 from clusterlens.compute.assigning._baseline import baselines
 from clusterlens.compute.assigning._kept import Kept
@@ -492,12 +493,8 @@ def _checked_names(names: Any, clusters: IntArray, labels: Any) -> dict[int, str
 
 
 def _default_names(clusters: IntArray, labels: Any) -> dict[int, str]:
-    array = np.asarray(labels)
-    texts: list[str] = []
-    if array.dtype.kind in "UTO":
-        known = pd.Series(array, dtype=object).dropna()
-        if len(known) and known.map(lambda entry: isinstance(entry, str)).all():
-            texts = sorted(set(known))
+    _, known = split_labelled(labels, None)
+    texts = np.unique(known).tolist() if known.dtype.kind == "U" else []
     names = {
         int(label): texts[label] if texts and label >= 0 else f"cluster {label}"
         for label in clusters

@@ -164,6 +164,15 @@ def test_texts_are_names_of_clusters(prepared):
     assert (kept.assign(dataset.table)["name"].to_numpy() == words).mean() > 0.99
 
 
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA])
+def test_a_gap_between_texts_is_noise_and_moves_no_name(prepared, nothing):
+    dataset, kind = prepared
+    words = [nothing, *np.array(["a", "z"])[kind[1:]].tolist()]
+    for labels in (words, pd.Series(words)):
+        names = cl.Segmentation(dataset, labels).names
+        assert names == {-1: "noise", 0: "a", 1: "z"}
+
+
 def test_names_that_do_not_fit_are_refused(prepared):
     dataset, kind = prepared
     for names, message in (
