@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.context import takes_running
-from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -124,7 +124,7 @@ def compare_runs(
     score : str, default "discotec-binary"
         Score that names the leader of each run, among all of its samples.
     n_jobs, progress, cancel, executor
-        As in `count_agreements`; progress counts look-ups of labels.
+        As in `count_agreements`; progress in hundredths of the whole.
 
     Returns
     -------
@@ -156,11 +156,12 @@ def compare_runs(
     check_choice(score, SCORES, name="score")
     ensembles = _several(first, "first"), _several(second, "second")
     rows = _shared_rows(ensembles, row_ids)
+    *leading, differing = stretches(run, 100, (0.25, 0.5))
     leaders = [
-        int(rank_partitions(one, score, **run.quiet.threads).order[0])
-        for one in ensembles
+        int(rank_partitions(one, score, **its.threads).order[0])
+        for one, its in zip(ensembles, leading, strict=True)
     ]
-    found = _differences(ensembles, rows, run.quiet)
+    found = _differences(ensembles, rows, differing)
     return RunComparison(
         rows,
         (leaders[0], leaders[1]),
@@ -183,9 +184,11 @@ def _differences(
         seen = [seen_codes(one, at) for one, at in both]
         return partial_differences(seen[0], seen[1], run)
     first, second = (one.take_samples(at) for one, at in both)
-    changed = consensus_differences(first, second, run)
+    changing, relating = stretches(run, 100, (0.5,))
+    changed = consensus_differences(first, second, changing)
+    correlation = _correlation(first, second, relating)
     n = len(changed)
-    return SeenDifferences(changed, _correlation(first, second, run), n * (n - 1) // 2)
+    return SeenDifferences(changed, correlation, n * (n - 1) // 2)
 
 
 def _leader_ari(
@@ -247,9 +250,7 @@ def _shared_rows(
 
 def _correlation(first: Ensemble, second: Ensemble, run: RunOptions) -> float:
     """Correlation of two consensus matrices over the pairs of different samples."""
-    both = Ensemble([*first.labels, *second.labels], noise=first.noise)
-    if first.noise != second.noise:
-        both = Ensemble([*first.codes, *second.codes])
+    both = Ensemble([*first.codes, *second.codes], names=[*first.names, *second.names])
     votes = np.zeros((2, both.n_partitions))
     votes[0, : first.n_partitions] = first.votes / first.n_votes
     votes[1, first.n_partitions :] = second.votes / second.n_votes

@@ -133,6 +133,24 @@ def test_a_run_is_itself():
     assert found.leader_ari == 1
 
 
+@pytest.mark.filterwarnings("error")
+def test_two_runs_of_named_models_are_no_transposed_matrix():
+    rng = np.random.default_rng(5)
+    names = list("abcdefgh")
+    runs = [cl.Ensemble(rng.integers(0, 3, (8, 10)), names=names) for _ in range(2)]
+    assert cl.compare_runs(*runs).n_shared == 10
+
+
+@pytest.mark.parametrize("missing", [None, np.eye(3, 40, dtype=bool)])
+def test_progress_rises_from_the_leaders_to_the_end_of_the_comparison(missing):
+    rng, told = np.random.default_rng(6), []
+    first, second = random_models(rng, 40), random_models(rng, 40, missing=missing)
+    cl.compare_runs(first, second, progress=lambda *step: told.append(step))
+    assert told == sorted(told)
+    assert {total for _, total in told} == {100}
+    assert (told[0][0], told[-1][0]) == (25, 100)
+
+
 def test_likeness_a_little_below_chance_is_written_without_a_sign():
     run = random_run(np.random.default_rng(1), 25)
     found = replace(cl.compare_runs(run, run), leader_ari=-0.004, correlation=-0.004)
