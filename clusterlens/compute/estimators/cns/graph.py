@@ -135,7 +135,8 @@ class LiveSolution(Frozen):
     n_products: int
     certainty: Float32Array = field(repr=False)
     _table: Table = field(repr=False)
-    _found: Ordered = field(repr=False)
+    _absorption: Float32Array = field(repr=False)
+    _order: IntArray = field(repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -150,10 +151,7 @@ class LiveSolution(Frozen):
     @cached_property
     def _shares(self) -> tuple[Float32Array, Float32Array]:
         """Share of seed stops, and of walks that stop at a seed."""
-        found = self._found
-        shares, stops = first_shares(
-            found.absorption, found.nodes.order, self.n_clusters
-        )
+        shares, stops = first_shares(self._absorption, self._order, self.n_clusters)
         return read_only(shares), read_only(stops)
 
     @property
@@ -387,7 +385,8 @@ class CNSGraph:
             n_products=found.nodes.n_products,
             certainty=certainty,
             _table=found.nodes.table,
-            _found=found,
+            _absorption=found.absorption,
+            _order=found.nodes.order,
         )
 
     @takes_running

@@ -1,6 +1,8 @@
 """CNSGraph answers every setting like CNS, within the stated errors."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -117,6 +119,19 @@ def test_the_longest_unused_cache_goes_first():
     live.solve(4, live.alpha_range[0])
     live.fill(6)
     assert live.cached_neighbors == (4, 6)
+
+
+def test_a_solution_that_is_kept_does_not_keep_its_cache():
+    live = CNSGraph(blobs(100), 14, max_caches=4)
+    solutions, caches = [], weakref.WeakSet()
+    for size in range(4, 15):
+        live.fill(size)
+        solutions.append(live.solve(size, live.alpha_range[0], 3))
+        caches.add(live._caches[size])
+    gc.collect()
+    assert len(caches) == 4
+    shares = [solution.seed_shares.sum() for solution in solutions]
+    np.testing.assert_allclose(shares, 100, rtol=1e-5)
 
 
 def test_default_sizes_come_in_the_order_of_their_use():
