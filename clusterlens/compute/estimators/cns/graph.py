@@ -8,7 +8,8 @@ solves anything. A k without a cache is answered by a *preview*, a short run at 
 alpha, until `fill` has made its cache; the caller runs `fill` in the background.
 
 Memory: n k integers of 4 bytes for the table, and per cache 32 bytes for each sample
-and candidate seed: 16 MB at n = 10,000 with 50 candidates, 160 MB at 100,000.
+and candidate seed, 512 for each two candidates: 17 MB at n = 10,000 with 50 candidates,
+161 MB at 100,000.
 """
 
 from __future__ import annotations
@@ -419,7 +420,8 @@ class CNSGraph:
 
         Notes
         -----
-        64 products: O(64 n (k + 8) m) time, 8 n m numbers of 4 bytes for m candidates.
+        64 products: O(64 n (k + 8) m) time, 8 n m numbers of 4 bytes for m candidates
+        and 64 m² of 8, for a moment of 12.
         """
         check_range(
             n_neighbors, 1, self.max_neighbors, name="n_neighbors", integer=True
@@ -587,8 +589,11 @@ class CNSGraph:
         cancel: Cancel | None = None,
     ) -> Nodes:
         """Run the shared products for one graph and several alphas."""
+        n_columns = len(alphas) * max_clusters
+        vectors = 4 * self.n_samples * (n_columns + 3 * max_clusters)
+        overlaps = 12 * n_columns**2  # in single precision, and then in double
         check_memory(
-            4 * self.n_samples * max_clusters * (len(alphas) + 3),
+            vectors + overlaps,
             MEMORY_LIMIT,
             what=f"A cache for {self.n_samples} samples and {max_clusters} seeds",
             remedy="give a smaller max_clusters.",

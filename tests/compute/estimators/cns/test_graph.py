@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import tracemalloc
 import weakref
 
 import numpy as np
@@ -310,3 +311,28 @@ def test_caches_too_large_for_memory_are_refused_first(monkeypatch):
     monkeypatch.setattr("clusterlens.compute.estimators.cns.graph.MEMORY_LIMIT", 1000)
     with pytest.raises(MemoryError, match="A cache for 100 samples and 50 seeds"):
         CNSGraph(blobs(100), 10).fill(5)
+
+
+def test_as_many_candidates_as_samples_are_refused_before_memory_is_taken(monkeypatch):
+    for work in ("farthest_first", "solve_nodes"):
+        monkeypatch.setattr(
+            f"clusterlens.compute.estimators.cns.graph.{work}",
+            lambda *_, **__: pytest.fail("began"),
+        )
+    live = CNSGraph(blobs(3_300), 10, max_clusters=3_300)
+    with pytest.raises(MemoryError, match=r"8\.8 GB, the limit is 8\.0 GB; give a sma"):
+        live.fill(5)
+
+
+def test_what_is_checked_is_the_memory_that_a_cache_takes(monkeypatch):
+    checked = []
+    monkeypatch.setattr(
+        "clusterlens.compute.estimators.cns.graph.check_memory",
+        lambda n_bytes, *_, **__: checked.append(n_bytes),
+    )
+    live = CNSGraph(blobs(300), 10, max_clusters=150)
+    tracemalloc.start()
+    live.fill(5)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert taken == pytest.approx(checked[0], rel=0.1)
