@@ -73,9 +73,11 @@ def candidates(ensemble: Ensemble, seed: int, *, by_evidence: bool) -> Candidate
     Up to 4,000 where answers are evidence, else 20,000, all equally typical.
     """
     known = _KNOWN.setdefault(ensemble, {})
-    if known.get(by_evidence, (None,))[0] != seed:
-        known[by_evidence] = seed, _draw(ensemble, seed, by_evidence)
-    return known[by_evidence][1]
+    last_seed, found = known.get(by_evidence, (None, None))
+    if found is None or last_seed != seed:
+        found = _draw(ensemble, seed, by_evidence)
+        known[by_evidence] = seed, found
+    return found
 
 
 def _draw(ensemble: Ensemble, seed: int, by_evidence: bool) -> Candidates:

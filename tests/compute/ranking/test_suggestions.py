@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking import _candidates
 from clusterlens.compute.ranking._candidates import Candidates, candidates
 from clusterlens.compute.ranking._evidence import likelihoods
 from clusterlens.compute.ranking._questions import Asking, elsewhere
@@ -50,6 +51,19 @@ def test_suggestions_are_distinct_pairs_that_count_their_models(labels, n, seed)
         assert s.joined + s.separated == ensemble.n_partitions
     assert all(s.information >= 0 for s in found)
     assert sum(s.information for s in found) <= 1 + 1e-9
+
+
+def test_candidates_are_of_their_seed_though_another_one_is_drawn_meanwhile():
+    class Overtaken(dict):
+        def __setitem__(self, key, value):
+            super().__setitem__(key, (1, others))
+
+    _, ensemble = planted(120, 9, 4, seed=1)
+    expected = candidates(ensemble, 0, by_evidence=True).pairs
+    others = candidates(ensemble, 1, by_evidence=True)
+    _candidates._KNOWN[ensemble] = Overtaken()
+    found = candidates(ensemble, 0, by_evidence=True)
+    assert found.pairs.tolist() == expected.tolist() != others.pairs.tolist()
 
 
 def test_the_first_pair_says_most_about_the_answers_to_all_pairs():
