@@ -38,7 +38,7 @@ from clusterlens.compute.ensemble.pairs import (
 )
 from clusterlens.compute.ensemble.partial import (
     Levels,
-    check_seen,
+    check_pairs_seen,
     count_seen_pairs,
     share_levels,
 )
@@ -409,7 +409,7 @@ def _count_partial(
     """Count pairs by the share of the votes that saw them which join them."""
     levels = share_levels(ensemble)
     pairs, joint, seen = count_seen_pairs(ensemble, levels, samples, run)
-    check_seen(ensemble, seen)
+    check_pairs_seen(ensemble, seen)
     of = np.arange(ensemble.n_samples) if samples is None else samples
     gaps = ensemble.gaps
     assert gaps is not None

@@ -226,7 +226,7 @@ def partial_differences(
     )
 
 
-def check_seen(ensemble: Ensemble, seen: CountArray) -> None:
+def check_pairs_seen(ensemble: Ensemble, seen: CountArray) -> None:
     """Refuse a model that saw no pair that a vote saw, as nothing can score it."""
     alone = np.flatnonzero(seen.sum(axis=1) == 0)
     if alone.size:

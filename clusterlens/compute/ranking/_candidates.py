@@ -90,7 +90,7 @@ def _draw(ensemble: Ensemble, seed: int, by_evidence: bool) -> Candidates:
         typical = typicality(ensemble, ends)[place.reshape(pairs.shape)].prod(axis=1)
     else:
         first, _ = distinct_partitions(ensemble)
-        expected = joined_pairs(ensemble.codes[first], pairs).astype(float)
+        expected = joined_by(ensemble.codes[first], pairs).astype(float)
         typical = np.ones(len(pairs))
     seen: dict[bytes, int] = {}
     twice = (2 * expected).astype(np.int8)
@@ -139,7 +139,7 @@ def _pairs_inside_clusters(
     return np.concatenate(pairs)
 
 
-def joined_pairs(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
+def joined_by(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
     """Say for each pair which models join it, shape (n_pairs, n_models)."""
     return (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]]).T
 
@@ -152,7 +152,7 @@ def expected_answers(ensemble: Ensemble, pairs: PairArray) -> FloatArray:
     first, _ = distinct_partitions(ensemble)
     noise = ensemble.labels[first] == NOISE
     silent = (noise[:, pairs[:, 0]] | noise[:, pairs[:, 1]]).T
-    return np.where(silent, 0.5, joined_pairs(ensemble.codes_and_gaps[first], pairs))
+    return np.where(silent, 0.5, joined_by(ensemble.codes_and_gaps[first], pairs))
 
 
 def typicality(ensemble: Ensemble, samples: IntArray) -> FloatArray:

@@ -55,7 +55,7 @@ def preview_link(
     Returns
     -------
     preview : LinkPreview
-        Ranks and leader after either answer.
+        Ranks after either answer.
 
     Raises
     ------

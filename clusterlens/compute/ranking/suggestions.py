@@ -32,7 +32,7 @@ from clusterlens.compute.ensemble.ensemble import (
     check_ensemble,
     distinct_partitions,
 )
-from clusterlens.compute.ranking._candidates import candidates, joined_pairs
+from clusterlens.compute.ranking._candidates import candidates, joined_by
 from clusterlens.compute.ranking._evidence import (
     EVIDENCE,
     Weight,
@@ -59,9 +59,9 @@ class Suggestion:
     pair : tuple of int
         Samples (i, j), i < j.
     joined : int
-        Number of partitions that join them.
+        Votes of the partitions that join them.
     separated : int
-        Number of partitions that separate them.
+        Votes of the partitions that separate them.
     information : float
         Share of the disagreement of the models over all pairs that the answer is
         expected to resolve, beyond the answers so far and the suggestions before this
@@ -195,7 +195,7 @@ def suggest_pairs(
         every += _checks(shares, n - len(chosen), independent).tolist()
     run.report(n, n)
     resolved = [question.resolves for question in chosen] + [0.0] * n
-    joined = joined_pairs(ensemble.codes, asking.pairs[every])
+    joined = joined_by(ensemble.codes, asking.pairs[every])
     shares = asking.expected[every] @ asking.weights
     return tuple(
         _suggestion(ensemble, known, asking.pairs[k], joins, part, share)

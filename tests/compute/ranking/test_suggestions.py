@@ -53,6 +53,14 @@ def test_suggestions_are_distinct_pairs_that_count_their_models(labels, n, seed)
     assert sum(s.information for s in found) <= 1 + 1e-9
 
 
+def test_votes_that_join_and_separate_a_suggestion_are_all_votes():
+    _, ensemble = planted(30, 4, 3, seed=2)
+    ensemble = ensemble.with_weights([3, 1, 1, 2])
+    for s in suggest_pairs(ensemble, n=5):
+        assert s.joined == split(ensemble, s.pair) @ ensemble.votes
+        assert s.joined + s.separated == ensemble.n_votes == 7
+
+
 def test_candidates_are_of_their_seed_though_another_one_is_drawn_meanwhile():
     class Overtaken(dict):
         def __setitem__(self, key, value):
