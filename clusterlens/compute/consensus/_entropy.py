@@ -20,7 +20,8 @@ import numpy as np
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.consensus._lloyd import Centres, LloydResult, OneHotRows
+from clusterlens.compute.consensus._lloyd import Centres, LloydResult
+from clusterlens.compute.consensus._one_hot import OneHotRows
 
 LOOKUPS_PER_BLOCK = 1 << 22
 MAX_PASSES = 300

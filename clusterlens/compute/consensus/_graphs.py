@@ -16,7 +16,7 @@ from sklearn.cluster import spectral_clustering
 
 from clusterlens.compute._validation import IntArray
 from clusterlens.compute.consensus._linkage import as_sparse, column_jaccard
-from clusterlens.compute.consensus._lloyd import OneHotRows
+from clusterlens.compute.consensus._one_hot import OneHotRows
 
 _JACCARD_UNITS = 1000  # METIS takes whole weights
 

@@ -19,7 +19,7 @@ from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
 from clusterlens.compute.consensus._links import LinkedRows
-from clusterlens.compute.consensus._lloyd import Gaps, OneHotRows, sums_by_centre
+from clusterlens.compute.consensus._one_hot import Gaps, OneHotRows, sums_by_centre
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError
 

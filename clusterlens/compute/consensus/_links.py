@@ -25,13 +25,8 @@ from scipy.sparse.csgraph import connected_components
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.consensus._lloyd import (
-    Centres,
-    Lloyd,
-    LloydResult,
-    OneHotRows,
-    fill_empty,
-)
+from clusterlens.compute.consensus._lloyd import Centres, Lloyd, LloydResult, fill_empty
+from clusterlens.compute.consensus._one_hot import OneHotRows
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints, Link
 

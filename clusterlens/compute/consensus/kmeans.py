@@ -16,12 +16,8 @@ from clusterlens.compute._validation import (
     check_random_state,
     check_range,
 )
-from clusterlens.compute.consensus._lloyd import (
-    MAX_ITER,
-    Lloyd,
-    cluster_samples,
-    one_hot_rows,
-)
+from clusterlens.compute.consensus._lloyd import MAX_ITER, Lloyd, cluster_samples
+from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 

@@ -19,7 +19,7 @@ from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import Frozen, IntArray, check_range
-from clusterlens.compute.consensus._lloyd import group_samples
+from clusterlens.compute.consensus._one_hot import group_samples
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 

@@ -52,8 +52,10 @@ from clusterlens.compute.consensus._lloyd import (
     START_ROWS,
     Lloyd,
     LloydResult,
-    OneHotRows,
     cluster_samples,
+)
+from clusterlens.compute.consensus._one_hot import (
+    OneHotRows,
     one_hot_rows,
     sums_by_centre,
 )

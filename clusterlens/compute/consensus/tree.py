@@ -27,14 +27,8 @@ from clusterlens.compute._validation import (
     check_random_state,
     check_range,
 )
-from clusterlens.compute.consensus._lloyd import (
-    MAX_ITER,
-    Gaps,
-    Lloyd,
-    OneHotRows,
-    best_of_starts,
-    one_hot_rows,
-)
+from clusterlens.compute.consensus._lloyd import MAX_ITER, Lloyd, best_of_starts
+from clusterlens.compute.consensus._one_hot import Gaps, OneHotRows, one_hot_rows
 from clusterlens.compute.consensus.criteria import weight_between
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 

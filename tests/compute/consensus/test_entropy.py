@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.eac import base_partitions, load
 from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.consensus._entropy import entropy_loss, lower_entropy
-from clusterlens.compute.consensus._lloyd import Lloyd, one_hot_rows
+from clusterlens.compute.consensus._lloyd import Lloyd
+from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from tests.folders import DATA

@@ -13,7 +13,7 @@ from clusterlens.compute.consensus._graphs import (
     mcla,
     metis_parts,
 )
-from clusterlens.compute.consensus._lloyd import one_hot_rows
+from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.consensus._lloyd import one_hot_rows
+from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.consensus.criteria import one_hot_loss
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.ensemble.ensemble import Ensemble

@@ -18,7 +18,7 @@ from clusterlens.compute.consensus._linkage import (
     plain_lines,
     wct_similarity,
 )
-from clusterlens.compute.consensus._lloyd import one_hot_rows
+from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 label_matrices = st.tuples(st.integers(1, 5), st.integers(2, 25)).flatmap(

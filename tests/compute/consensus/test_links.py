@@ -15,7 +15,8 @@ from clusterlens.compute.consensus._links import (
     colour_graph,
     linked_rows,
 )
-from clusterlens.compute.consensus._lloyd import best_of_starts, one_hot_rows
+from clusterlens.compute.consensus._lloyd import best_of_starts
+from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.consensus._transfers import Transfers
 from clusterlens.compute.consensus.criteria import one_hot_loss
 from clusterlens.compute.consensus.partition import consensus_partition

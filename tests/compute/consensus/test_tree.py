@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.consensus._lloyd import one_hot_rows
+from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.consensus.criteria import density, one_hot_loss
 from clusterlens.compute.consensus.tree import consensus_tree
 from clusterlens.compute.ensemble.ensemble import Ensemble
