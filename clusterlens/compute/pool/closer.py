@@ -19,7 +19,7 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.preset_versions import sized_grids
 from clusterlens.compute.pool.specs import Pool, Spec
 from clusterlens.compute.ranking.answers import AnswerPosterior
-from clusterlens.compute.ranking.voting import likeness
+from clusterlens.compute.ranking.likeness import likeness
 
 N_CLOSER = 30  # models that a closer look keeps
 _NUMBERS = [*range(2, 13), 15]

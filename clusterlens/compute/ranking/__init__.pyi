@@ -6,6 +6,7 @@ from .hubs import (
     Hubs as Hubs,
     find_hubs as find_hubs,
 )
+from .likeness import near_copies as near_copies
 from .model_map import (
     ModelMap as ModelMap,
     map_models as map_models,
@@ -43,7 +44,4 @@ from .suggestions import (
     suggest_pairs as suggest_pairs,
 )
 from .uncertainty import Uncertainty as Uncertainty
-from .voting import (
-    near_copies as near_copies,
-    vote_weights as vote_weights,
-)
+from .voting import vote_weights as vote_weights

@@ -44,8 +44,8 @@ from clusterlens.compute.ranking._questions import (
     ask_by_evidence,
     most_informative,
 )
+from clusterlens.compute.ranking.likeness import NEAR_COPY, likeness
 from clusterlens.compute.ranking.ranking import Ranking, rank_partitions
-from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 
 _NONE_FITS = 3.0  # odds of coin tosses against the pool
 _FEW = 0.1  # chance of another leader

@@ -7,28 +7,23 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
-    IntArray,
     check_choice,
-    check_range,
     read_only,
 )
 from clusterlens.compute.ensemble.ensemble import (
     NO_VOTE,
     Ensemble,
     check_ensemble,
-    distinct_partitions,
 )
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
 from clusterlens.compute.ranking.hubs import find_hubs
 from clusterlens.compute.ranking.ranking import TIE_DECIMALS
 
-NEAR_COPY = 0.95  # adjusted Rand index from which partitions are near-copies
 VoteBy = Literal["models", "families", "hubs", "typical"]
 VOTES = get_args(VoteBy)
 # Chosen by a study on research tables, see docs/methods/crowd.md.
@@ -113,55 +108,3 @@ def _is_typical(ensemble: Ensemble, run: RunOptions) -> npt.NDArray[np.bool_]:
     shares = vote_weights(ensemble, "families")
     likenesses = np.round(alike @ shares - shares, TIE_DECIMALS)
     return likenesses >= np.median(likenesses)
-
-
-def near_copies(
-    ensemble: Ensemble, model: int, *, min_similarity: float = NEAR_COPY
-) -> IntArray:
-    """Find the partitions that are nearly the same as one of them.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    model : int
-        Position of the one, from 0 to T - 1.
-    min_similarity : float, default 0.95
-        Adjusted Rand index from which a partition is a near-copy, at most 1.
-
-    Returns
-    -------
-    positions : array of int64, shape (n_copies,)
-        Ascending, `model` among them. `ensemble.votes[positions].sum()` over
-        `ensemble.n_votes` is their share of the votes.
-
-    Notes
-    -----
-    O(n T) time. Partial partitions are compared on the samples that both models saw.
-
-    Examples
-    --------
-    >>> ensemble = Ensemble([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]])
-    >>> near_copies(ensemble, 0).tolist()
-    [0, 1]
-    """
-    check_ensemble(ensemble)
-    last = ensemble.n_partitions - 1
-    model = check_range(model, 0, last, name="model", integer=True)
-    least = check_range(min_similarity, -1.0, 1.0, name="min_similarity")
-    return np.flatnonzero(likeness(ensemble, model) >= least)
-
-
-def likeness(ensemble: Ensemble, model: int) -> FloatArray:
-    """Adjusted Rand index of each model with one of them, shape (n_partitions,).
-
-    Partial partitions are compared on the samples that both models saw. O(n T) time.
-    """
-    first, group = distinct_partitions(ensemble)
-    codes, seen = ensemble.codes_and_gaps, ensemble.seen_by(model)
-    both = [seen & ensemble.seen_by(int(t)) for t in first]
-    values = [
-        adjusted_rand_score(codes[model][some], codes[t][some])
-        for t, some in zip(first, both, strict=True)
-    ]
-    return read_only(np.array(values)[group])

@@ -23,6 +23,7 @@ from clusterlens.compute.ensemble.partial import share_levels
 from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.hubs import Hubs, find_hubs
+from clusterlens.compute.ranking.likeness import NEAR_COPY, likeness
 from clusterlens.compute.ranking.model_map import ModelMap, map_models
 from clusterlens.compute.ranking.ranking import (
     SCORES,
@@ -38,7 +39,6 @@ from clusterlens.compute.ranking.robustness import (
     score_makeups,
 )
 from clusterlens.compute.ranking.scores import threshold_scores
-from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import EVIDENCE, AnalysisResult
 from clusterlens.ui.work.derived import node

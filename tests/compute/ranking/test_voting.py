@@ -1,14 +1,13 @@
-"""Weights that give models, families or hubs equal votes; models nearly the same."""
+"""Weights that give models, families or hubs equal votes."""
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.hubs import find_hubs
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.scores import average_ari
-from clusterlens.compute.ranking.voting import near_copies, vote_weights
+from clusterlens.compute.ranking.voting import vote_weights
 
 ROWS = [[0, 0, 0, 1, 1, 1, 2, 2, 2]]
 COLUMNS = [[0, 1, 2, 0, 1, 2, 0, 1, 2]]
@@ -74,20 +73,3 @@ def test_of_equally_typical_models_all_vote_and_of_the_silent_none():
     halved = ensemble.with_weights([1, 1, 2.0**-100, 0])
     assert vote_weights(halved, "models").tolist() == [1, 1, 1, 0]  # votes again
     assert vote_weights(Ensemble(ROWS), "typical").tolist() == [1]
-
-
-def test_near_copies_are_those_by_the_adjusted_rand_index():
-    rng = np.random.default_rng(0)
-    truth = np.arange(200) % 4
-    labels = np.tile(truth, (8, 1))
-    for t, row in enumerate(labels):
-        moved = rng.integers(0, 200, 2 * t)
-        row[moved] = rng.integers(0, 4, len(moved))
-    similarity = [adjusted_rand_score(labels[3], row) for row in labels]
-    found = near_copies(Ensemble(labels), 3, min_similarity=0.9)
-    assert found.tolist() == np.flatnonzero(np.array(similarity) >= 0.9).tolist()
-    assert 1 < len(found) < 8
-
-
-def test_one_model_is_its_only_near_copy():
-    assert near_copies(Ensemble([[0, 0, 0]]), 0).tolist() == [0]
