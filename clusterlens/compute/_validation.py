@@ -368,7 +368,9 @@ def _whole_numbers_or_texts(entries: npt.NDArray[Any], name: str) -> npt.NDArray
     """Return entries (n,), none of them missing, as int64, uint8 (truth) or texts."""
     if entries.dtype.kind == "b":
         return entries.astype(np.uint8)
-    if entries.dtype.kind in "UT":
+    if entries.dtype.kind == "T":  # each as long as it is
+        entries = entries.astype(object)
+    if entries.dtype.kind == "U":
         return entries.astype(np.str_)
     if entries.dtype == object and all(isinstance(entry, str) for entry in entries):
         return entries.astype(np.str_)

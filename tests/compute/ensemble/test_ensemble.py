@@ -172,3 +172,8 @@ def test_memberships_of_single_precision_are_taken():
     rows = Ensemble([[0, 1]], memberships={np.int64(0): soft}).memberships[0]
     assert rows.dtype == np.float64
     assert not rows.flags.writeable
+
+
+def test_texts_of_any_length_are_labels():
+    texts = np.array(["a", "long", "a", "b"], dtype=np.dtypes.StringDType())
+    assert Ensemble([texts]).labels.tolist() == [[0, 2, 0, 1]]
