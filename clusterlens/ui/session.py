@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.actions.action import Action
 from clusterlens.ui.nodes.catalogue import NODES
 from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.server.memory.memory import Kept, Memory, read
@@ -103,6 +104,9 @@ class Session:
             await self.memory.settled()
             return done
         plain = plain_values(values)
+        if self._is_unfinished(action):
+            return False
+        of = self.analysis.run_id
         intent = intent or self.memory.begin(kind, action.title, values, look)
         refused: list[tuple[Link, ...]] = [()]
 
@@ -112,6 +116,8 @@ class Session:
             def work(job: Job) -> tuple[Analysis, Analysis]:
                 job.files = self.files
                 action.takes(plain)
+                if action.of_run and base.run_id != of:
+                    raise ValueError("another run is read by now; do it again there.")
                 try:
                     return base, action.apply(base, values, job)
                 except LinkError as error:
@@ -180,16 +186,26 @@ class Session:
         """Do a quick action at once; return whether it was done."""
         action = ACTIONS[kind]
         plain = plain_values(values)
+        if self._is_unfinished(action):
+            return False
         try:
             action.takes(plain)
-            if action.of_run and self.history.forming is not None:
-                raise ValueError("this run is not finished; wait, or stop and keep it.")
             result = action.apply(self.history.analysis, values, None)
         except ValueError as error:
             self.look.refused = error.chain if isinstance(error, LinkError) else ()
             self.jobs.notify("warning", f"{action.title}: {explain(error)}")
             return False
         self._commit(kind, values, result)
+        return True
+
+    def _is_unfinished(self, action: Action) -> bool:
+        """Whether an action is about a run that forms; the analyst is told."""
+        if not action.of_run or self.history.forming is None:
+            return False
+        self.jobs.notify(
+            "warning",
+            f"{action.title}: this run is not finished; wait, or stop and keep it.",
+        )
         return True
 
     def _form(self, *events: Any) -> None:
@@ -267,16 +283,16 @@ class Session:
                 "warning", "Nothing is kept here, so nothing can be opened."
             )
             return False
-        await self.memory.settled()
+        if not await self._is_saved():
+            return False
         page = self.look.page
 
         def begin() -> Callable[[Job], Any]:
             return lambda job: read(store, analysis, job.report)
 
         found = await self.jobs.act("Open the analysis", begin)
-        if found is None:
+        if found is None or not await self._is_saved():
             return False
-        await self.memory.settled()  # what was done here meanwhile stays where it was
         kept, notes, looked = found
         wanted = dict(looked if look is None else look)
         if self.look.page != page:  # the analyst has turned to another one meanwhile
@@ -291,6 +307,17 @@ class Session:
             self.jobs.notify("warning", text)
         await self.memory.look_around()
         return True
+
+    async def _is_saved(self) -> bool:
+        """Wait until what was done here is in the store; tell where it cannot be."""
+        if await self.memory.settled():
+            return True
+        self.jobs.notify(
+            "error",
+            "Nothing else is opened, as what is not saved would be lost. "
+            f"{self.memory.problem}",
+        )
+        return False
 
     def _tell_elsewhere(self, event: Any) -> None:
         """Say what is under way on other pages, as long as it is."""

@@ -195,6 +195,86 @@ def test_every_action_has_a_title_and_says_in_its_docstring_what_it_does():
         assert action.apply.__doc__, kind
 
 
+def test_runs_that_are_made_at_the_same_time_stand_beside_each_other():
+    first, mine, theirs = made_run(1), made_run(2), made_run(2, n_models=3)
+    mine, theirs = replace(mine, id="ra"), replace(theirs, id="rb")
+    base = Analysis(table=first.dataset, runs=(first,), runs_made=1, run_id="r1")
+    result = replace(base, runs=(first, mine), runs_made=2, run_id="ra")
+    current = replace(base, runs=(first, theirs), runs_made=2, run_id="rb")
+    merged = merge(base, result, current)
+    assert [one.name for one in merged.runs] == ["run 1", "run 2", "run 3"]
+    assert [one.ensemble.n_partitions for one in merged.runs] == [5, 3, 5]
+    assert (merged.run_id, merged.runs_made) == ("ra", 3)
+
+
+def test_every_run_that_is_made_has_an_id_of_its_own(monkeypatch):
+    monkeypatch.setattr(pools, "run_pool", lambda X, pool, **options: random_labels(X))
+    session = session_with(made_run(1))
+
+    async def main():
+        assert await session.act("run pool", pool=POOL)
+        session.undo()
+        assert await session.act("run pool", pool=POOL)
+        other = session.history.steps[-1].analysis.run_id
+        session.undo()
+        running = asyncio.create_task(session.act("run pool", pool=POOL))
+        await asyncio.sleep(0)
+        session.redo()
+        assert await running
+        assert other in {one.id for one in session.analysis.runs}
+        assert len({one.id for one in session.analysis.runs}) == 3
+        assert [one.name for one in session.analysis.runs] == [
+            "run 1",
+            "run 2",
+            "run 3",
+        ]
+
+    run(main())
+
+
+def random_labels(X):
+    return Ensemble(np.random.default_rng(0).integers(0, 3, (4, len(X))))
+
+
+NAMED = {
+    "name cluster": {
+        "partition": {"kind": "model", "model": 0},
+        "cluster": 0,
+        "name": "mine",
+    },
+    "keep partition": {"partition": {"kind": "model", "model": 0}, "name": "mine"},
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_what_is_asked_of_one_run_is_never_done_to_another(kind, monkeypatch):
+    monkeypatch.setattr(pools, "run_pool", lambda X, pool, **options: random_labels(X))
+    session = session_with(made_run(1))
+
+    async def main():
+        running = asyncio.create_task(session.act("run pool", pool=POOL))
+        await asyncio.sleep(0)
+        assert not await session.act(kind, **NAMED[kind])
+        assert await running
+        (notice,) = session.jobs.notices
+        assert "another run is read by now" in notice.text
+        assert (len(session.analysis.runs), session.analysis.cluster_names) == (2, ())
+
+    run(main())
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_what_is_asked_of_a_run_that_forms_is_refused(kind):
+    session = session_with(made_run(1))
+
+    async def main():
+        session.history.forming = made_run(2)
+        assert not await session.act(kind, **NAMED[kind])
+        assert "not finished" in session.jobs.notices[0].text
+
+    run(main())
+
+
 def test_what_was_made_of_one_table_is_never_put_on_another():
     base = Analysis(table=made_run(1).dataset)
     result = Analysis(table=base.table, dataset=base.table)

@@ -32,7 +32,8 @@ class Action:
     slow : bool, default False
         Whether it takes longer than a blink and so runs on a thread.
     of_run : bool, default False
-        Whether it is about the run that is read, and so waits until that is finished.
+        Whether it is about the run that is read: refused while that forms, and where
+        another one is read once its turn has come.
     python : callable, optional
         `(lines, step, before)` says in `lines` what a step that changed the analysis
         `before` stands for. Without it the action sets a value, which is written where

@@ -22,6 +22,8 @@ def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
         return result
     if current.table is not base.table:
         raise ValueError("another table was put in force meanwhile; do it again.")
+    if result.runs_made > base.runs_made and current.runs_made > base.runs_made:
+        result = _numbered(result, current.runs_made + 1)
     changed = {
         field.name: getattr(result, field.name)
         for field in fields(Analysis)
@@ -41,6 +43,14 @@ def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
         known = {run.id for run in (*base.runs, *current.runs)}
         changed["runs"] = (*stayed, *(r for k, r in new.items() if k not in known))
     return replace(current, **changed)
+
+
+def _numbered(analysis: Analysis, number: int) -> Analysis:
+    """Call the run that was made last by another number, as its own is taken."""
+    *older, made = analysis.runs
+    if made.name == f"run {analysis.runs_made}":
+        made = replace(made, name=f"run {number}")
+    return replace(analysis, runs=(*older, made), runs_made=number)
 
 
 def _with_changes(current: Run, base: Run, result: Run) -> Run:

@@ -23,6 +23,7 @@ from clusterlens.ui.state.analysis import (
     ClusterName,
     Link,
     Run,
+    new_run_id,
 )
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import PlainId, plain_ids
@@ -79,7 +80,7 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
     number = analysis.runs_made + 1
     copy = replace(
         run,
-        id=f"r{number}",
+        id=new_run_id(),
         name=f"{run.name} + {name}",
         ensemble=joined(run.ensemble, kept, votes=False),
         kept=(*run.kept, values),
@@ -118,7 +119,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     base = run if mixed else None
     number = analysis.runs_made + 1
     made = Run(
-        f"r{number}",
+        new_run_id(),
         f"{base.name} + {values['name']}" if base else str(values["name"]),
         dataset,
         base.pool if base else (),
@@ -268,6 +269,7 @@ ACTIONS = {
         keep_partition,
         record({"partition": PARTITION, "name": TEXT}),
         slow=True,
+        of_run=True,
         python=_say_kept,
     ),
     "import partitions": Action(
@@ -282,6 +284,7 @@ ACTIONS = {
         name_cluster,
         record({"partition": PARTITION, "cluster": integer(), "name": TEXT}),
         slow=True,
+        of_run=True,
     ),
     "choose result": Action(
         "Choose the result",
@@ -294,6 +297,7 @@ ACTIONS = {
             }
         ),
         slow=True,
+        of_run=True,
         python=_say_result,
     ),
 }

@@ -28,7 +28,7 @@ from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, new_run
 from clusterlens.ui.actions.runs import joined, say_joined, weighed
-from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.analysis import Analysis, Link, Run, new_run_id
 from clusterlens.ui.state.forming import Forming
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
@@ -110,7 +110,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         )
     votes = values.get("votes", "models")
     run = Run(
-        f"r{number}",
+        new_run_id(),
         f"run {number}",
         dataset,
         tuple(pool),
@@ -244,7 +244,7 @@ def _with_more(
     n_more = len(plan_pool(entries, run.dataset.X, run.random_state).models)
     copy = replace(
         run,
-        id=f"r{number}",
+        id=new_run_id(),
         name=f"run {number}",
         pool=(*run.pool, *entries),
         stopped_of=run.stopped_of + n_more if run.stopped_of else 0,
@@ -315,7 +315,7 @@ def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
     ensemble = weighed(made.ensemble, run.votes, job)
     copy = replace(
         run,
-        id=f"r{number}",
+        id=new_run_id(),
         name=f"{run.name} + {count(made.n_made, 'model')} for answers",
         ensemble=ensemble,
         kept=(*run.kept, {**how, **json.loads(links_as_json(here))}),
@@ -352,7 +352,7 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     number = analysis.runs_made + 1
     name = f"{run.name}: {values['name']}"
     made = Run(
-        f"r{number}",
+        new_run_id(),
         name,
         part,
         tuple(pool),
@@ -410,6 +410,7 @@ ACTIONS = {
         add_smoothing,
         record(others=plain),
         slow=True,
+        of_run=True,
         python=_say_smoothing,
     ),
     "add models": Action(
@@ -417,6 +418,7 @@ ACTIONS = {
         add_models,
         record({"pool": POOL}),
         slow=True,
+        of_run=True,
         python=_say_models,
     ),
     "look closer": Action(
@@ -440,6 +442,7 @@ ACTIONS = {
         cluster_rows,
         record({"rows": ROW_IDS, "name": TEXT}),
         slow=True,
+        of_run=True,
         python=_say_rows,
     ),
 }

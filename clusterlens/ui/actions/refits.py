@@ -25,6 +25,7 @@ from clusterlens.ui.state.analysis import (
     KeptPartition,
     Run,
     Succession,
+    new_run_id,
 )
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import plain_ids
@@ -55,7 +56,7 @@ def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis
     ensemble = fitted(dataset.X, list(run.pool), run, job)
     number = analysis.runs_made + 1
     made = Run(
-        f"r{number}",
+        new_run_id(),
         f"run {number}",
         dataset,
         run.pool,

@@ -6,6 +6,7 @@ from it is computed by the nodes of `clusterlens.ui.work.derived`.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -22,6 +23,11 @@ from clusterlens.compute.table.dataset import Dataset
 EVIDENCE = "evidence"
 # What all broken links add to a score, as the paper has it.
 PAPER_WEIGHT = 1.0
+
+
+def new_run_id() -> str:
+    """Make an id of a run that no other page gives to another one meanwhile."""
+    return f"r{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +229,7 @@ class Analysis:
     runs : tuple of Run
         All runs, oldest first.
     runs_made : int
-        Number of runs ever made, so that no id comes twice.
+        Number of runs ever made, by which they are called.
     run_id : str or None
         Which run is read.
     score : str

@@ -17,6 +17,7 @@ from benchmarks import memory
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui import session
 from clusterlens.ui.actions import pools
+from clusterlens.ui.exports.script import retold
 from clusterlens.ui.pages.pool.grid import PoolGrid
 from clusterlens.ui.server.memory import memory as memory_of_a_page
 from clusterlens.ui.server.memory.contents import Contents
@@ -318,6 +319,47 @@ def test_a_run_that_ends_after_another_page_acted_joins_what_that_did(
         await other.act("run pool", pool=POOL, random_state=1)
         assert len(other.analysis.runs) == 2
         assert len(other.analysis.links) == 1
+
+    run(main())
+
+
+def test_runs_of_two_pages_at_the_same_time_are_both_kept(tmp_path, quick_pool):
+    async def main():
+        one, other = await two_apart(tmp_path)
+        assert await one.act("run pool", pool=POOL, random_state=1)
+        assert await other.act("run pool", pool=POOL, random_state=2)
+        runs = other.analysis.runs
+        assert [run.random_state for run in runs] == [0, 1, 2]
+        assert [run.name for run in runs] == ["run 1", "run 2", "run 3"]
+        assert other.analysis.run is runs[2]
+        retold(other.history.done)
+        assert_same_history(await opened(tmp_path, one.memory.analysis), other)
+
+    run(main())
+
+
+def test_nothing_else_is_opened_while_what_was_done_cannot_be_saved(
+    tmp_path, quick_pool, monkeypatch
+):
+    async def main():
+        page = await begun(tmp_path)
+        first = page.memory.analysis
+        await page.act("load example", name="wine")
+
+        def full(*given):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(page.memory.store, "write", full)
+            await page.act("write note", text="precious")
+            assert not await page.open(first)
+            assert "No space left" in page.jobs.notices[-1].text
+            assert page.analysis.note == "precious"
+        page.memory.retry()
+        await page.memory.settled()
+        assert await page.open(first)
+        kept = await opened(tmp_path, first)
+        assert kept.analysis.table.name == "iris"
 
     run(main())
 

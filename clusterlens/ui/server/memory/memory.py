@@ -165,10 +165,11 @@ class Memory(param.Parameterized):
 
     retry = _wake
 
-    async def settled(self) -> None:
-        """Wait until the present history is saved, or cannot be."""
+    async def settled(self) -> bool:
+        """Wait until the present history is saved, or cannot be; return which."""
         while self._writer is not None and not self._writer.done():
             await asyncio.wait({self._writer})
+        return self._is_kept()
 
     def _on_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
         return asyncio.get_running_loop().run_in_executor(self._server.writing, work)
