@@ -204,7 +204,7 @@ def test_the_first_run_is_looked_at_while_it_forms_and_is_no_step(play):
         assert "not finished" in session.jobs.notices[-1].text
         watched.go_on.touch()
         assert await action
-        assert session.analysis.run.id == "r1"
+        assert session.analysis.run.name == "run 1"
         assert len(session.history.steps) == len(steps) + 1
 
     play(scenario)
@@ -220,14 +220,14 @@ def test_a_finished_run_stays_in_sight_until_the_next_is_asked_for(play):
         )
         await until(lambda: watched.latest and watched.latest.n_ended >= 3)
         session.look.page = "consensus"
-        assert session.analysis.run_id == "r1"
+        assert session.analysis.run.name == "run 1"
         watched.progress._do("read")
         await until(lambda: session.analysis.run.n_asked)
         session.look.so_far = False
-        assert session.analysis.run_id == "r1"
+        assert session.analysis.run.name == "run 1"
         watched.go_on.touch()
         assert await action
-        assert session.analysis.run_id == "r2"
+        assert session.analysis.run.name == "run 2"
 
     play(scenario)
 

@@ -180,9 +180,10 @@ class Worked:
         self.told("kept")
         await self.read("add memberships", "soft.csv", shares(), normalize=True)
         self.cards("kept")
-        await act("read run", id="r1")
+        first = self.session.analysis.runs[0].id
+        await act("read run", id=first)
         await act("add models", pool=POOL[1:])
-        await act("delete run", id="r1")
+        await act("delete run", id=first)
         self.told("models added to a run that is gone")
         gaps = pd.array(np.arange(N) // 10, dtype="Int64")
         gaps[:3] = pd.NA
