@@ -8,7 +8,7 @@ those of the literature: hence pairs of functions, `*_paper` theirs.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
+from sklearn.metrics import calinski_harabasz_score
 
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.indices._clusters import (
@@ -55,7 +55,9 @@ def davies_bouldin(clusters: Clusters) -> float:
     need_two_to_n_clusters(clusters)
     if clusters.mean_distances.min() == 0:
         raise Undefined("two cluster means coincide")
-    return float(davies_bouldin_score(clusters.X, clusters.codes))
+    spread = clusters.mean_by_cluster(clusters.own_distance)
+    similarity = (spread[:, None] + spread) / clusters.mean_distances
+    return float(similarity.max(axis=1).mean())
 
 
 def det_ratio(clusters: Clusters) -> float:

@@ -179,6 +179,20 @@ def test_textbook_index_equals_scikit_learn(name, score):
     assert internal_index(name, X, labels) == pytest.approx(score(X, labels))
 
 
+@pytest.mark.parametrize(("factor", "shift"), [(1e-8, 0), (1e-100, 0), (1, 1e8)])
+def test_davies_bouldin_ignores_small_units_and_far_origins(factor, shift):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    expected = pytest.approx(internal_index("DBI", X, labels), rel=1e-6)
+    assert internal_index("DBI", X * factor + shift, labels) == expected
+
+
+def test_davies_bouldin_of_clusters_about_one_centre_is_high():
+    X = [[-1], [1], [-3], [3.00000001]]
+    expected = pytest.approx((1 + 3) / 5e-9, rel=1e-6)
+    assert internal_index("DBI", X, [0, 0, 1, 1]) == expected
+
+
 def test_det_ratios_agree_with_determinants():
     X, labels = blobs(100)
     within = sum(np.cov(X[labels == k].T, ddof=0) * sum(labels == k) for k in range(4))
