@@ -32,8 +32,9 @@ def load_memberships(
     source : path, binary file object, bytes or DataFrame
         As in `load_table`. All columns but the row ids are memberships.
     row_ids : array-like, shape (n_samples,), optional
-        The samples, in the order of the result. A file with a column of row ids is
-        brought into this order; one without must have as many rows.
+        The samples, in the order of the result. A file with a column of row ids, or an
+        index that does not just count, is brought into this order; one without must
+        have as many rows.
     name : str, optional
         Name of the file, for messages.
     row_id : str, optional
@@ -97,7 +98,7 @@ def _numbers(found: Dataset) -> npt.NDArray[np.float64]:
 
 def _places(found: Dataset, wanted: list[str]) -> npt.NDArray[np.intp]:
     """Rows of the file for the wanted ids, or all in order where it has no ids."""
-    if "row id" not in found.roles.values():
+    if isinstance(found.table.index, pd.RangeIndex):
         if len(found.table) != len(wanted):
             raise DataError(
                 f"{found.name} has {len(found.table)} rows for {len(wanted)} row_ids "

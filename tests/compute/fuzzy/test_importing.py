@@ -21,6 +21,14 @@ def test_rows_with_ids_find_their_samples_and_others_are_left_out():
     assert found.memberships[:, 0].tolist() == [0.5, 0.9]
 
 
+def test_the_index_of_a_table_or_parquet_file_names_its_rows(tmp_path):
+    frame = ROWS.set_axis(IDS)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for source in (frame, tmp_path / "rows.parquet"):
+        found = load_memberships(source, ["c", "a"])
+        assert found.memberships[:, 0].tolist() == [0.5, 0.9]
+
+
 def test_numbers_and_texts_name_the_same_row():
     found = load_memberships(ROWS.assign(id=[1, 2, 3]), ["3", "2", "1"])
     assert found.memberships[:, 0].tolist() == [0.5, 0.2, 0.9]
@@ -31,6 +39,7 @@ def test_numbers_and_texts_name_the_same_row():
     [
         (ROWS, ["a", "b"], "3 rows for 2 row_ids"),
         (ROWS.assign(id=IDS), ["a", "x"], "no row for the samples x"),
+        (ROWS.set_axis(IDS), ["p", "q", "r"], "no row for the samples p, q, r"),
         (ROWS.assign(colour=["red", "red", "blue"]), IDS, "no numbers"),
         (ROWS * 2, IDS, "sum to 1"),
         (ROWS.assign(one=[-0.1, 0.2, 0.5]), IDS, "negative"),
