@@ -329,6 +329,14 @@ def test_indices_judge_the_samples_that_a_model_saw():
     assert table["n_missing"].tolist() == ensemble.n_missing.tolist()
 
 
+def test_external_indices_of_a_model_that_saw_one_labelled_sample_are_missing():
+    missing = np.array([[False] * 2 + [True] * 4, [False] * 6, [False] * 6])
+    ensemble = cl.Ensemble([[0, 0, 0, 1, 1, 1]] * 3, missing=missing)
+    X = np.arange(6.0)[:, None]
+    table = cl.compare_models(ensemble, X, ["a", None, "a", "b", "b", "b"])
+    assert table["ari"].isna().tolist() == [True, False, False]
+
+
 def test_links_count_where_a_model_saw_both_ends():
     ensemble = cl.Ensemble(
         [[0, 0, 1], [0, 1, 1]], missing=[[False] * 3, [False, False, True]]

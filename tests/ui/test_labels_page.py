@@ -560,6 +560,17 @@ def test_clusters_are_looked_for_in_other_samples_by_a_click(app):
     expect(app.locator(".cl-cluster-evidence .scale.passes")).to_have_count(0)
 
 
+def test_a_model_that_saw_no_two_labelled_rows_has_no_dot_and_is_counted():
+    missing = np.array([[True] * 4 + [False] * 2, [False] * 6])
+    ensemble = Ensemble([[0, 0, 0, 1, 1, 1]] * 2, missing=missing)
+    leader = SimpleNamespace(order=[0])
+    found = PoolAgreement(ensemble, np.array([np.nan, 0.5]), leader, 0)
+    chart = draw_agreement(found, None)
+    assert "1 model saw fewer than two labelled rows" in chart
+    assert "place 2 of 2" in chart
+    assert "nan" not in chart
+
+
 def test_names_on_the_chart_of_agreement_cover_no_dot(page):
     kinds = ("k-means", "ward", "density", "mixture")
     families = [kind for kind in kinds for _ in range(5)]

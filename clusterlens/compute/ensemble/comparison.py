@@ -110,6 +110,11 @@ def compare_partitions(a: npt.ArrayLike, b: npt.ArrayLike) -> PartitionCompariso
     )
 
 
+def adjusted_rand_or_nan(a: IntArray, b: IntArray) -> float:
+    """Adjusted Rand index; NaN of fewer than two samples, which have no pair."""
+    return float(adjusted_rand_score(a, b)) if len(a) > 1 else np.nan
+
+
 def _disagreement(a: IntArray, b: IntArray) -> FloatArray:
     """Share of the other samples on which two vectors of codes disagree (n,)."""
     both = np.unique(a.astype(np.int64) * (int(b.max()) + 1) + b, return_inverse=True)[

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute._validation import FloatArray, Frozen, split_labelled
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray, split_labelled
+from clusterlens.compute.ensemble.comparison import adjusted_rand_or_nan
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 
@@ -24,7 +24,8 @@ class PoolAgreement(Frozen):
     ensemble : Ensemble
         The partitions.
     values : array of float64, shape (n_partitions,)
-        Adjusted Rand index, at most 1 (equal).
+        Adjusted Rand index, at most 1 (equal); NaN for a partition that saw fewer than
+        two samples with a class.
     ranking : Ranking or None
         The consensus ranking whose leader is looked up.
     n_left_out : int
@@ -39,7 +40,15 @@ class PoolAgreement(Frozen):
     @cached_property
     def highest(self) -> int:
         """Position of the highest value: picked knowing the classes, so a limit."""
-        return int(np.argmax(self.values))
+        return int(np.nanargmax(self.values))
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Place of each by value, 1 is highest; ties share it, NaN comes last."""
+        ranks = pd.Series(self.values).rank(
+            ascending=False, method="min", na_option="bottom"
+        )
+        return ranks.astype(int).to_numpy()
 
     @cached_property
     def leader(self) -> int | None:
@@ -53,7 +62,7 @@ class PoolAgreement(Frozen):
         -------
         table : DataFrame
             model, family, n_clusters, ari, place (by value, 1 is highest; ties share
-            it), and rank in the ranking where there is one.
+            it, NaN comes last), and rank in the ranking where there is one.
         """
         table = pd.DataFrame(
             {
@@ -61,9 +70,7 @@ class PoolAgreement(Frozen):
                 "family": self.ensemble.families,
                 "n_clusters": self.ensemble.n_clusters,
                 "ari": self.values,
-                "place": pd.Series(self.values)
-                .rank(ascending=False, method="min")
-                .astype(int),
+                "place": self.places,
             }
         )
         if self.ranking is not None:
@@ -99,12 +106,13 @@ def pool_agreement(
     Raises
     ------
     ValueError
-        If the lengths disagree or the ranking is one of another ensemble.
+        If the lengths disagree, the ranking is one of another ensemble, or no partition
+        saw two samples with a class.
 
     Notes
     -----
     O(T n) time. Noise is a cluster like any other. A partial partition is judged on the
-    samples that it saw.
+    samples that it saw, NaN where these are fewer than two.
 
     Examples
     --------
@@ -127,10 +135,15 @@ def pool_agreement(
     )
     codes = np.unique(classes, return_inverse=True)[1]
     seen = [ensemble.seen_by(t)[labelled] for t in range(ensemble.n_partitions)]
-    values = [
-        adjusted_rand_score(codes[some], labels[labelled][some])
-        for labels, some in zip(ensemble.labels, seen, strict=True)
-    ]
-    return PoolAgreement(
-        ensemble, np.array(values), ranking, int(np.count_nonzero(~labelled))
+    values = np.array(
+        [
+            adjusted_rand_or_nan(codes[some], labels[labelled][some])
+            for labels, some in zip(ensemble.labels, seen, strict=True)
+        ]
     )
+    if np.isnan(values).all():
+        raise ValueError(
+            "labels_true has no two samples that a partition saw; give classes of more "
+            "samples."
+        )
+    return PoolAgreement(ensemble, values, ranking, int(np.count_nonzero(~labelled)))

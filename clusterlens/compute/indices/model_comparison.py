@@ -224,13 +224,13 @@ def _internal(
 
 
 def _external(reference: IntArray, labels: IntArray) -> dict[str, float]:
-    """The external indices, NaN without samples."""
+    """The external indices, NaN for fewer than two samples."""
     indices = {
         name: next(iter(index.definitions.values())).function
         for name, index in INDICES.items()
         if index.kind == "external"
     }
-    if not len(labels):
+    if len(labels) < 2:
         return dict.fromkeys(indices, np.nan)
     codes = pd.factorize(labels)[0]
     return {name: float(of(reference, codes)) for name, of in indices.items()}

@@ -196,7 +196,8 @@ class AnswerPosterior(Frozen):
         first, group = distinct_partitions(some)
         values = self.values[self.ensemble.weights > 0]
         weights = np.bincount(group, values).astype(float)
-        others = likeness(some, int(first[weights.argmax()]))[first] < NEAR_COPY
+        alike = likeness(some, int(first[weights.argmax()]))[first]
+        others = ~(alike >= NEAR_COPY)  # nor where no sample is shared
         contrast = 1 - 2 * self.error_rate
         split = asking.expected - asking.expected @ weights[:, None]
         found = []

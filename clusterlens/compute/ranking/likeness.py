@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._validation import (
     FloatArray,
@@ -11,6 +10,7 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
+from clusterlens.compute.ensemble.comparison import adjusted_rand_or_nan
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
@@ -60,13 +60,14 @@ def near_copies(
 def likeness(ensemble: Ensemble, model: int) -> FloatArray:
     """Adjusted Rand index of each model with one of them, shape (n_partitions,).
 
-    Partial partitions are compared on the samples that both models saw. O(n T) time.
+    Partial partitions are compared on the samples that both models saw; NaN where these
+    are fewer than two. O(n T) time.
     """
     first, group = distinct_partitions(ensemble)
     codes, seen = ensemble.codes_and_gaps, ensemble.seen_by(model)
     both = [seen & ensemble.seen_by(int(t)) for t in first]
     values = [
-        adjusted_rand_score(codes[model][some], codes[t][some])
+        adjusted_rand_or_nan(codes[model][some], codes[t][some])
         for t, some in zip(first, both, strict=True)
     ]
     return read_only(np.array(values)[group])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
@@ -20,6 +19,7 @@ from clusterlens.compute._validation import (
     as_array,
     check_choice,
 )
+from clusterlens.compute.ensemble.comparison import adjusted_rand_or_nan
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.overlaps import (
     consensus_differences,
@@ -200,9 +200,7 @@ def _leader_ari(
     three = list(zip(ensembles, leaders, rows, strict=True))
     first, second = (one.codes_and_gaps[t][at] for one, t, at in three)
     seen = np.logical_and(*(one.seen_by(t)[at] for one, t, at in three))
-    if seen.sum() < 2:
-        return np.nan
-    return float(adjusted_rand_score(first[seen], second[seen]))
+    return adjusted_rand_or_nan(first[seen], second[seen])
 
 
 def _several(ensemble: Any, name: str) -> Ensemble:

@@ -170,7 +170,8 @@ def _dbcv(found: LabelEvidence) -> str:
 def _reached(found: PoolAgreement) -> str:
     """Say what agreement the pool reaches."""
     name = safe(found.ensemble.names[found.highest])
-    text = f", highest ARI of the pool <b>{fixed(float(found.values.max()))}</b> "
+    highest = fixed(float(found.values[found.highest]))
+    text = f", highest ARI of the pool <b>{highest}</b> "
     if found.leader is None:
         return f"{text}({name})"
     return f"{text}({name}), of the leader {fixed(float(found.values[found.leader]))}"

@@ -46,6 +46,19 @@ def test_samples_without_a_class_are_left_out():
     assert found.n_left_out == 16
 
 
+def test_a_partition_that_saw_no_labelled_samples_has_no_value_and_comes_last():
+    missing = np.zeros((3, 6), bool)
+    missing[0, 2:] = missing[2, :2] = True
+    ensemble = Ensemble([[0, 0, 1, 1, 1, 1]] * 3, missing=missing)
+    found = pool_agreement(ensemble, [None, None, "a", "a", "b", "b"])
+    assert np.isnan(found.values).tolist() == [True, False, False]
+    assert found.highest == 1
+    assert found.places.tolist() == [3, 1, 1]
+    assert found.to_frame()["ari"].isna().tolist() == [False, False, True]
+    with pytest.raises(ValueError, match="no two samples that a partition saw"):
+        pool_agreement(ensemble, ["a"] + [None] * 5)
+
+
 def test_a_ranking_of_other_partitions_is_refused():
     ensemble, truth = pool()
     other = rank_partitions(Ensemble(ensemble.labels[:3], names=["x", "y", "z"]))

@@ -20,5 +20,11 @@ def test_near_copies_are_those_by_the_adjusted_rand_index():
     assert 1 < len(found) < 8
 
 
+def test_a_model_that_shares_no_sample_is_no_near_copy():
+    missing = np.repeat([[False, True], [True, False], [False, False]], 2, axis=1)
+    ensemble = Ensemble([[0, 1, 0, 1]] * 3, missing=missing)
+    assert near_copies(ensemble, 0).tolist() == [0, 2]
+
+
 def test_one_model_is_its_only_near_copy():
     assert near_copies(Ensemble([[0, 0, 0]]), 0).tolist() == [0]

@@ -243,6 +243,7 @@ def _doubted(likeness: Result, ranking: Ranking, run: Run) -> str:
     if not likeness.ready or run.n_asked or run.ensemble.noise == "silent":
         return ""
     others = np.delete(likeness.value, ranking.order[0])
+    others = others[np.isfinite(others)]
     if len(others) < FEWEST_OTHERS or others.mean() >= DOUBTFUL_LIKENESS:
         return ""
     return (

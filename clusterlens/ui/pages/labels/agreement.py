@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
@@ -92,27 +93,25 @@ def _reached(found: PoolAgreement) -> str:
     text = f"<b>{fixed(found.values[best])} at most from this pool</b> "
     text += f"({safe(names[best])})"
     if found.leader is not None:
-        place = _place(found.values, found.leader)
+        place = found.places[found.leader]
         of = len(found.values)
         text += (
             f", <b>{fixed(found.values[found.leader])}</b> from its leader "
             f"({safe(names[found.leader])}), place {place} of {of} by agreement"
         )
+    unseen = int(np.isnan(found.values).sum())
+    if unseen:
+        text += f"; {count(unseen, 'model')} saw fewer than two labelled rows"
     return (
         f"{text}. <span class='how'>The highest was picked knowing the labels: a "
         "limit, not a promise.</span>"
     )
 
 
-def _place(values: np.ndarray, at: int) -> int:
-    """Place by value, 1 is highest; ties share it."""
-    return int((values > values[at]).sum()) + 1
-
-
 def _after(merged: PoolAgreement | None) -> str:
     if merged is None:
         return ""
-    text = f" Once merged: {fixed(merged.values.max())} at most"
+    text = f" Once merged: {fixed(merged.values[merged.highest])} at most"
     if merged.leader is not None:
         text += f", {fixed(merged.values[merged.leader])} from the leader"
     return f"{text}."
@@ -129,7 +128,7 @@ def draw_agreement(given: PoolAgreement, merged: PoolAgreement | None) -> str:
         for name, of in families.items()
     }
     height = len(families) + sum(bool(t) for row in texts.values() for t, _ in row)
-    low = min(-0.05, *(float(found.values.min()) for found, _ in shown)) - 0.02
+    low = min(-0.05, *(float(np.nanmin(found.values)) for found, _ in shown)) - 0.02
     words = _reached(given)
     for tag in ("<b>", "</b>", "<span class='how'>", "</span>"):
         words = words.replace(tag, "")
@@ -160,7 +159,7 @@ def _dots(
 ) -> None:
     """Put the models of a family on its line; ring the leader and the highest."""
     named = _named(found)
-    for model in of.tolist():
+    for model in of[np.isfinite(found.values[of])].tolist():
         value = float(found.values[model])
         known = named.get(model, "")
         canvas.dot(
@@ -177,7 +176,8 @@ def _dots(
 def _texts(found: PoolAgreement, of: np.ndarray) -> list[tuple[float, str]]:
     """Name the leader and the highest of a family, each at its value."""
     named = _named(found)
-    here = sorted((float(found.values[k]), named[k]) for k in of.tolist() if k in named)
+    known = of[np.isfinite(found.values[of])].tolist()
+    here = sorted((float(found.values[k]), named[k]) for k in known if k in named)
     texts = [(value, f"{name} {fixed(value)}") for value, name in here]
     if len(texts) == 2 and texts[1][0] - texts[0][0] < _TEXT_WIDTH:
         middle = (texts[0][0] + texts[1][0]) / 2
