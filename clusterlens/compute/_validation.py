@@ -374,7 +374,7 @@ def _whole_numbers_or_texts(entries: npt.NDArray[Any], name: str) -> npt.NDArray
         return entries.astype(np.str_)
     if entries.dtype == object and all(isinstance(entry, str) for entry in entries):
         return entries.astype(np.str_)
-    numbers = _whole_numbers(entries)
+    numbers = whole_numbers(entries)
     if numbers is None:
         raise ValueError(
             f"{name} has entries of type {_kinds(entries)}; give a whole number for "
@@ -383,14 +383,16 @@ def _whole_numbers_or_texts(entries: npt.NDArray[Any], name: str) -> npt.NDArray
     return numbers
 
 
-def _whole_numbers(entries: npt.NDArray[Any]) -> IntArray | None:
+def whole_numbers(entries: npt.NDArray[Any]) -> IntArray | None:
     """Return entries as int64, or None if one is not a whole number."""
     if entries.dtype == object:
         plain = [int(e) if isinstance(e, bool) else as_number(e) for e in entries]
         if None in plain:
             return None
         entries = np.array(plain)
-    if entries.dtype.kind not in "iuf" or np.abs(entries).max() >= 2.0**63:
+    if entries.dtype.kind == "i":
+        return entries.astype(np.int64)
+    if entries.dtype.kind not in "uf" or (np.abs(entries) >= 2.0**63).any():
         return None
     whole = entries.astype(np.int64)
     return whole if (whole == entries).all() else None

@@ -23,6 +23,7 @@ from clusterlens.compute._validation import (
     IntArray,
     check_choice,
     check_entries,
+    whole_numbers,
 )
 from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, NoiseMeans
@@ -322,9 +323,9 @@ def _partition(
         raise DataError(
             f"{table}, column {column!r} has no label; leave it out with columns=[...]."
         )
-    free = int(labels[~missing].max()) + 1
     if gaps == "singletons":
-        labels[at] = max(free, 0) + np.arange(len(at))
+        free = np.setdiff1d(np.arange(len(samples)), labels[~missing])
+        labels[at] = free[: len(at)]
     else:
         labels[at] = NOISE
     spec = {"source": table.title, "column": column, "gaps": len(at)}
@@ -337,17 +338,27 @@ def _codes(
     table: _Table, column: str, values: pd.Series
 ) -> tuple[IntArray, list[str] | None]:
     """Labels (n_rows,), 0 in gaps: whole numbers as they are, texts numbered."""
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        numbers = values.fillna(0).to_numpy()
-        if numbers.dtype.kind == "f":
-            whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
-            if not whole.all():
-                raise DataError(
-                    f"{table}, column {column!r} holds {numbers[~whole][0]:g}, which "
-                    "is no label; give whole numbers or texts, or leave the column out "
-                    "with columns=[...]."
-                )
-        return numbers.astype(np.int64), None
+    if pd.api.types.is_bool_dtype(values.dtype):
+        values = values.astype("Int64")
+    labelled = values.dropna()
+    is_numeric = pd.api.types.is_numeric_dtype(values.dtype)
+    if (
+        is_numeric
+        or values.dtype == object
+        or isinstance(values.dtype, pd.CategoricalDtype)
+    ):
+        numbers = whole_numbers(labelled.to_numpy(None if is_numeric else object))
+        if numbers is not None:
+            codes = np.zeros(len(values), np.int64)
+            codes[values.notna()] = numbers
+            return codes, None
+    if is_numeric:
+        is_label = (labelled == np.floor(labelled)) & (labelled.abs() < 2.0**63)
+        raise DataError(
+            f"{table}, column {column!r} holds {labelled[~is_label].iloc[0]:g}, which "
+            "is no label; give whole numbers from -2^63 to 2^63 - 1 or texts, or leave "
+            "the column out with columns=[...]."
+        )
     if (
         values.dtype == object
         and not (plain := values.map(pd.api.types.is_scalar)).all()

@@ -135,6 +135,36 @@ def test_noise_stays_noise():
     assert ensemble.n_noise.tolist() == [2]
 
 
+@pytest.mark.parametrize("kind", ["category", object])
+def test_noise_stays_noise_among_categories_and_objects_that_are_whole_numbers(kind):
+    obs = pd.DataFrame({"m": pd.Series([0, 0, -1, None], dtype="Int64").astype(kind)})
+    ensemble = load_partitions(
+        SimpleNamespace(obs=obs), noise="singletons", gaps="noise"
+    )
+    assert ensemble.labels.tolist() == [[0, 0, -1, -1]]
+    assert ensemble.n_noise.tolist() == [2]
+
+
+def test_truth_values_with_gaps_are_labels():
+    column = pd.array([True, False, None, True], dtype="boolean")
+    ensemble = load_partitions(pd.DataFrame({"m": column}), gaps="noise")
+    assert ensemble.labels.tolist() == [[1, 0, -1, 1]]
+
+
+@pytest.mark.parametrize(
+    "column", [[1.0, 1e19, 2e19], np.array([1, 2**63, 2**64 - 1], np.uint64)]
+)
+def test_numbers_beyond_64_bits_are_no_labels(column):
+    with pytest.raises(DataError, match=r"column 'm' holds .*e\+1.*2\^63"):
+        load_partitions(pd.DataFrame({"m": column}))
+
+
+def test_singletons_beside_the_greatest_label_are_clusters_of_their_own():
+    column = pd.array([2**63 - 1, 2**63 - 1, None, None, 0], dtype="Int64")
+    labels = load_partitions(pd.DataFrame({"m": column}), gaps="singletons").labels[0]
+    assert pd.factorize(labels)[0].tolist() == [0, 0, 1, 2, 3]
+
+
 def test_annotations_of_cells_are_label_columns():
     obs = TABLE.assign(n_genes=[10, 20, 30, 40]).astype({"a": "category"})
     ensemble = load_partitions(SimpleNamespace(obs=obs), IDS)
