@@ -46,6 +46,13 @@ def read_arff(content: Content) -> Parsed:
     text, encoding_note = to_utf8(content.data, content.source, content.encoding)
     lines = text.decode().splitlines()
     attributes, start = _attributes(lines, content.source)
+    names = pd.Index([a.name for a in attributes], dtype=object)
+    if not names.is_unique:
+        raise DataError(
+            f"{content.source} declares the attribute "
+            f"{names[names.duplicated()][0]!r} more than once; give each a name of its "
+            "own."
+        )
     check_cells(len(lines) - start, len(attributes), content)
     quote = "'" if any("'" in line for line in lines[start:]) else '"'
     rows = []
@@ -59,12 +66,12 @@ def read_arff(content: Content) -> Parsed:
             rows.append(_dense_row(line, attributes, quote, where))
     if not rows:
         raise DataError(f"{content.source} has a header but no rows; give one or more.")
-    columns = {
-        a.name: _column(a, [row[j] for row in rows], content.source)
+    columns = [
+        _column(a, [row[j] for row in rows], content.source)
         for j, a in enumerate(attributes)
-    }
-    frame = pd.concat(columns.values(), axis=1)
-    frame.columns = pd.Index([a.name for a in attributes], dtype=object)
+    ]
+    frame = pd.concat(columns, axis=1)
+    frame.columns = names
     return Parsed(frame, ["Read as ARFF.", encoding_note])
 
 
@@ -84,7 +91,13 @@ def _attributes(lines: list[str], source: str) -> tuple[list[Attribute], int]:
                     f"{source}: line {number} is no attribute with a name and a type; "
                     "correct it."
                 )
-            found.append(_attribute(*match.groups()))
+            try:
+                found.append(_attribute(*match.groups()))
+            except csv.Error as error:
+                raise DataError(
+                    f"{source}: line {number} cannot be split ({error}); correct its "
+                    "quotes."
+                ) from None
     raise DataError(
         f"{source} has no line @data; the file is incomplete, copy it again."
     )
@@ -96,7 +109,9 @@ def _attribute(name: str, kind: str) -> Attribute:
         return Attribute(_unquoted(name), kind.split()[0].lower())
     inside = kind[1 : kind.rindex("}")] if "}" in kind else kind[1:]
     levels = next(_cells([inside], "'" if "'" in inside else '"'), [])
-    return Attribute(_unquoted(name), "nominal", tuple(levels))
+    # A file may use both kinds of quotes.
+    unquoted = tuple(_unquoted(level.strip()) for level in levels)
+    return Attribute(_unquoted(name), "nominal", unquoted)
 
 
 def _unquoted(text: str) -> str:

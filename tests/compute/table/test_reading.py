@@ -419,6 +419,16 @@ def test_arff_is_read_with_its_types():
     assert "Read as ARFF." in ds.notes
 
 
+def test_arff_levels_have_blanks_and_both_quotes_around_them():
+    head = b"""@relation w
+@attribute sky { sunny, 'half clouded', "it rains" , fog }
+@data
+"""
+    ds = load_table(head + b"sunny\n'half clouded'\n'it rains'\nfog\n")
+    levels = ["sunny", "half clouded", "it rains", "fog"]
+    assert ds.table["sky"].tolist() == levels == list(ds.table["sky"].cat.categories)
+
+
 def test_sparse_arff_rows_are_zero_where_nothing_is_named():
     ds = load_table(
         b"@relation s\n@attribute x numeric\n@attribute y {n,p}\n@attribute z numeric\n"
@@ -441,6 +451,11 @@ def test_sparse_arff_rows_are_zero_where_nothing_is_named():
             "@relation r\n@attribute a real\n@attribute b real\n@data\n1,2\n1,2,3\n",
             "line 6 has 3 cells for 2 attributes",
         ),
+        (
+            "@relation r\n@attribute a real\n@attribute 'a' real\n@data\n1,2\n",
+            "declares the attribute 'a' more than once",
+        ),
+        ("@relation r\n@attribute a {'x,y}\n@data\nx\n", "line 2 cannot be split"),
         ("@relation r\n@attribute a {x,y}\n@data\nx\nz\n", "'z' in row 2 of the data"),
         ("@relation r\n@attribute a real\n@data\n{3 1}\n", "line 4 has '3 1' where"),
         ("@relation r\n@attribute a string\n@data\n'x\n", "line 4 cannot be split"),
