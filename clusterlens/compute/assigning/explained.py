@@ -147,7 +147,7 @@ def _of_number(a: pd.Series, b: pd.Series, value: Any) -> tuple[Any, Any, float]
 def _in_units(values: pd.Series) -> FloatArray:
     """Numbers, or days of dates."""
     if pd.api.types.is_datetime64_any_dtype(values):
-        values = (values - pd.Timestamp(0)) / pd.Timedelta(days=1)
+        values = (values - pd.Timestamp(0, tz=values.dt.tz)) / pd.Timedelta(days=1)
     return values.to_numpy(np.float64)
 
 

@@ -67,3 +67,11 @@ def test_pulls_are_log_ratios_of_what_is_likely_in_both_clusters():
     assert found.loc["word", ["own", "other"]].tolist() == [1 / 3, 1.0]
     assert found.loc["flat", "pull"] == 0
     assert found["level"].tolist() == [False, False, False, True]
+
+
+def test_dates_with_a_time_zone_pull_as_those_without():
+    days = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta([0, 2, 12, 14], "D"))
+    frame = pd.DataFrame({"plain": days, "zone": days.dt.tz_localize("Europe/Paris")})
+    own = np.arange(4) < 2
+    plain, zone = pulls(frame, own, ~own, frame.iloc[1])["pull"]
+    assert zone == pytest.approx(plain)
