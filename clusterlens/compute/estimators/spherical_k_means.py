@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils.validation import validate_data
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 from clusterlens.compute.estimators._random import legacy_random_state
 
@@ -20,7 +21,7 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, default 8
-        Number of clusters, 1 to n_samples.
+        Number of clusters, 1 to the number of rows that are not all zeros.
     n_init : int, default 1
         Starts, of which the best is kept.
     max_iter : int, default 300
@@ -44,8 +45,8 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
     Notes
     -----
     O(n k d) for each iteration. A cluster that loses all its rows takes the row that
-    fits its own centre worst. A row of zeros counts as at right angles with all centres
-    and joins the first of those that are nearest. Directions are seen from the origin:
+    fits its own centre worst. A row of zeros moves no centre: it counts as at right
+    angles with all of them and joins the first. Directions are seen from the origin:
     for standardised features that is the mean row.
 
     References
@@ -98,11 +99,18 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
         check_range(self.n_init, 1, np.inf, name="n_init", integer=True)
         check_range(self.max_iter, 1, np.inf, name="max_iter", integer=True)
         rows, random = unit_rows(data), legacy_random_state(self.random_state)
+        directed = rows[rows.any(axis=1)]
+        if len(directed) < self.n_clusters:
+            raise ValueError(
+                f"X has {count(len(directed), 'row')} with a direction, not all zeros, "
+                f"for n_clusters={self.n_clusters}; give no more clusters than those."
+            )
         self.mean_cosine_ = -np.inf
         for _ in range(self.n_init):
-            centres, _ = kmeans_plusplus(rows, self.n_clusters, random_state=random)
-            labels, cosine, n_iter = _settle(rows, centres, self.max_iter)
-            if cosine > self.mean_cosine_:
+            centres, _ = kmeans_plusplus(directed, self.n_clusters, random_state=random)
+            n_iter = _settle(directed, centres, self.max_iter)
+            labels, cosines = _assign(rows, centres)
+            if (cosine := float(cosines.mean())) > self.mean_cosine_:
                 self.labels_, self.cluster_centers_ = labels, centres
                 self.mean_cosine_, self.n_iter_ = cosine, n_iter
         return self
@@ -116,10 +124,8 @@ def unit_rows(X: FloatArray) -> FloatArray:
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
 
 
-def _settle(
-    rows: FloatArray, centres: FloatArray, max_iter: int
-) -> tuple[IntArray, float, int]:
-    """Move the centres, in place, until no row changes its cluster."""
+def _settle(rows: FloatArray, centres: FloatArray, max_iter: int) -> int:
+    """Move the centres, in place, until no row changes its cluster; count the moves."""
     labels = np.full(len(rows), -1)
     n_iter = 0
     while n_iter < max_iter:
@@ -132,8 +138,7 @@ def _settle(
             worst = cosines.argmin()
             labels[worst], cosines[worst] = k, 1.0
         _direct(rows, labels, centres)
-    labels, cosines = _assign(rows, centres)
-    return labels, float(cosines.mean()), n_iter
+    return n_iter
 
 
 def _assign(rows: FloatArray, centres: FloatArray) -> tuple[IntArray, FloatArray]:

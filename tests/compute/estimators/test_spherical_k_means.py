@@ -67,10 +67,21 @@ def test_a_row_of_zeros_takes_no_part():
     assert model.labels_[1] == model.labels_[2] != model.labels_[3] == model.labels_[4]
 
 
+@pytest.mark.parametrize("n_zeros", [1, 5, 50])
+def test_rows_of_zeros_are_no_centres_and_leave_no_cluster_empty(n_zeros):
+    X = np.vstack([np.zeros((n_zeros, 2)), [[1, 0], [2, 0.1], [0, 3]]])
+    model = SphericalKMeans(3, random_state=0).fit(X)
+    lengths = np.linalg.norm(model.cluster_centers_, axis=1)
+    np.testing.assert_allclose(lengths, 1)
+    assert sorted(model.labels_[n_zeros:]) == [0, 1, 2]
+    assert set(model.labels_[:n_zeros]) == {0}
+
+
 @pytest.mark.parametrize(
     ("X", "parameters", "says"),
     [
         (np.eye(3), {"n_clusters": 4}, "n_clusters"),
+        ([[0, 0], [0, 0], [1, 2]], {"n_clusters": 2}, "1 row with a direction"),
         (np.eye(3), {"n_clusters": 2, "n_init": 0}, "n_init"),
         (np.eye(3), {"n_clusters": 2, "max_iter": 0}, "max_iter"),
     ],
