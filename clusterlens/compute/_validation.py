@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 # Label of a sample that has none: noise of a clusterer, or a missing class.
 UNLABELLED = -1
+LARGEST = 1e150  # squares of larger values overflow
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn and METIS take too
 
 # What random_state may be over the whole package, see check_random_state.
@@ -66,7 +67,18 @@ def check_features(X: npt.ArrayLike, *, name: str = "X") -> FloatArray:
             f"{name} has the value {array[row, column]} in row {row}, column {column}; "
             "fill or remove missing and infinite values first (prepare does)."
         )
+    refuse_large(array, name=name)
     return array
+
+
+def refuse_large(X: FloatArray, *, name: str) -> None:
+    """Refuse values of X (n_samples, n_features) whose squares overflow."""
+    if max(X.max(), -X.min()) > LARGEST:
+        row, column = np.argwhere(np.abs(X) > LARGEST)[0]
+        raise DataError(
+            f"{name} has the value {X[row, column]:g} in row {row}, column {column}, "
+            "too large to compute distances with; rescale the column, or leave it out."
+        )
 
 
 def check_labels(

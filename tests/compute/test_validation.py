@@ -215,3 +215,14 @@ def test_missing_class_is_refused_where_every_sample_needs_one(missing, entries)
             ValueError, match=r"has no entry at 3; .* leave out samples"
         ):
             takes_classes(given)
+
+
+@pytest.mark.parametrize("value", [1e160, -1e160])
+def test_values_whose_squares_overflow_are_refused_by_indices_and_estimators(value):
+    X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, value], [3.0, 5.0]])
+    says = "row 2, column 1, too large"
+    with pytest.raises(DataError, match=says):
+        cl.internal_index("CI", X, [0, 0, 1, 1])
+    for estimator in (cl.Genie(2), cl.FuzzyCMeans(2), cl.TorqueClustering()):
+        with pytest.raises(DataError, match=says):
+            estimator.fit(X)

@@ -15,10 +15,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
 from clusterlens.compute.ensemble.ensemble import NOISE
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._joining import join, join_within, set_labels
 from clusterlens.compute.estimators.neighbors import neighbor_table, neighbors_of
 
@@ -102,9 +102,7 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
         ValueError
             If X or a parameter cannot be used.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         check_range(self.n_neighbors, 1, np.inf, name="n_neighbors", integer=True)
         check_range(self.link_factor, 0, np.inf, name="link_factor")
         smallest = 10 if len(data) < 1000 else 30

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
 from clusterlens.compute.ensemble.connected import components
@@ -19,6 +18,7 @@ from clusterlens.compute.ensemble.constraints import (
     Constraints,
     PairArray,
 )
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._random import legacy_random_state
 
 
@@ -128,7 +128,7 @@ class ConstrainedKMeans(ClusterMixin, BaseEstimator):
             If links contradict each other, or if the penalty is infinite and no start
             found a way to keep them.
         """
-        data: FloatArray = validate_data(self, X, dtype=np.float64)
+        data = validate_features(self, X)
         check_range(self.n_clusters, 1, len(data), name="n_clusters", integer=True)
         check_range(self.n_init, 1, np.inf, name="n_init", integer=True)
         check_range(self.max_iter, 1, np.inf, name="max_iter", integer=True)

@@ -10,10 +10,10 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import k_means
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 from clusterlens.compute.ensemble.constraints import Constraints, PairArray
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._random import legacy_random_state
 from clusterlens.compute.estimators.graph_embedding import embed_graph, smoothed_walk
 from clusterlens.compute.estimators.neighbors import neighbor_table
@@ -127,9 +127,7 @@ class ConstrainedSpectral(ClusterMixin, BaseEstimator):
         ConstraintError
             If links contradict each other.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         n = len(data)
         check_range(self.n_clusters, 1, n, name="n_clusters", integer=True)
         check_range(self.n_neighbors, 1, np.inf, name="n_neighbors", integer=True)

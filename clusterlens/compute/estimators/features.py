@@ -17,7 +17,6 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import MiniBatchKMeans, k_means
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
@@ -26,6 +25,7 @@ from clusterlens.compute._validation import (
     check_choice,
     check_range,
 )
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators.merges import Merges, cut_tree, merges_in_order
 
 N_FEATURES = 1000
@@ -188,7 +188,7 @@ class FeatureLinkage(ClusterMixin, BaseEstimator):
         self : FeatureLinkage
             Fitted.
         """
-        samples = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples = validate_features(self, X, ensure_min_samples=2)
         check_choice(self.linkage, LINKAGES, name="linkage")
         check_choice(self.metric, METRICS, name="metric")
         check_range(self.n_features, 2, np.inf, name="n_features", integer=True)
@@ -253,7 +253,7 @@ class LandmarkSpectral(ClusterMixin, BaseEstimator):
         self : LandmarkSpectral
             Fitted.
         """
-        samples = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples = validate_features(self, X, ensure_min_samples=2)
         check_range(self.n_landmarks, 2, np.inf, name="n_landmarks", integer=True)
         centres, _ = cluster_features(samples, self.n_landmarks)
         check_range(self.n_clusters, 1, len(centres), name="n_clusters", integer=True)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clusterlens.compute._validation import (
     FloatArray,
@@ -21,6 +21,7 @@ from clusterlens.compute._validation import (
     check_range,
     warn_caller,
 )
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._random import legacy_random_state
 
 
@@ -110,7 +111,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         self : FuzzyCMeans
             The fitted estimator.
         """
-        points = validate_data(self, X, dtype=np.float64)
+        points = validate_features(self, X)
         check_range(self.n_clusters, 1, np.inf, name="n_clusters", integer=True)
         check_range(self.fuzzifier, 1.001, 1000, name="fuzzifier")
         check_range(self.n_init, 1, np.inf, name="n_init", integer=True)
@@ -152,7 +153,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
             Rows sum to one.
         """
         check_is_fitted(self)
-        points = validate_data(self, X, dtype=np.float64, reset=False)
+        points = validate_features(self, X, reset=False)
         return self._memberships(points, self.cluster_centers_)
 
     def predict(self, X: npt.ArrayLike) -> IntArray:

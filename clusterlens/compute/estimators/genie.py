@@ -13,16 +13,15 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
-    FloatArray,
     IntArray,
     check_choice,
     check_range,
 )
 from clusterlens.compute.ensemble.connected import components
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._joining import find
 from clusterlens.compute.estimators.spanning_trees import Edges, reachability_edges
 
@@ -115,9 +114,7 @@ class Genie(ClusterMixin, BaseEstimator):
         ValueError
             If X or a parameter cannot be used.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         n = len(data)
         check_range(self.n_clusters, 1, n, name="n_clusters", integer=True)
         check_range(self.gini_threshold, 0, 1, name="gini_threshold")

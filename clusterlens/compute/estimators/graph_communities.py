@@ -9,9 +9,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute._validation import IntArray, check_range
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators.neighbors import Table, neighbor_table
 
 
@@ -81,9 +81,7 @@ class GraphCommunities(ClusterMixin, BaseEstimator):
         ValueError
             If X or a parameter cannot be used.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         check_range(self.resolution, 0, np.inf, name="resolution")
         check_range(self.n_neighbors, 1, np.inf, name="n_neighbors", integer=True)
         n_neighbors = min(int(self.n_neighbors), len(data) - 1)

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._joining import join, set_labels
 from clusterlens.compute.estimators.neighbors import Table, neighbors_of
 
@@ -105,7 +105,7 @@ class KNNMeanShift(ClusterMixin, BaseEstimator):
         ValueError
             If X or a parameter cannot be used.
         """
-        data: FloatArray = validate_data(self, X, dtype=np.float64)
+        data = validate_features(self, X)
         check_range(self.max_overlap, 0, 1, name="max_overlap")
         k = 2 * math.ceil(math.log(len(data)))
         self.n_neighbors_ = min(max(k, 1), len(data))

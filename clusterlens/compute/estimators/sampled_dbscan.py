@@ -17,9 +17,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import DBSCAN
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute.estimators._input import validate_features
 
 N_SAMPLED = 10_000
 # Features up to which a k-d tree is sooner done than all pairs, on overlapping groups
@@ -101,7 +101,7 @@ class SampledDBSCAN(ClusterMixin, BaseEstimator):
         check_range(self.quantile, 0, 1, name="quantile")
         check_range(self.min_samples, 1, np.inf, name="min_samples", integer=True)
         check_range(self.n_sampled, 1, np.inf, name="n_sampled", integer=True)
-        data: FloatArray = validate_data(self, X, dtype=np.float64)
+        data = validate_features(self, X)
         rows = self._draw(len(data))
         self.eps_ = _radius(data[rows], self.min_samples, self.quantile)
         found = DBSCAN(

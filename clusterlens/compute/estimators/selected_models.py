@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clusterlens.compute._validation import (
     FloatArray,
@@ -26,6 +26,7 @@ from clusterlens.compute._validation import (
     check_range,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._random import legacy_random_state
 from clusterlens.compute.estimators.neighbors import neighbors_of
 from clusterlens.compute.indices.indices import internal_index
@@ -96,9 +97,7 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
         self : KMeansSilhouette
             The fitted estimator.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         check_range(self.max_clusters, 2, np.inf, name="max_clusters", integer=True)
         check_range(
             self.silhouette_samples, 2, np.inf, name="silhouette_samples", integer=True
@@ -185,9 +184,7 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
         self : GaussianMixtureBIC
             The fitted estimator.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         check_range(self.max_components, 1, np.inf, name="max_components", integer=True)
         check_choice(
             self.covariance_type,
@@ -226,7 +223,7 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
             Rows sum to 1.
         """
         check_is_fitted(self)
-        data: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        data = validate_features(self, X, reset=False)
         memberships = self.model_.predict_proba(data)[:, self._owning]
         return memberships / memberships.sum(axis=1, keepdims=True)
 
@@ -287,9 +284,7 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
         ValueError
             If X or a parameter cannot be used, or there are more than 50,000 samples.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         if isinstance(self.min_samples, str) or not isinstance(
             self.min_samples, Iterable
         ):

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._joining import join, join_within, set_labels
 from clusterlens.compute.estimators.border_peeling import border_density
 from clusterlens.compute.estimators.neighbors import (
@@ -99,9 +99,7 @@ class SelectiveNN(ClusterMixin, BaseEstimator):
         ValueError
             If X or a parameter cannot be used.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         check_range(self.n_neighbors, 1, np.inf, name="n_neighbors", integer=True)
         check_range(self.n_rounds, 1, np.inf, name="n_rounds", integer=True)
         core, border = self._split(data)

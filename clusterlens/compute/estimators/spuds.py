@@ -20,7 +20,6 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
@@ -30,6 +29,7 @@ from clusterlens.compute._validation import (
     check_range,
 )
 from clusterlens.compute.estimators._blocked_search import squared_distance
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._random import legacy_random_state
 from clusterlens.compute.estimators.neighbors import neighbors_of
 
@@ -114,9 +114,7 @@ class SPUDS(ClusterMixin, BaseEstimator):
         MemoryError
             If the similarity matrix would need more than 4 GB.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         check_range(self.n_init, 1, np.inf, name="n_init", integer=True)
         check_memory(
             8 * len(data) ** 2,

@@ -17,7 +17,6 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
@@ -29,6 +28,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators._blocked_search import squared_distance
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators.neighbors import neighbor_table
 
 LISTED = 32
@@ -106,9 +106,7 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
         ValueError
             If X or a parameter cannot be used.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         check_choice(self.metric, ("euclidean", "cosine"), name="metric")
         if not is_auto(self.n_clusters):
             check_range(self.n_clusters, 1, len(data), name="n_clusters", integer=True)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from clusterlens.compute._numbers import count, grouped, whole
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute._validation import DataError, FloatArray, IntArray
+from clusterlens.compute._validation import LARGEST, DataError, FloatArray, IntArray
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._roles import ordered_levels
 
@@ -31,7 +31,6 @@ FEATURE_ROLES = ("numeric", "categorical", "ordinal")
 MIN_ROWS = 3
 MATRIX_BYTES_LIMIT = 4_000_000_000
 
-_LARGEST = 1e150  # squares of larger values overflow
 _LISTED = 5
 
 
@@ -259,7 +258,7 @@ def check_size(n_rows: int, columns: Sequence[Column], widths: Sequence[int]) ->
 
 def check_magnitude(X: FloatArray, columns: Sequence[Column]) -> None:
     """Refuse values whose squares overflow."""
-    large = np.maximum(X.max(axis=0), -X.min(axis=0)) > _LARGEST
+    large = np.maximum(X.max(axis=0), -X.min(axis=0)) > LARGEST
     for j in np.flatnonzero(large).tolist():
         raise DataError(
             f"Column {columns[j].name!r} has values up to {np.abs(X[:, j]).max():g}, "

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clusterlens.compute._validation import (
     FloatArray,
@@ -31,6 +31,7 @@ from clusterlens.compute._validation import (
     is_auto,
     warn_caller,
 )
+from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators.cns._seeds import (
     VERSIONS,
     Version,
@@ -224,9 +225,7 @@ class CNS(ClusterMixin, BaseEstimator):
         MemoryError
             If the solutions of one neighbourhood size would need more than 8 GB.
         """
-        data: FloatArray = validate_data(
-            self, X, dtype=np.float64, ensure_min_samples=2
-        )
+        data = validate_features(self, X, ensure_min_samples=2)
         version = self._check(len(data))
         self._center = data.mean(axis=0)
         self._points = to_metric(data, self.metric, self._center)
@@ -292,7 +291,7 @@ class CNS(ClusterMixin, BaseEstimator):
         and the denominator is 1. O(n_new n d) at worst.
         """
         check_is_fitted(self)
-        data: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        data = validate_features(self, X, reset=False)
         points = to_metric(data, self.metric, self._center)
         stay = (1 - self.alpha_) / self.n_neighbors_
         own = int(VERSIONS[self.version].self_included)
