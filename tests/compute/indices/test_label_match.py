@@ -526,3 +526,16 @@ def test_samples_without_a_class_are_left_out_and_counted():
     noise = label_match(X, marked, unlabelled=None)
     assert len(noise.pairs) == 6
     assert noise.n_left_out == 0
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("factor", [1e-100, 1e100])
+def test_a_common_factor_of_any_size_does_not_matter(measure, factor):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
+    X[20:] += 0.7
+    plain, scaled = (
+        label_match(rows, labels, measure=measure, n_permutations=100).score
+        for rows in (X, X * factor)
+    )
+    assert scaled == pytest.approx(plain, abs=1e-6)
