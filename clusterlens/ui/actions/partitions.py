@@ -140,7 +140,7 @@ def _say_imported(lines: Lines, step: Step, before: Analysis) -> None:
     found = call("cl.load_partitions", files, f"{dataset}.table.index")
     if len(run.dataset.row_ids) < len(run.dataset.table):
         found += f".take_samples({dataset}.table.index.get_indexer({dataset}.row_ids))"
-    if run.n_added == ensemble.n_partitions:
+    if len(run.kept) == 1 and not run.pool:
         lines.begin(run, dataset, found)
     else:
         say_joined(lines, run, lines.base(run, before), found)

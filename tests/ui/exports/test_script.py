@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import clusterlens as cl
@@ -226,7 +227,7 @@ def ranked(session: Session) -> cl.Ranking:
     places = {row: k for k, row in enumerate(analysis.samples.row_ids)}
     return cl.rank_partitions(
         cl.count_agreements(analysis.ensemble),
-        threshold=3,
+        threshold=analysis.threshold,
         constraints=as_constraints(analysis.links, places),
         constraint_weight=analysis.link_weight,
     )
@@ -244,6 +245,35 @@ def test_a_replay_of_a_stored_file_whatever_its_name_gives_the_same(tmp_path):
         assert found.difference == ""
     found = run_again(1 - clusters, lambda: False, limited=False)
     assert "clusters of the result" in found.difference
+
+
+def difference(session: Session) -> str:
+    """How what the script of the run that is read finds differs from the page."""
+    steps, what = session.history.done, told_of(session, 1)
+    script = write_script(steps, what)
+    asked = session.files, ranked(session), what.clusters, lambda: False
+    return replay(script, steps, *asked, limited=False).difference
+
+
+async def import_some(session: Session, *names: str, mixed: bool) -> None:
+    rng = np.random.default_rng(len(names))
+    frame = pd.DataFrame({name: rng.integers(0, 3, 60) for name in names})
+    key = session.keep_file(frame.to_csv(index=False).encode())
+    called = f"{''.join(names)}.csv"
+    done = await session.act("import partitions", name=called, sha256=key, mixed=mixed)
+    assert done, session.jobs.notices
+
+
+def test_the_script_has_all_of_partitions_imported_into_imported_ones():
+    async def imported() -> Session:
+        session = await analysed(distinct=False)
+        await import_some(session, "A", "B", "C", mixed=False)
+        await import_some(session, "D", "E", mixed=True)
+        return session
+
+    session = run(imported(), 300)
+    assert session.analysis.ensemble.names == ("A", "B", "C", "D", "E")
+    assert difference(session) == ""
 
 
 @pytest.mark.parametrize(
