@@ -15,7 +15,7 @@ from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines, call, new_run
-from clusterlens.ui.actions.runs import joined, say_joined, weighed
+from clusterlens.ui.actions.runs import joined, noise_in_python, say_joined, weighed
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.state.analysis import (
     Analysis,
@@ -143,7 +143,8 @@ def _say_imported(lines: Lines, step: Step, before: Analysis) -> None:
     if len(run.kept) == 1 and not run.pool:
         lines.begin(run, dataset, found)
     else:
-        say_joined(lines, run, lines.base(run, before), found)
+        more = found + noise_in_python(run)
+        say_joined(lines, run, lines.base(run, before), more)
 
 
 def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:

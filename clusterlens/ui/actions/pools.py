@@ -27,6 +27,13 @@ from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, new_run
+from clusterlens.ui.actions.runs import (
+    joined,
+    noise_in_python,
+    say_joined,
+    weighed,
+)
+from clusterlens.ui.state.analysis import Analysis, Link, Run
 from clusterlens.ui.actions.runs import joined, say_joined, weighed
 from clusterlens.ui.state.analysis import Analysis, Link, Run, new_run_id
 from clusterlens.ui.state.forming import Forming
@@ -153,13 +160,7 @@ def fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
     """Write the call that fits entries of the pool of a run to a prepared table."""
     entries = lines.constant("POOL", [dict(entry) for entry in pool])
     seed = f"random_state={literal(run.random_state)}"
-    return call("cl.run_pool", dataset, entries, seed) + _noise_in_python(run)
-
-
-def _noise_in_python(run: Run) -> str:
-    """Write what noise means in a run, where that is not a cluster."""
-    noise = run.ensemble.noise
-    return "" if noise == "cluster" else f".replace(noise={literal(noise)})"
+    return call("cl.run_pool", dataset, entries, seed) + noise_in_python(run)
 
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -206,7 +207,7 @@ def _say_smoothing(lines: Lines, step: Step, before: Analysis) -> None:
         f"[{literal(run.ensemble.families[-1])}]",
         f"memberships={{0: {solution}.memberships}}",
     )
-    say_joined(lines, run, base, more + _noise_in_python(run))
+    say_joined(lines, run, base, more + noise_in_python(run))
 
 
 def solution_in_python(spec: Mapping[str, Any], dataset: str) -> str:

@@ -13,6 +13,7 @@ from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import (
     COUNT,
     LONG_TEXT,
@@ -131,6 +132,12 @@ def say_joined(lines: Lines, run: Run, base: Run, more: str) -> None:
     both = f"{lines.ensemble(base.id)}.concat({more})"
     lines.begin(run, lines.dataset(base.id), both)
     lines.let_vote(run)
+
+
+def noise_in_python(run: Run) -> str:
+    """Write what noise means in a run, where that is not a cluster."""
+    noise = run.ensemble.noise
+    return "" if noise == "cluster" else f".replace(noise={literal(noise)})"
 
 
 def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:

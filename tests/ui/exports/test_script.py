@@ -276,6 +276,17 @@ def test_the_script_has_all_of_partitions_imported_into_imported_ones():
     assert difference(session) == ""
 
 
+def test_the_script_of_imported_partitions_takes_the_meaning_of_noise_of_their_run():
+    async def imported() -> Session:
+        session = await analysed(distinct=True)
+        await import_some(session, "A", "B", mixed=True)
+        return session
+
+    session = run(imported(), 300)
+    assert session.analysis.noise == "silent"
+    assert difference(session) == ""
+
+
 @pytest.mark.parametrize(
     ("names", "labels", "values", "words"),
     [
