@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,6 +40,8 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
     as_constraints,
     links_as_json,
+    links_as_lists,
+    links_obeyed,
     plain_ids,
     rows_without,
 )
@@ -319,7 +320,7 @@ def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
         id=new_run_id(),
         name=f"{run.name} + {count(made.n_made, 'model')} for answers",
         ensemble=ensemble,
-        kept=(*run.kept, {**how, **json.loads(links_as_json(here))}),
+        kept=(*run.kept, {**how, **links_as_lists(here)}),
     )
     return replace(analysis, runs_made=number).with_run(copy)
 
@@ -328,7 +329,7 @@ def _say_answers(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     base = lines.base(run, before)
     dataset = lines.dataset(base.id)
-    given = literal(links_as_json(before.links))
+    given = literal(links_as_json(links_obeyed(run, before.links)))
     made = call(
         "cl.models_for_answers",
         lines.ensemble(base.id),

@@ -49,7 +49,7 @@ class Run:
     ensemble : Ensemble
         What the pool found, and after it the partitions that were kept.
     kept : tuple of dict
-        How each kept partition was made, plain values.
+        How each kept partition was made, and the links it obeys, plain values.
     n_asked : int, default 0
         Number of models asked for, of a run that is not finished; else 0.
     votes : {"models", "families", "hubs", "typical"}, default "models"

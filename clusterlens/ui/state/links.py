@@ -18,7 +18,7 @@ import pandas as pd
 from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.state.analysis import Link
+from clusterlens.ui.state.analysis import Link, Run
 
 Kind = Literal["must", "cannot"]
 PlainId = int | str
@@ -117,7 +117,15 @@ def links_as_json(
 
     Each pair has a third entry where it is known who answered.
     """
-    pairs: dict[str, list[list[PlainId]]] = {
+    pairs = links_as_lists(links)
+    if unsure:
+        pairs[UNSURE] = [list(pair) for pair in unsure]
+    return json.dumps(pairs, indent=indent)
+
+
+def links_as_lists(links: Sequence[Link]) -> dict[str, list[list[PlainId]]]:
+    """Write links by row ids as plain values, a list of each kind."""
+    return {
         f"{kind}_link": [
             [link.a, link.b, *filter(None, [link.by])]
             for link in links
@@ -125,9 +133,20 @@ def links_as_json(
         ]
         for kind in KINDS
     }
-    if unsure:
-        pairs[UNSURE] = [list(pair) for pair in unsure]
-    return json.dumps(pairs, indent=indent)
+
+
+def links_obeyed(run: Run, in_force: Sequence[Link]) -> Sequence[Link]:
+    """Return the links that what was last kept in a run was made to obey.
+
+    It has a record of them but where an earlier version made it, which took those in
+    force before its step.
+    """
+    made = run.kept[-1] if run.kept else {}
+    if "must_link" not in made:
+        return in_force
+    return [
+        Link(kind, *pair) for kind in KINDS for pair in made.get(f"{kind}_link", ())
+    ]
 
 
 def rows_without(

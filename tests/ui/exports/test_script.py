@@ -1,6 +1,7 @@
 """The script gives the same labels and scores in a fresh process, to the last bit."""
 
 import ast
+import asyncio
 import json
 import os
 import subprocess
@@ -284,6 +285,25 @@ def test_the_script_of_imported_partitions_takes_the_meaning_of_noise_of_their_r
 
     session = run(imported(), 300)
     assert session.analysis.noise == "silent"
+    assert difference(session) == ""
+
+
+async def with_a_link_meanwhile(session: Session, kind: str, **values) -> None:
+    """Do a slow action; a link is added while it is under way."""
+    under_way = asyncio.create_task(session.act(kind, **values))
+    await asyncio.sleep(0)
+    assert session.act_now("add link", kind="cannot", a="r2", b="r3")
+    assert await under_way, session.jobs.notices
+
+
+def test_the_script_of_models_for_answers_has_no_link_that_was_added_meanwhile():
+    async def made() -> Session:
+        session = await analysed(distinct=False)
+        await with_a_link_meanwhile(session, "make for answers", n_clusters=[2, 3])
+        return session
+
+    session = run(made(), 300)
+    assert len(session.analysis.links) == 3
     assert difference(session) == ""
 
 

@@ -55,6 +55,8 @@ _DATASET = record(
         ),
     }
 )
+# Of two rows, and by whom where a file said so.
+_PAIRS = sequence(any_of(row(ROW_ID, ROW_ID), row(ROW_ID, ROW_ID, TEXT)))
 _RUN = record(
     {
         "id": TEXT,
@@ -65,7 +67,12 @@ _RUN = record(
         "found": key,
     },
     {
-        "kept": sequence(record(optional={"models": COUNT}, others=plain)),
+        "kept": sequence(
+            record(
+                optional={"models": COUNT, "must_link": _PAIRS, "cannot_link": _PAIRS},
+                others=plain,
+            )
+        ),
         "votes": VOTES,
         "stopped of": COUNT,
         "preset": any_of(nothing, row(TEXT, COUNT, COUNT)),
@@ -103,7 +110,7 @@ _FIELDS: dict[str, Shape] = {
     "threshold": any_of(nothing, COUNT),
     "counted_fully": sequence(TEXT),
     "links": _LINKS,
-    "unsure": sequence(any_of(row(ROW_ID, ROW_ID), row(ROW_ID, ROW_ID, TEXT))),
+    "unsure": _PAIRS,
     "link_weight": LINK_WEIGHT,
     "note": LONG_TEXT,
     "result": any_of(nothing, _RESULT),
