@@ -26,7 +26,12 @@ from clusterlens.ui.state.analysis import (
     new_run_id,
 )
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.links import PlainId, plain_ids
+from clusterlens.ui.state.links import (
+    PlainId,
+    links_as_lists,
+    links_obeyed,
+    plain_ids,
+)
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.partitions import (
     MOST_LABEL,
@@ -78,12 +83,13 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
     spec.pop("rows", None)
     kept = Ensemble([labels], [name], [KEPT_FAMILIES[choice.kind]], specs=[spec])
     number = analysis.runs_made + 1
+    obeyed = links_as_lists(analysis.links) if choice.obeys else {}
     copy = replace(
         run,
         id=new_run_id(),
         name=f"{run.name} + {name}",
         ensemble=joined(run.ensemble, kept, votes=False),
-        kept=(*run.kept, values),
+        kept=(*run.kept, {**values, **obeyed}),
     )
     return replace(analysis, runs_made=number).with_run(copy)
 
@@ -93,7 +99,8 @@ def _say_kept(lines: Lines, step: Step, before: Analysis) -> None:
     base = lines.base(run, before)
     models, found = lines.ensemble(base.id), run.ensemble
     n_found = int(found.n_codes[-1])
-    labels = labels_in_python(lines, made, n_found, base, before.links)
+    links = links_obeyed(run, before.links)
+    labels = labels_in_python(lines, made, n_found, base, links)
     name, family = literal(found.names[-1]), literal(found.families[-1])
     means = [] if found.noise == "cluster" else [f"noise={literal(found.noise)}"]
     kept = call("cl.Ensemble", f"[{labels}]", f"[{name}]", f"[{family}]", *means)

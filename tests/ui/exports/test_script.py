@@ -17,7 +17,7 @@ import clusterlens as cl
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.ui.exports.replay import replay
-from clusterlens.ui.exports.script import ScriptError, write_script
+from clusterlens.ui.exports.script import ScriptError, write_card, write_script
 from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.pages.new_rows.nodes import segmentation
 from clusterlens.ui.server.memory.store import Store
@@ -305,6 +305,39 @@ def test_the_script_of_models_for_answers_has_no_link_that_was_added_meanwhile()
     session = run(made(), 300)
     assert len(session.analysis.links) == 3
     assert difference(session) == ""
+
+
+async def kept_obeying() -> Session:
+    """A partition that obeys links is kept; one is added while it is made."""
+    session = await analysed(distinct=False)
+    made = {"kind": "consensus", "k": 3, "method": "kmeans", "obeys": True}
+    await with_a_link_meanwhile(session, "keep partition", partition=made, name="mine")
+    return session
+
+
+def ensemble_in_python(steps) -> str:
+    run_id = steps[-1].analysis.run_id
+    return write_card(steps, lambda lines: [lines.ensemble(run_id)])
+
+
+def test_the_script_of_a_kept_partition_has_no_link_that_was_added_meanwhile():
+    session = run(kept_obeying(), 300)
+    assert len(session.analysis.links) == 3
+    assert '"cannot_link": [["r1", "r7"]]}' in ensemble_in_python(session.history.done)
+    assert difference(session) == ""
+
+
+def test_a_partition_kept_before_its_links_were_recorded_obeys_those_of_the_log():
+    *steps, last = run(kept_obeying(), 300).history.done
+    run_ = last.analysis.run
+    (entry,) = run_.kept
+    links = {name: entry[name] for name in ("must_link", "cannot_link")}
+    assert links == {"must_link": [["r1", "r2"]], "cannot_link": [["r1", "r7"]]}
+    older = {name: value for name, value in entry.items() if name not in links}
+    runs = (*last.analysis.runs[:-1], replace(run_, kept=(older,)))
+    last = replace(last, analysis=replace(last.analysis, runs=runs))
+    written = ensemble_in_python([*steps, last])
+    assert '"cannot_link": [["r1", "r7"], ["r2", "r3"]]}' in written
 
 
 @pytest.mark.parametrize(
