@@ -32,8 +32,6 @@ from clusterlens.ui.actions.runs import (
     say_joined,
     weighed,
 )
-from clusterlens.ui.state.analysis import Analysis, Link, Run
-from clusterlens.ui.actions.runs import joined, say_joined, weighed
 from clusterlens.ui.state.analysis import Analysis, Link, Run, new_run_id
 from clusterlens.ui.state.forming import Forming
 from clusterlens.ui.state.history import Step
