@@ -235,6 +235,27 @@ def test_what_steps_share_is_shared_again(tmp_path):
     )  # two tables, a run, a result, memberships
 
 
+def test_all_that_a_later_step_changed_of_a_run_comes_back(tmp_path):
+    first = analysis()
+    changes = {
+        "name": "other",
+        "pool": ({"clusterer": "spectral"},),
+        "random_state": 8,
+        "kept": (),
+        "votes": "families",
+        "stopped_of": 10,
+        "preset": None,
+    }
+    made = [
+        replace(first, runs=(replace(first.runs[0], **{name: value}),))
+        for name, value in changes.items()
+    ]
+    steps = [Step("start", str(k), one) for k, one in enumerate((first, *made))]
+    found, _ = there_and_back(steps, tmp_path)
+    for step, one in zip(found[1:], made, strict=True):
+        assert_same_run(step.analysis.runs[0], one.runs[0])
+
+
 def test_what_is_still_in_memory_is_not_read_again(tmp_path):
     before = analysis()
     found, _ = there_and_back([Step("start", "X", before)], tmp_path, anew=False)

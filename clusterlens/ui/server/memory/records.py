@@ -211,14 +211,7 @@ class Records:
                 f"run {record['name']!r} has labels of {ensemble.n_samples} samples "
                 f"for {len(dataset.X)} rows"
             )
-        run = before.get(record["id"])
-        if run and (run.name, run.dataset, run.ensemble) == (
-            record["name"],
-            dataset,
-            ensemble,
-        ):
-            return run  # the very same, as it was when it was recorded
-        return Run(
+        run = Run(
             record["id"],
             record["name"],
             dataset,
@@ -230,6 +223,9 @@ class Records:
             stopped_of=record.get("stopped of", 0),
             preset=_preset(record, len(dataset.X)),
         )
+        same = before.get(run.id)
+        # The very same where nothing changed, as it was when it was recorded.
+        return same if same and vars(same) == vars(run) else run
 
     def _write_result(
         self, result: AnalysisResult, analysis: Analysis
