@@ -256,6 +256,18 @@ def test_all_that_a_later_step_changed_of_a_run_comes_back(tmp_path):
         assert_same_run(step.analysis.runs[0], one.runs[0])
 
 
+@pytest.mark.parametrize("anew", [True, False])
+def test_two_uploads_of_the_same_memberships_keep_their_names(tmp_path, anew):
+    first = analysis()
+    (own,) = first.memberships
+    both = replace(first, memberships=(own, replace(own, name="n.csv")))
+    steps = [Step("start", str(k), one) for k, one in enumerate((both, first, both))]
+    found, _ = there_and_back(steps, tmp_path, anew=anew)
+    a, b, c = (step.analysis.memberships for step in found)
+    assert [table.name for table in a] == ["own.csv", "n.csv"]
+    assert (a, a[:1]) == (c, b)
+
+
 def test_what_is_still_in_memory_is_not_read_again(tmp_path):
     before = analysis()
     found, _ = there_and_back([Step("start", "X", before)], tmp_path, anew=False)

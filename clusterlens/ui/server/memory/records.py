@@ -300,7 +300,7 @@ class Records:
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
         return [
-            {"name": t.name, "rows": self._keep(t, lambda t=t: pack_soft(t))}
+            {"name": t.name, "rows": self._keep(t, lambda t=t: pack_soft(t), t.name)}
             for t in tables
         ]
 
@@ -311,23 +311,27 @@ class Records:
             self._find(
                 record["rows"],
                 lambda data, name=record["name"]: unpack_soft(name, data),
+                record["name"],
             )
             for record in records
         )
 
-    def _keep(self, thing: Any, pack: Callable[[], bytes]) -> str:
-        """Keep a table or a result, unless it is kept already; return its key."""
+    def _keep(self, thing: Any, pack: Callable[[], bytes], name: str = "") -> str:
+        """Keep a table or a result, unless it is kept already; return its key.
+
+        A name that the content does not hold tells apart what is alive.
+        """
         key = self._keys.get(thing)
         if key is None or key not in self.contents:
             key = self._keys[thing] = self.contents.put(pack())
-            self._alive[key] = thing
+            self._alive[key + name] = thing
         self._held.add(key)
         return key
 
-    def _find(self, key: str, unpack: Callable[[bytes], Any]) -> Any:
-        found = self._alive.get(key)
+    def _find(self, key: str, unpack: Callable[[bytes], Any], name: str = "") -> Any:
+        found = self._alive.get(key + name)
         if found is None:
-            found = self._alive[key] = unpack(self.contents.get(key))
+            found = self._alive[key + name] = unpack(self.contents.get(key))
             self._keys[found] = key
         return found
 
