@@ -1,5 +1,6 @@
 """An analysis comes back as it was: every field, every type of column, to the bit."""
 
+import os
 from dataclasses import fields, replace
 
 import numpy as np
@@ -254,6 +255,16 @@ def test_all_that_a_later_step_changed_of_a_run_comes_back(tmp_path):
     found, _ = there_and_back(steps, tmp_path)
     for step, one in zip(found[1:], made, strict=True):
         assert_same_run(step.analysis.runs[0], one.runs[0])
+
+
+def test_what_a_step_holds_is_new_to_a_cleaning_until_the_step_is_written(tmp_path):
+    contents, made = Contents(tmp_path), analysis()
+    step = Step("start", "X", made, {"sha256": contents.put(b"a,b")})
+    held = written(step, None, contents).holds
+    for key in held:
+        os.utime(contents.path(key), (0, 0))
+    assert written(step, None, contents).holds == held
+    assert contents.clean(set()) == 0
 
 
 @pytest.mark.parametrize("anew", [True, False])

@@ -62,8 +62,7 @@ class Contents:
         key = hashlib.sha256(data).hexdigest()
         path = self.path(key)
         with contextlib.suppress(FileNotFoundError):
-            os.utime(path)  # young again, so that no cleaning takes it now
-            if _holds(path, data):
+            if self.renew(key) and _holds(path, data):
                 return key
         draft = self.folder / f"{self._writer}.{secrets.token_hex(8)}.part"
         try:
@@ -78,6 +77,13 @@ class Contents:
             raise
         _sync_folder(self.folder)
         return key
+
+    def renew(self, key: str) -> bool:
+        """Make a content new, so that no cleaning takes it now; False if it is lost."""
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self.path(key))
+            return True
+        return False
 
     def get(self, key: str) -> bytes:
         """Return a content; ValueError if it is lost or damaged."""

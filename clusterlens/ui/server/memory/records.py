@@ -92,7 +92,7 @@ class Records:
         for value in step.values.values():
             if isinstance(value, str) and value in files:
                 self._held.add(self.contents.put(files[value]))
-            elif is_key(value) and value in self.contents:
+            elif is_key(value) and self.contents.renew(value):
                 self._held.add(value)
         return Row(
             step.kind,
@@ -322,7 +322,7 @@ class Records:
         A name that the content does not hold tells apart what is alive.
         """
         key = self._keys.get(thing)
-        if key is None or key not in self.contents:
+        if key is None or not self.contents.renew(key):
             key = self._keys[thing] = self.contents.put(pack())
             self._alive[key + name] = thing
         self._held.add(key)
