@@ -22,7 +22,7 @@ from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.presence import Presence, is_there
 from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
+from clusterlens.ui.session import ENDED_SECONDS, Session
 from clusterlens.ui.state.drafts import PoolDraft
 from clusterlens.ui.state.forming import Forming, RunSoFar
 from tests.ui.loop import rest, run
@@ -241,6 +241,50 @@ def test_what_stops_on_another_page_is_told_no_longer_and_offered_if_that_has_en
         held_pool.set()
 
     run(main(), 30)
+
+
+def test_a_page_that_ends_is_not_gone_before_a_slow_store_knows_and_others_are_told(
+    tmp_path, held_pool
+):
+    async def main():
+        session, task, other = await running_beside(tmp_path)
+        may_go_on = threading.Event()
+        session.memory.store._turns.submit(may_go_on.wait, 60)
+        session.close()
+        ended = asyncio.create_task(session.ended())
+        await asyncio.wait({ended}, timeout=3 * ENDED_SECONDS)
+        assert not ended.done()
+        may_go_on.set()
+        await ended
+        assert not await task
+        vars(session.memory).clear()  # as when the page is taken apart
+        while other.jobs.notices:
+            await asyncio.sleep(0.01)
+        assert [one.title for one in other.memory.interrupted] == ["Run the pool"]
+
+    run(main(), 30)
+
+
+def test_a_page_that_ends_while_the_store_cannot_be_written_leaves_no_other_waiting(
+    tmp_path, held_pool, caplog
+):
+    async def main():
+        session, task, other = await running_beside(tmp_path)
+        store = session.memory.store
+        store._turns.submit(store._db.execute, "PRAGMA query_only = ON").result()
+        session.close()
+        assert not await task
+        await session.ended()
+        while other.jobs.notices:
+            await asyncio.sleep(0.01)
+        (intent,) = other.memory.interrupted
+        store._turns.submit(store._db.execute, "PRAGMA query_only = OFF").result()
+        held_pool.set()
+        assert await other.again(intent)
+        assert store.under_way(other.memory.analysis) == ([], [])
+
+    run(main(), 30)
+    assert "What was interrupted cannot be noted" in caplog.text
 
 
 @pytest.mark.parametrize("cancelled", [True, False])

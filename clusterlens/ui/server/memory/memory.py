@@ -124,6 +124,7 @@ class Memory(param.Parameterized):
         self._history, self._look, self._notify = history, look, notify
         self._kept = Kept(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[None] | None = None
         self._behind = False
         # The page that the store says was looked at last.
         self._page = ""
@@ -166,9 +167,12 @@ class Memory(param.Parameterized):
     retry = _wake
 
     async def settled(self) -> bool:
-        """Wait until the present history is saved, or cannot be; return which."""
-        while self._writer is not None and not self._writer.done():
-            await asyncio.wait({self._writer})
+        """Wait until the history is saved, or cannot be, and what was left is noted.
+
+        Return whether it is saved.
+        """
+        while tasks := {t for t in (self._writer, self._leaving) if t and not t.done()}:
+            await asyncio.wait(tasks)
         return self._is_kept()
 
     def _on_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
@@ -231,7 +235,7 @@ class Memory(param.Parameterized):
         (intents, ended), analysis = self._to_note(), self.analysis
         await self._on_thread(lambda: self.store.note(analysis, intents, ended))
         if self._is_over:  # since this was asked for
-            await self._on_thread(lambda: self.store.leave([i.id for i in intents]))
+            await self._leave([intent.id for intent in intents])
             return
         self._noted_at = time.monotonic()
         self._noted |= {i.id: i for i in intents}
@@ -420,11 +424,15 @@ class Memory(param.Parameterized):
             self.under_way = ()
         if left:
             loop = asyncio.get_running_loop()
-            writing = self._server.writing
-            leaving = loop.run_in_executor(writing, self.store.leave, left)
-            leaving.add_done_callback(
-                lambda done: done.exception() or self._tell_others()
-            )
+            self._leaving = loop.create_task(self._leave(left))
+
+    async def _leave(self, ids: Collection[str]) -> None:
+        """Let what was under way be interrupted; other pages are told."""
+        try:
+            await self._on_thread(lambda: self.store.leave(ids))
+        except Exception as error:
+            _LOG.error("What was interrupted cannot be noted", exc_info=error)
+        self._tell_others()
 
 
 def read(

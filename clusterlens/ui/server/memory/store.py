@@ -185,6 +185,7 @@ class Store:
         self._thread = self._turns.submit(threading.current_thread).result()
         self._last_turn = threading.RLock()
         self.told = ""
+        self._left: set[str] = set()
         try:
             self._open()
         except BaseException as error:
@@ -381,22 +382,30 @@ class Store:
         Interrupted is what was left, and what a process had under way that ended.
         """
         rows = self._read(
-            "SELECT process, intent FROM under_way WHERE analysis = ? ORDER BY rowid",
+            "SELECT id, process, intent FROM under_way "
+            "WHERE analysis = ? ORDER BY rowid",
             analysis,
         )
         found: dict[bool, list[Intent]] = {True: [], False: []}
-        for process, text in rows:
-            is_alive = is_there(self._present, process)
-            found[is_alive].append(_intent(text))
+        for name, process, text in rows:
+            found[self._goes_on(name, process)].append(_intent(text))
         return found[True], found[False]
 
     @_alone
     def leave(self, ids: Collection[str]) -> None:
-        """Let what is under way be interrupted, though this process goes on."""
+        """Let what is under way be interrupted, though this process goes on.
+
+        Where it cannot be written, this process knows it all the same.
+        """
+        self._left.update(ids)
         with self._turn() as db:
             db.executemany(
                 "UPDATE under_way SET process = '' WHERE id = ?", [(i,) for i in ids]
             )
+        self._left.difference_update(ids)
+
+    def _goes_on(self, intent: str, process: str) -> bool:
+        return intent not in self._left and is_there(self._present, process)
 
     @_alone
     def take(self, intent: str) -> bool:
@@ -404,10 +413,11 @@ class Store:
         with self._turn() as db:
             sql = "SELECT process FROM under_way WHERE id = ?"
             found = db.execute(sql, (intent,)).fetchone()
-            if found is None or is_there(self._present, found[0]):
+            if found is None or self._goes_on(intent, found[0]):
                 return False
             sql = "UPDATE under_way SET process = ? WHERE id = ?"
             db.execute(sql, (self.name, intent))
+        self._left.discard(intent)
         return True
 
     @_alone
