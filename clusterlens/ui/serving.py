@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -16,9 +15,11 @@ from clusterlens.ui.server.holding import hold
 from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.server.sending import send_everything
 from clusterlens.ui.server.server import Server
+from clusterlens.ui.server.uploads import read_file
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell, is_serving
 from clusterlens.ui.state.address import from_query
+from clusterlens.ui.work.jobs import Job
 
 
 def _is_lost_page() -> bool:
@@ -76,9 +77,13 @@ def serve_page(server: Server, file: Path | None = None) -> None:
 
 async def _load_file(session: Session, file: Path) -> None:
     """Load a table as if it had been dropped."""
-    content = await asyncio.get_running_loop().run_in_executor(None, file.read_bytes)
-    key = session.keep_file(content)
-    await session.act("load file", name=file.name, sha256=key)
+
+    def begin() -> Callable[[Job], str]:
+        return lambda job: session.keep_file(read_file(file))
+
+    key = await session.jobs.act(f"Read {file.name}", begin, kind="load file")
+    if key is not None:
+        await session.act("load file", name=file.name, sha256=key)
 
 
 def _handler(session: Session) -> Callable[[Exception], None]:

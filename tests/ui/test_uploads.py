@@ -2,11 +2,13 @@
 
 import asyncio
 import base64
+import threading
 
 import numpy as np
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui import serving
 from clusterlens.ui.server import uploads
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import FileTaker, Upload
@@ -136,3 +138,49 @@ def test_the_browser_is_asked_for_pieces_until_nobody_wants_them(monkeypatch):
     assert content(upload) == b"abcd"
     taker._handle_msg({"piece": ""})
     assert asked == ["next", "next", "stop"]
+
+
+def test_the_file_of_the_command_line_is_read_and_hashed_beside_the_event_loop(
+    tmp_path, monkeypatch
+):
+    file, threads = tmp_path / "t.csv", []
+    file.write_bytes(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
+
+    async def main():
+        session = Session(Server())
+        keep_file = session.keep_file
+
+        def kept(content):
+            threads.append(threading.current_thread())
+            return keep_file(content)
+
+        monkeypatch.setattr(session, "keep_file", kept)
+        await serving._load_file(session, file)
+        assert session.analysis.table.table.shape == (4, 2)
+        assert threads != [threading.current_thread()]
+        assert len(threads) == 1
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "cannot be read (No such file"), (bytes(3_000_000), "has 3 MB, the limit")],
+)
+def test_a_file_of_the_command_line_that_is_gone_or_too_large_is_told_on_the_page(
+    tmp_path, monkeypatch, content, words
+):
+    monkeypatch.setattr(uploads, "MAX_BYTES", 2_000_000)
+    file = tmp_path / "t.csv"
+    if content is not None:
+        file.write_bytes(content)
+
+    async def main():
+        session = Session(Server())
+        await serving._load_file(session, file)
+        (notice,) = session.jobs.notices
+        assert words in notice.text
+        assert "unexpectedly" not in notice.text
+        assert session.analysis.table is None
+
+    run(main())

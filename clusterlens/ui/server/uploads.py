@@ -12,6 +12,7 @@ import asyncio
 import base64
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import param
@@ -62,10 +63,7 @@ class Upload:
         self._refused = ""
         self._came = asyncio.Event()
         if size > MAX_BYTES:
-            self._refuse(
-                f"has {whole(size / _MB)} MB, the limit is {whole(MAX_BYTES / _MB)}; "
-                "keep fewer rows or columns."
-            )
+            self._refuse(_too_large(size))
 
     def take(self, piece: str | None) -> None:
         """Take the next piece in base64, or None where the browser cannot read on."""
@@ -124,6 +122,33 @@ class Upload:
             f"stopped arriving {_GIVES_UP_AFTER_SECONDS} seconds ago; the connection "
             "may have been lost: drop it again."
         )
+
+
+def read_file(file: Path) -> bytes:
+    """Read a file of this machine as if it had been dropped.
+
+    Raises
+    ------
+    ValueError
+        If it is too large, or cannot be read.
+    """
+    try:
+        size = file.stat().st_size
+        if size > MAX_BYTES:
+            raise ValueError(f"{file.name} {_too_large(size)}")
+        return file.read_bytes()
+    except OSError as error:
+        raise ValueError(
+            f"{file.name} cannot be read ({error.strerror}); see to it, and load this "
+            "page again."
+        ) from error
+
+
+def _too_large(size: int) -> str:
+    return (
+        f"has {whole(size / _MB)} MB, the limit is {whole(MAX_BYTES / _MB)}; "
+        "keep fewer rows or columns."
+    )
 
 
 class FileTaker(JSComponent):
