@@ -290,6 +290,16 @@ def test_a_threshold_set_meanwhile_does_not_pass_to_the_new_run():
     assert merge(base, result, current).threshold is None
 
 
+def test_a_threshold_set_while_votes_change_is_not_that_of_the_new_votes():
+    first = made_run(1)
+    base = Analysis(table=first.dataset, runs=(first,), run_id="r1")
+    voters = replace(first, ensemble=first.ensemble.with_weights([1, 1, 0, 0, 0]))
+    result = replace(base, runs=(voters,))
+    current = replace(base, threshold=3)
+    assert merge(base, result, current).threshold is None
+    assert merge(base, replace(base, score="aari"), current).threshold == 3
+
+
 def test_values_that_are_not_plain_are_refused_before_any_work():
     session = session_with(made_run(1))
     with pytest.raises(ValueError, match="not JSON"):

@@ -29,7 +29,7 @@ def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
         for field in fields(Analysis)
         if getattr(result, field.name) is not getattr(base, field.name)
     }
-    if "run_id" in changed:
+    if "run_id" in changed or result.ensemble is not base.ensemble:
         changed["threshold"] = result.threshold
     if "runs" in changed:
         new = {run.id: run for run in result.runs if run not in base.runs}
