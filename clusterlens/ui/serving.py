@@ -17,9 +17,10 @@ from clusterlens.ui.server.sending import send_everything
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import read_file
 from clusterlens.ui.session import Session
-from clusterlens.ui.shell import Shell, is_serving
+from clusterlens.ui.shell import Shell
 from clusterlens.ui.state.address import from_query
 from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.work.turns import is_serving
 
 
 def _is_lost_page() -> bool:

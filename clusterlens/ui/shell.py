@@ -36,6 +36,7 @@ from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import restore_look, to_query
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.work.turns import is_serving
 
 # Keys that are about the page as a whole, also in a lesson.
 OF_SHELL = ("?", "a")
@@ -505,12 +506,3 @@ def _help(session: Session) -> Text:
         lambda event: setattr(place, "visible", event.new), ["help"]
     )
     return place
-
-
-def is_serving() -> bool:
-    """Whether a browser may be there: the event loop runs."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

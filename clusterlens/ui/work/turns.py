@@ -38,3 +38,12 @@ class Turns:
                     if perf_counter() - begun >= _TURN_SECONDS:
                         break
                 await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def is_serving() -> bool:
+    """Whether a browser may be there: the event loop runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

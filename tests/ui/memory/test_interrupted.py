@@ -243,6 +243,14 @@ def test_what_stops_on_another_page_is_told_no_longer_and_offered_if_that_has_en
     run(main(), 30)
 
 
+def test_a_session_ends_also_once_its_server_answers_no_more(tmp_path, held_pool):
+    session, _ = run(running(tmp_path))
+    session.close()
+    session.server.close()
+    again = run(opened(tmp_path, session.memory.analysis))
+    assert [one.title for one in again.memory.interrupted] == ["Run the pool"]
+
+
 def test_a_page_that_ends_is_not_gone_before_a_slow_store_knows_and_others_are_told(
     tmp_path, held_pool
 ):

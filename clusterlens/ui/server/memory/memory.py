@@ -39,6 +39,7 @@ from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.shapes import choice
+from clusterlens.ui.work.turns import is_serving
 
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
@@ -422,7 +423,7 @@ class Memory(param.Parameterized):
         left, self._noted = list(self._noted), {}
         with param.discard_events(self):
             self.under_way = ()
-        if left:
+        if left and is_serving():  # what a process leaves that ends is interrupted
             loop = asyncio.get_running_loop()
             self._leaving = loop.create_task(self._leave(left))
 
