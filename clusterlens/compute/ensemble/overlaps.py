@@ -72,12 +72,22 @@ class Overlaps(Frozen):
         """Samples that are compared, of each pair of partitions or of all."""
         return np.asarray(self.n_samples if self.n_seen is None else self.n_seen, float)
 
+    @property
+    def _unknown(self) -> npt.NDArray[np.bool_]:
+        """Where two partitions have no pair of samples in common, shape (T, T)."""
+        return (
+            (self._n < 2)
+            & (self.n_seen is not None)
+            & ~np.eye(len(self.logs), dtype=bool)
+        )
+
     @cached_property
     def adjusted_rand(self) -> FloatArray:
         """Adjusted Rand index of each pair of partitions, at most 1, shape (T, T).
 
         Two partitions that agree on every pair of samples have index 1, also where
-        chance leaves no room (both one cluster, both all singletons).
+        chance leaves no room (both one cluster, both all singletons). Two that saw no
+        pair of samples in common have 0, the index of chance.
         """
         n = self._n
         every = n**2 - n
@@ -89,13 +99,15 @@ class Overlaps(Frozen):
         room = (first + second) / 2 - expected
         same = (both == first) & (both == second)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return read_only(np.where(same, 1.0, (both - expected) / room))
+            values = np.where(same, 1.0, (both - expected) / room)
+        return read_only(np.where(self._unknown, 0.0, values))
 
     @cached_property
     def normalized_information(self) -> FloatArray:
         """Mutual information over the mean entropy, in [0, 1], shape (T, T).
 
-        Two one-cluster partitions have value 1, one of them against another has 0.
+        Two one-cluster partitions have value 1, one of them against another has 0, and
+        two that saw no pair of samples in common.
         """
         n = np.maximum(self._n, 1.0)
         first, second = (
@@ -107,7 +119,8 @@ class Overlaps(Frozen):
         information = np.where(trivial | other, 0.0, first + second - joint)
         mean = np.where(trivial & other, 0.0, (first + second) / 2)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return read_only(np.where(mean > 0, information / mean, 1.0).clip(0.0, 1.0))
+            values = np.where(mean > 0, information / mean, 1.0).clip(0.0, 1.0)
+        return read_only(np.where(self._unknown, 0.0, values))
 
     def select(self, models: npt.ArrayLike) -> Overlaps:
         """Return the overlaps of some of the partitions, as `Ensemble.select` does."""
@@ -136,7 +149,7 @@ def partition_overlaps(
     The sums are kept for as long as the ensemble lives, so that a second call costs
     nothing. O(n T²) time and O(n + T²) memory for T distinct partitions, for any number
     of clusters; progress counts look-ups of labels. Two partial partitions are compared
-    on the samples that both saw; without such samples they count as equal.
+    on the samples that both saw; with fewer than two of these they count as unrelated.
 
     Examples
     --------
