@@ -12,6 +12,7 @@ from .fuzzy_c_means import FuzzyCMeans as FuzzyCMeans
 from .genie import Genie as Genie
 from .graph_communities import GraphCommunities as GraphCommunities
 from .knn_mean_shift import KNNMeanShift as KNNMeanShift
+from .link_metric import LinkMetric as LinkMetric
 from .selected_models import (
     HDBSCANDBCV as HDBSCANDBCV,
     GaussianMixtureBIC as GaussianMixtureBIC,

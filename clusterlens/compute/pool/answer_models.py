@@ -17,8 +17,10 @@ import pandas as pd
 from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import (
     DataError,
+    FloatArray,
     Frozen,
     IntArray,
     RandomState,
@@ -37,6 +39,7 @@ from clusterlens.compute.ensemble.constraints import (
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
 from clusterlens.compute.estimators.constrained_spectral import ConstrainedSpectral
+from clusterlens.compute.estimators.link_metric import LinkMetric
 from clusterlens.compute.estimators.neighbors import known_neighbors, neighbor_table
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.held_out import HELD_OUT, SAID
@@ -44,7 +47,7 @@ from clusterlens.compute.ranking.scores import partitions_of
 
 FAMILY = "made for answers"
 _MOST_NUMBERS = 3  # of clusters that are tried where none are given
-N_MAKERS = 4  # models of each number of clusters, with features
+N_MAKERS = 5  # models of each number of clusters, with features
 _N_INIT = 3
 # partitions with votes, links, number of clusters -> labels (n_samples,)
 Maker = Callable[[Ensemble, Constraints, int], IntArray]
@@ -166,8 +169,9 @@ def models_for_answers(
     -----
     For each number of clusters: average linkage of the consensus, in which models vote
     by the posterior of the answers, and k-means of its one-hot rows, both obeying all
-    links; with X also `ConstrainedKMeans` and `ConstrainedSpectral`, on which links
-    weigh. Where so few clusters cannot obey, more are taken.
+    links; with X also `ConstrainedKMeans`, of the features as they are and in the
+    `LinkMetric` of the must-links, and `ConstrainedSpectral`, on which links weigh.
+    Where so few clusters cannot obey, more are taken.
 
     Each is made once with all answers, and once for each fold, votes included, without
     the answers of the fold. A fold's answer that follows from the others (must-links
@@ -180,8 +184,8 @@ def models_for_answers(
     References
     ----------
     Davidson & Ravi (2005), PKDD; Wagstaff et al. (2001), ICML; Basu et al. (2004), SDM:
-    see `consensus_partition` and `ConstrainedKMeans`. Lu & Peng (2013), IJCV: see
-    `ConstrainedSpectral`.
+    see `consensus_partition` and `ConstrainedKMeans`. Bar-Hillel et al. (2003), ICML:
+    see `LinkMetric`. Lu & Peng (2013), IJCV: see `ConstrainedSpectral`.
 
     Examples
     --------
@@ -212,7 +216,8 @@ def models_for_answers(
         for n_parts, task in enumerate(tasks):
             run.report(n_made * len(tasks) + n_parts, total)
             run.raise_if_cancelled()
-            found.append(task.obey(makers[name], k))
+            with one_thread():  # several wait for each other on a busy machine
+                found.append(task.obey(makers[name], k))
         labels.append(found[0])
         pairs = zip(tasks[1:], found[1:], strict=True)
         said = [task.said(part) for task, part in pairs]
@@ -248,16 +253,16 @@ def models_for_answers_seconds(
     Examples
     --------
     >>> round(models_for_answers_seconds(1000, 50, n_clusters=[3, 8]), 1)
-    4.2
+    8.9
     >>> round(models_for_answers_seconds(1000, 50, n_clusters=[300]))
-    32
+    36
     """
     thousands = check_range(n_samples, 1, np.inf, name="n_samples", integer=True) / 1e3
     fifties = check_range(n_partitions, 1, np.inf, name="n_partitions") / 50
     numbers = np.array(_check_numbers(n_clusters))
     folds = check_range(n_folds, 2, np.inf, name="n_folds", integer=True)
-    whole = 0.14 + 0.1 * thousands + 0.05 * thousands**2 * fifties
-    each = 0.0026 + thousands * (0.0077 + 2.1e-5 * numbers)
+    whole = 0.36 + 0.29 * thousands + 0.026 * thousands**2 * fifties
+    each = 0.0035 + thousands * (0.008 + 2.1e-5 * numbers)
     return float((folds + 1) * (whole + numbers * each).sum())
 
 
@@ -347,16 +352,22 @@ def _of_features(X: npt.ArrayLike, n_samples: int, seed: int) -> dict[str, Maker
     n_neighbors = min(ConstrainedSpectral().n_neighbors, n_samples - 1)
     table, distances = neighbor_table(data, n_neighbors)
 
-    def k_means(voting: Ensemble, given: Constraints, k: int) -> IntArray:
+    def k_means(rows: FloatArray, given: Constraints, k: int) -> IntArray:
         links = given.must_link, given.cannot_link
-        return ConstrainedKMeans(k, *links, random_state=seed).fit(data).labels_
+        return ConstrainedKMeans(k, *links, random_state=seed).fit(rows).labels_
+
+    def plain(voting: Ensemble, given: Constraints, k: int) -> IntArray:
+        return k_means(data, given, k)
+
+    def in_metric(voting: Ensemble, given: Constraints, k: int) -> IntArray:
+        return k_means(LinkMetric(given.must_link).fit_transform(data), given, k)
 
     def spectral(voting: Ensemble, given: Constraints, k: int) -> IntArray:
         links = given.must_link, given.cannot_link
         with known_neighbors(data, table, distances):
             return ConstrainedSpectral(k, *links, random_state=seed).fit(data).labels_
 
-    return {"k-means": k_means, "spectral": spectral}
+    return {"k-means": plain, "k-means, learnt metric": in_metric, "spectral": spectral}
 
 
 def _folds(known: Constraints, n_folds: int, seed: int) -> list[Constraints]:

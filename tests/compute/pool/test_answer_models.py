@@ -47,15 +47,30 @@ def made():
 def test_what_is_made_obeys_and_says_from_what(made):
     _, known, models = made
     ensemble, n_made = models.ensemble, models.n_made
-    assert n_made == 8
+    assert n_made == 10
     assert set(ensemble.families[-n_made:]) == {FAMILY}
     obey = ("average linkage", "consensus")
-    consensus = [t for t in range(10, 18) if any(w in ensemble.names[t] for w in obey)]
+    consensus = [t for t in range(10, 20) if any(w in ensemble.names[t] for w in obey)]
     assert len(consensus) == 4
     assert (known.violations(ensemble)[consensus] == 0).all()
     for spec in ensemble.specs[-n_made:]:
         assert_array_equal(spec["must_link"], known.must_link)
         assert_array_equal(spec["cannot_link"], known.cannot_link)
+
+
+def test_k_means_is_also_made_in_the_metric_of_the_links():
+    truth, ensemble = halves()
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.eye(4)[truth], rng.normal(0, 0.8, (48, 4))])
+    X += rng.normal(0, 0.15, X.shape)
+    models = models_for_answers(ensemble, answers(truth, 24), X, [4])
+    found = {
+        spec["clusterer"]: adjusted_rand_score(truth, row)
+        for spec, row in zip(models.ensemble.specs, models.ensemble.labels, strict=True)
+        if spec
+    }
+    metric = found["k-means, learnt metric under links"]
+    assert metric > found["k-means under links"] + 0.5
 
 
 def test_what_is_made_may_be_better_than_all_models(made):
@@ -238,7 +253,7 @@ def test_progress_and_cancelling_go_by_all_partitions_that_are_made():
         )
 
     make()
-    assert steps == [(done, 16) for done in range(17)]
+    assert steps == [(done, 20) for done in range(21)]
     steps.clear()
     with pytest.raises(Cancelled):
         make(lambda: len(steps) == 6)
