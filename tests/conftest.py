@@ -1,6 +1,7 @@
 """Which tests need a browser, which stay together, and how busy the machine is."""
 
 import contextlib
+import os
 import subprocess
 import sys
 
@@ -18,6 +19,12 @@ settings.load_profile("untimed")
 def no_paces(monkeypatch):
     """Neither read nor keep how fast this machine is: tests do not see each other."""
     monkeypatch.setattr(paces, "directories", list)
+
+
+def pytest_configure(config):
+    """Let processes that share the cores have a thread each, which wait in loops."""
+    if getattr(config.option, "numprocesses", None):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser):
