@@ -367,7 +367,7 @@ def _of_features(X: npt.ArrayLike, n_samples: int, seed: int) -> dict[str, Maker
         with known_neighbors(data, table, distances):
             return ConstrainedSpectral(k, *links, random_state=seed).fit(data).labels_
 
-    return {"k-means": plain, "k-means, learnt metric": in_metric, "spectral": spectral}
+    return {"k-means": plain, "metric k-means": in_metric, "spectral": spectral}
 
 
 def _folds(known: Constraints, n_folds: int, seed: int) -> list[Constraints]:

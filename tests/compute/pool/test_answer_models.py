@@ -69,7 +69,7 @@ def test_k_means_is_also_made_in_the_metric_of_the_links():
         for spec, row in zip(models.ensemble.specs, models.ensemble.labels, strict=True)
         if spec
     }
-    metric = found["k-means, learnt metric under links"]
+    metric = found["metric k-means under links"]
     assert metric > found["k-means under links"] + 0.5
 
 
