@@ -25,18 +25,13 @@ from sklearn.cluster import DBSCAN, Birch, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 
+from benchmarks.label_tables import EXTERNAL
 from clusterlens.compute.indices.indices import external_index
 
 # Gone since NumPy 1.24; pyclustering asks for it while it is imported and run.
 np.warnings = warnings
 from pyclustering.cluster.xmeans import xmeans  # noqa: E402
 
-EXTERNAL = {
-    "ami": ("ami", "arithmetic"),
-    "arand": ("ari", "textbook"),
-    "vm": ("v-measure", "textbook"),
-    "nmi": ("nmi", "geometric"),
-}
 N_TRIALS = 30
 N_RERUNS = 20
 SEED = 1

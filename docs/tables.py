@@ -156,7 +156,6 @@ def labels() -> str:
         "ch_btwn": "CH_btwn",
         "ch": "Calinski-Harabasz",
         "i_index": "I",
-        "ensemble": "ensemble of classifiers",
         "davies_bouldin": "Davies-Bouldin",
     }
     rows = [
