@@ -8,8 +8,9 @@
 `tables`: the rank correlation of 24 metrics with the adjusted Rand index of the classes
 (ARI), and the regret of choosing by them, on FCPS and UCI. `suggestions`: answers to
 suggested and to random pairs. `scenario1`, `scenario2`, `scaling`: synthetic pools.
-`constraints`: all pairs of a few labelled samples. The modules beside this one say
-more: `discotec_protocol`, `_tables`, `_answers`, `_synthetic`.
+`constraints`: all pairs of a few labelled samples, by Algorithm 1 and by equation 5.
+The modules beside this one say more: `discotec_protocol`, `_tables`, `_answers`,
+`_synthetic`.
 
 FOLDER holds fcps/NAME.csv.gz and uci/NAME.csv.gz, features first and a last column
 "label"; Iris, Wine, WDBC and Digits come from scikit-learn otherwise. Every finished

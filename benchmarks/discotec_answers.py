@@ -3,7 +3,10 @@
 Constraints (section 4.4): the classes of m = 5, 10, ..., 50 random samples, all pairs
 of them as must-links and cannot-links, 50 draws; tau with the adjusted Rand index after
 the violated share is added. One draw serves the whole pool (in the published code each
-family has its own). Sets of at most 100 samples are left out, as there.
+family has its own). Sets of at most 100 samples are left out, as there. "KL, equation
+5" charges a broken link by the distance of the variant, which is infinite for KL: all
+models that break a link share the last rank. For the other variants that distance is 1, as in Algorithm 1 and the published code. Tau is undefined where
+every model breaks a link. The paper draws these curves and prints no value.
 
 Suggestions: the pairs of `suggest_pairs` against random pairs, with the default score,
 on the pool of the paper and on the default pool of the library, ten seeds.
@@ -33,6 +36,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import kendalltau
 
 from benchmarks.discotec_protocol import (
     Case,
@@ -50,9 +54,12 @@ from clusterlens.compute.ensemble.constraint_files import constraints_from_label
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.ranking.ranking import TIE_DECIMALS
+from clusterlens.compute.ranking.scores import discotec
 from clusterlens.compute.ranking.suggestions import suggest_pairs
 
 CONSTRAINED = ("KL", "Binary", "AARI", "ANMI")
+OWN_DISTANCE = "KL, equation 5"
 LABELLED = range(5, 51, 5)
 DRAWS = 50
 POOLS: dict[str, Callable[[DataSet], Ensemble]] = {
@@ -77,7 +84,8 @@ def constrain(data: DataSet) -> pd.DataFrame:
     """Tau of the four scores: rows without constraints, and per m and draw."""
     agreement = count_agreements(fit(data, "free"), n_jobs=1)
     ari = truth(data, agreement.ensemble)
-    rows = [{"m": 0, "draw": 0, **tau(agreement, ari, CONSTRAINED)}]
+    plain = tau(agreement, ari, CONSTRAINED)
+    rows = [{"m": 0, "draw": 0, **plain, OWN_DISTANCE: plain["KL"]}]
     for m in LABELLED:
         for draw in range(DRAWS):
             rng = np.random.default_rng([m, draw])
@@ -86,6 +94,7 @@ def constrain(data: DataSet) -> pd.DataFrame:
             known[chosen] = data.classes[chosen]
             constraints = constraints_from_labels(known, UNKNOWN)
             scores = tau(agreement, ari, CONSTRAINED, constraints)
+            scores[OWN_DISTANCE] = own_distance_tau(agreement, ari, constraints)
             rows.append({"m": m, "draw": draw, **scores})
     return pd.DataFrame(rows)
 
@@ -102,15 +111,29 @@ def tau(
     return correlations(case.assign(ari=ari)).to_dict()
 
 
+def own_distance_tau(
+    agreement: Agreement, ari: np.ndarray, constraints: Constraints
+) -> float:
+    """Tau of KL with links charged by its own distance; NaN if all models break one."""
+    scores = discotec(
+        agreement, "kl", constraints=constraints, constraint_cost="distance"
+    )
+    return kendalltau(-np.round(scores, TIE_DECIMALS), ari).statistic
+
+
 def report_constraints(rows: pd.DataFrame, out: Path) -> None:
     """Print and draw mean tau over sets against m."""
-    per_set = rows.groupby(["set", "m"], sort=False)[list(CONSTRAINED)].mean()
+    shown = [*CONSTRAINED, OWN_DISTANCE]
+    per_set = rows.groupby(["set", "m"], sort=False)[shown].mean()
     mean = per_set.groupby("m").mean()
     print(f"mean tau over {rows['set'].nunique()} sets by number of labelled samples")
     print(mean.round(3).to_string())
+    undefined = rows[OWN_DISTANCE].isna().groupby(rows["m"]).mean()
+    print(f"\nshare of draws in which every model breaks a link ({OWN_DISTANCE})")
+    print(undefined.round(3).to_frame().T.to_string(index=False))
     print("\nper set, m = 0, 10, 50")
-    shown = per_set[per_set.index.get_level_values("m").isin([0, 10, 50])]
-    print(shown.unstack("m").round(2).to_string())
+    few = per_set[per_set.index.get_level_values("m").isin([0, 10, 50])]
+    print(few.unstack("m").round(2).to_string())
     draw_curves(mean, "m", out / "discotec_constraints.png")
 
 

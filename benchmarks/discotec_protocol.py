@@ -317,6 +317,6 @@ def draw_curves(values: pd.DataFrame, along: str, path: Path) -> None:
     )
     for axis, (name, column) in zip(axes[0], values.items(), strict=True):
         column.unstack([n for n in values.index.names if n != along]).plot(ax=axis)
-        axis.set(title=name, xlabel=along, ylabel="mean tau")
+        axis.set(title=name, xlabel=along, ylabel="mean correlation")
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

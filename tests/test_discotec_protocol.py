@@ -6,7 +6,11 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import kendalltau
+from sklearn.metrics import adjusted_rand_score
 
+from benchmarks import discotec_synthetic
+from benchmarks.discotec_answers import own_distance_tau
 from benchmarks.discotec_protocol import (
     COLUMNS,
     CONSENSUS_METRICS,
@@ -22,7 +26,11 @@ from benchmarks.discotec_protocol import (
 )
 from benchmarks.discotec_synthetic import one_truth, perturb, two_hubs
 from benchmarks.discotec_tables import PRINTED
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.specs import pool_specs
+from clusterlens.compute.ranking.scores import discotec
 
 
 def blobs(collection):
@@ -121,3 +129,28 @@ def test_printed_values_name_known_metrics_and_columns():
             for name, cells in table.items():
                 assert name.split()[1] in columns
                 assert set(cells) <= set(METRICS)
+
+
+def test_synthetic_pools_are_measured_by_tau_and_by_pearson(monkeypatch):
+    monkeypatch.setattr(discotec_synthetic, "REPETITIONS", 2)
+    rows = discotec_synthetic.repeat(one_truth, 5, 0.9)
+    assert rows.groupby("correlation").size().to_dict() == {"kendall": 2, "pearson": 2}
+    setting = [ord(c) for c in "one_truth (5, 0.9) 1"]
+    planted, labels = one_truth(5, 0.9, np.random.default_rng(setting))
+    ari = [adjusted_rand_score(planted, row) for row in labels]
+    scores = -discotec(Ensemble(labels), "tv")
+    last = rows[rows["repetition"] == 1].set_index("correlation")["TV"]
+    assert last["pearson"] == pytest.approx(np.corrcoef(scores, ari)[0, 1])
+    assert last["kendall"] == pytest.approx(kendalltau(scores, ari).statistic)
+
+
+def test_by_equation_5_models_that_break_a_link_tie_behind_the_others():
+    labels = np.array([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1], [0, 0, 1, 2]])
+    agreement = count_agreements(Ensemble(labels))
+    ari = np.array([0.9, 0.7, 0.2, 0.1])
+    links = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2)])
+    obeying = -discotec(agreement, "kl")[[0, 3]]
+    expected = kendalltau([obeying[0], -99, -99, obeying[1]], ari).statistic
+    assert own_distance_tau(agreement, ari, links) == pytest.approx(expected)
+    impossible = Constraints(must_link=[(0, 3)])
+    assert np.isnan(own_distance_tau(agreement, ari, impossible))

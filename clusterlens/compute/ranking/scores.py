@@ -31,6 +31,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.overlaps import Overlaps, partition_overlaps
 
 Variant = Literal["kl", "tv", "hellinger", "binary"]
+ConstraintCost = Literal["share", "distance"]
 
 
 @takes_running
@@ -41,6 +42,7 @@ def discotec(
     constraints: Constraints | None = None,
     constraint_weight: float = 1.0,
     *,
+    constraint_cost: ConstraintCost = "share",
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -65,6 +67,10 @@ def discotec(
         Pairs that should be joined or separated.
     constraint_weight : float, default 1.0
         Charge for breaking all of them, at least 0. See the Warnings.
+    constraint_cost : {"share", "distance"}, default "share"
+        Cost of a broken pair: 1 (Algorithm 1 of the paper), or the distance of the
+        variant between joined and separated (its equation 5). That is 1 as well, but
+        infinite for "kl".
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
@@ -105,7 +111,7 @@ def discotec(
     References
     ----------
     Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus,
-    Algorithm 1.
+    Algorithm 1 and equation 5.
 
     Examples
     --------
@@ -114,6 +120,7 @@ def discotec(
     [0.125, 0.25, 0.25]
     """
     check_choice(variant, get_args(Variant), name="variant")
+    check_choice(constraint_cost, get_args(ConstraintCost), name="constraint_cost")
     run = RunOptions(n_jobs, progress, cancel, executor)
     partitions = _several(ensemble)
     if threshold is not None:
@@ -132,7 +139,10 @@ def discotec(
         if isinstance(ensemble, Ensemble):
             ensemble = count_agreements(ensemble, **run.threads)
         scores = _mean_cost(ensemble, variant, threshold)
-    return scores + violation_charge(partitions, constraints, constraint_weight)
+    broken_cost = np.inf if (constraint_cost, variant) == ("distance", "kl") else 1.0
+    return scores + violation_charge(
+        partitions, constraints, constraint_weight, broken_cost
+    )
 
 
 @takes_running
@@ -332,11 +342,16 @@ def _several(source: Ensemble | Agreement) -> Ensemble:
 
 
 def violation_charge(
-    ensemble: Ensemble, constraints: Constraints | None, weight: float
+    ensemble: Ensemble,
+    constraints: Constraints | None,
+    weight: float,
+    broken_cost: float,
 ) -> FloatArray:
-    """Weighted share of the constraints that each partition breaks."""
+    """Weighted mean cost of the constraints that each partition breaks."""
     weight = check_range(weight, 0.0, np.inf, name="constraint_weight")
-    return weight * check_constraints(constraints).violations(ensemble)
+    charge = weight * check_constraints(constraints).violations(ensemble)
+    charge[charge > 0] *= broken_cost
+    return charge
 
 
 def _mean_cost(

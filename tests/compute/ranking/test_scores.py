@@ -122,6 +122,42 @@ def test_violations_are_added_with_their_weight():
         np.testing.assert_allclose(charged - plain, [1.5, 0, 3])
 
 
+def distance(variant, joined, wanted):
+    """Distance of the variant between two certain distributions on joined and apart."""
+    p, q = (np.array([x, 1.0 - x]) for x in (joined, wanted))
+    if variant == "kl":
+        with np.errstate(divide="ignore"):
+            return sum(a * np.log(a / b) for a, b in zip(p, q, strict=True) if a)
+    if variant == "hellinger":
+        return np.square(np.sqrt(p) - np.sqrt(q)).sum() / 2
+    return np.abs(p - q).sum() / 2
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("weight", [0.0, 0.5])
+def test_links_cost_the_distance_of_the_variant_if_asked(variant, weight):
+    labels = np.array([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1], [0, 0, 1, 2]])
+    must, cannot = [(0, 1), (1, 0)], [(2, 3)]
+    charges = [
+        np.mean(
+            [distance(variant, float(row[a] == row[b]), 1.0) for a, b in must[:1]]
+            + [distance(variant, float(row[a] == row[b]), 0.0) for a, b in cannot]
+        )
+        for row in labels
+    ]
+    charged = discotec(
+        Ensemble(labels),
+        variant,
+        constraints=Constraints(must, cannot),
+        constraint_weight=weight,
+        constraint_cost="distance",
+    )
+    expected = discotec(Ensemble(labels), variant)
+    if weight:
+        expected = expected + weight * np.array(charges)
+    np.testing.assert_allclose(charged, expected)
+
+
 def test_one_partition_is_refused_and_two_are_warned_about():
     with pytest.raises(ValueError, match="has 1 partition"):
         discotec(Ensemble([[0, 1]]))
@@ -136,6 +172,7 @@ def test_one_partition_is_refused_and_two_are_warned_about():
         ({"threshold": 5}, "threshold is 5; give a value from 0 to 4"),
         ({"threshold": 1.5}, "whole number"),
         ({"variant": "kl", "threshold": 1}, "variant 'kl' has none"),
+        ({"constraint_cost": "log"}, "constraint_cost is 'log'"),
         ({"constraint_weight": -1.0}, "constraint_weight is -1"),
         ({"constraint_weight": float("nan")}, "constraint_weight is nan"),
     ],
