@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from clusterlens.compute._numbers import count
 
@@ -308,12 +309,37 @@ def _frozen(value: Any) -> Any:
     return value
 
 
+def as_pandas(table: Any) -> Any:
+    """Return a table of another library (polars, Arrow, ...) as a DataFrame.
+
+    Anything that is no such table, as a single column, is returned as it is.
+    """
+    if isinstance(table, pd.DataFrame) or not hasattr(table, "__arrow_c_stream__"):
+        return table
+    try:
+        found = pa.table(table)
+    except pa.ArrowException:
+        return table
+    try:
+        return found.to_pandas(integer_object_nulls=True)
+    except pa.ArrowNotImplementedError:  # a type without a counterpart in pandas
+        cells = found.to_pydict()
+        return pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in cells.items()})
+
+
+def as_native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array in the byte order of this machine."""
+    if array.dtype.isnative:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))
+
+
 def as_array(values: Any, name: str, wanted: str) -> npt.NDArray[Any]:
     """Return values as an array; ragged and sparse ones are refused."""
     if hasattr(values, "toarray"):
         raise DataError(f"{name} is sparse; give {wanted}, e.g. {name}.toarray().")
     try:
-        return np.asarray(values)
+        return as_native(np.asarray(values))
     except DataError:
         raise
     except (ValueError, TypeError):

@@ -24,6 +24,7 @@ from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
     IntArray,
+    as_pandas,
     check_choice,
     check_entries,
     read_only,
@@ -169,6 +170,7 @@ class Ensemble(Frozen):
         weights: npt.ArrayLike | None = None,
         missing: npt.ArrayLike | None = None,
     ) -> None:
+        labels = as_pandas(labels)
         if isinstance(labels, pd.DataFrame):
             names = labels.columns.tolist() if names is None else names
             labels = [labels.iloc[:, t] for t in range(labels.shape[1])]

@@ -260,6 +260,7 @@ def read_npz(content: Content) -> Parsed:
     """Read the matrix of an archive of arrays, and vectors of the same length."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
         infos = [i for i in archive.infolist() if i.filename.endswith(".npy")]
+        _refuse_sparse({i.filename for i in infos}, content)
         check_members(infos, content)
         arrays = {}
         for info in infos:
@@ -290,6 +291,15 @@ def read_npz(content: Content) -> Parsed:
     notes = [f"Read as a NumPy archive: {', '.join(map(repr, (*main, *used)))}."]
     notes += [f"Arrays left out: {', '.join(map(repr, skipped))}."] if skipped else []
     return Parsed(frame, notes)
+
+
+def _refuse_sparse(members: set[str], content: Content) -> None:
+    """Refuse a sparse matrix as `scipy.sparse.save_npz` writes it."""
+    if {"format.npy", "shape.npy", "data.npy"} <= members:
+        raise DataError(
+            f"{content.source} holds a sparse matrix of SciPy; save it as a full one, "
+            "np.save(file, scipy.sparse.load_npz(file).toarray())."
+        )
 
 
 def _check_wanted(wanted: str, matrices: list[str], content: Content) -> None:

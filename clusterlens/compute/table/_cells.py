@@ -18,9 +18,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
-from clusterlens.compute._validation import DataError
+from clusterlens.compute._validation import DataError, as_native, as_pandas
 
 # Words that mean "missing" wherever they stand, and those that do so among numbers only
 # ("none" and "unknown" can be honest categories).
@@ -30,6 +30,7 @@ _ANYWHERE = (
 _AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null) – —"
 MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
+LIST_LIMIT = 5_000  # columns that one column of lists may become
 _TRIED = 1000
 _GROUPING = " '\u2019\u00a0\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
@@ -83,9 +84,12 @@ _COMMA_FIRST = (PLAIN, COMMA_DECIMAL, SPACE_GROUPS_COMMA, COMMA_GROUPS, SPACE_GR
 
 
 def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
-    """Return a copy with text column names, all different, and a unique index."""
+    """Return a copy with text column names, all different, and a unique index.
+
+    Columns of lists of numbers are spread into a column for each place of the list.
+    """
     try:
-        frame = pd.DataFrame(table).copy(deep=False)
+        frame = pd.DataFrame(as_pandas(table)).copy(deep=False)
     except (ValueError, TypeError) as error:
         raise DataError(
             f"Table {name!r} cannot be read as rows and columns ({error}); give a "
@@ -100,10 +104,12 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
     if isinstance(frame.columns, pd.RangeIndex):
         frame.columns = [f"column {j}" for j in range(1, frame.shape[1] + 1)]
     frame.columns = pd.Index(_column_names(list(frame.columns), notes))
-    if not frame.index.is_unique or frame.index.hasnans or frame.index.nlevels > 1:
+    if not getattr(frame.index.dtype, "isnative", True):
+        frame.index = pd.Index(as_native(frame.index.to_numpy()))
+    if frame.index.nlevels > 1 or not frame.index.is_unique or frame.index.hasnans:
         notes.append("The index of the table has no unique ids; rows are numbered.")
         frame = frame.reset_index(drop=True)
-    return frame, notes
+    return _spread_lists(frame, notes), notes
 
 
 def type_columns(
@@ -176,7 +182,10 @@ def count_text(counts: Iterable[tuple[str, int]], limit: int = 5) -> str:
 
 def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
     """Turn names into text; number the empty and the repeated ones, with a note."""
-    texts = [" / ".join(map(str, n)) if isinstance(n, tuple) else n for n in given]
+    texts = [
+        " / ".join(str(part) for part in n if part != "") if isinstance(n, tuple) else n
+        for n in given
+    ]
     texts = ["" if pd.isna(text) else str(text).strip() for text in texts]
     names: dict[str, None] = {}  # a dictionary keeps the order and is quick to search
     for position, text in enumerate(texts, start=1):
@@ -190,6 +199,61 @@ def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
             notes.append(f"Column {position} {what}; it is called {free!r}.")
         names[free] = None
     return list(names)
+
+
+def _spread_lists(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Replace each column of number lists of one length by a column for each place."""
+    blocks = {}
+    for name in frame.columns[[_may_hold_lists(dtype) for dtype in frame.dtypes]]:
+        cells = _plain_dtype(frame[name]).dropna()
+        if (
+            not len(cells)
+            or not _is_list(cells.iloc[0])
+            or not cells.map(_is_list).all()
+        ):
+            continue
+        sizes = cells.map(len)
+        one_length = 2 <= sizes.min() == sizes.max() <= LIST_LIMIT
+        numbers = _stacked(cells) if one_length else None
+        if numbers is None:
+            notes.append(
+                f"Column {name!r} holds lists of {sizes.min()} to {sizes.max()} "
+                "entries and is no feature; only lists of numbers, all of one length "
+                f"from 2 to {whole(LIST_LIMIT)}, become columns."
+            )
+            continue
+        names = [f"{name} {place}" for place in range(1, numbers.shape[1] + 1)]
+        notes.append(
+            f"Column {name!r}: lists of {whole(len(names))} numbers became the "
+            f"columns {names[0]!r} to {names[-1]!r}."
+        )
+        block = pd.DataFrame(numbers, index=cells.index, columns=names)
+        blocks[name] = block.reindex(frame.index)
+    if not blocks:
+        return frame
+    parts = [blocks.get(name, frame[[name]]) for name in frame.columns]
+    spread = pd.concat(parts, axis=1)
+    spread.columns = pd.Index(_column_names(list(spread.columns), notes))
+    return spread
+
+
+def _may_hold_lists(dtype: Any) -> bool:
+    """Say whether cells of a dtype can be lists."""
+    return pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype)
+
+
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list | tuple) or getattr(cell, "ndim", 0) == 1
+
+
+def _stacked(lists: pd.Series) -> np.ndarray[Any, Any] | None:
+    """Return lists (n,) of equal length as rows of numbers; None if they hold none."""
+    try:
+        block = np.array(lists.tolist())
+        block = block if block.dtype.kind in "iuf" else block.astype(np.float64)
+    except (ValueError, TypeError):
+        return None
+    return block if block.ndim == 2 and block.size else None
 
 
 def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, list[str]]:
@@ -223,7 +287,7 @@ def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, lis
 
 
 def _plain_dtype(values: pd.Series) -> pd.Series:
-    """Return sparse, Arrow, period and interval columns in an everyday type."""
+    """Return a column in an everyday type and in the byte order of this machine."""
     dtype = values.dtype
     if isinstance(dtype, pd.SparseDtype):
         return pd.Series(np.asarray(values), index=values.index)
@@ -232,6 +296,8 @@ def _plain_dtype(values: pd.Series) -> pd.Series:
         return plain.set_axis(values.index)
     if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)):
         return values.map(str, na_action="ignore").astype("str")
+    if isinstance(dtype, np.dtype) and not dtype.isnative:
+        return pd.Series(as_native(values.to_numpy()), index=values.index)
     return values
 
 

@@ -15,7 +15,7 @@ from clusterlens.compute._run.options import (
     RunOptions,
     stretches,
 )
-from clusterlens.compute._validation import check_choice
+from clusterlens.compute._validation import as_pandas, check_choice
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._encoding import TITLES
 from clusterlens.compute.table._files import (
@@ -71,7 +71,8 @@ def load_table(
     ----------
     source : path, binary file object, bytes or DataFrame
         Delimited text (CSV, TSV, ...; separator, decimal comma, encoding, preamble and
-        header are found out), ARFF, Parquet, .npy, .npz or .xlsx, each also gzipped.
+        header are found out), ARFF, Parquet, .npy, .npz or .xlsx, each also gzipped. A
+        DataFrame may be of pandas, polars, or any library that exports Arrow.
     name : str, optional
         Name of the table. Default the name of the file.
     label : str, optional
@@ -133,6 +134,7 @@ def load_table(
     if decimal is not None:
         check_choice(decimal, DECIMAL_NAMES, name="decimal")
     run = RunOptions(progress=progress, cancel=cancel)
+    source = as_pandas(source)
     if isinstance(source, (pd.DataFrame, np.ndarray)):
         (whole,) = stretches(run, _WAY)
         return make_dataset(source, name or "table", label, row_id, **whole.steps)

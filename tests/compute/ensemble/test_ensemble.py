@@ -5,6 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
@@ -177,3 +178,9 @@ def test_memberships_of_single_precision_are_taken():
 def test_texts_of_any_length_are_labels():
     texts = np.array(["a", "long", "a", "b"], dtype=np.dtypes.StringDType())
     assert Ensemble([texts]).labels.tolist() == [[0, 2, 0, 1]]
+
+
+def test_tables_of_other_libraries_name_the_models():
+    ensemble = Ensemble(pa.table({"m": [0, 0, 1], "n": ["a", "b", "b"]}))
+    assert ensemble.names == ("m", "n")
+    assert ensemble.labels.tolist() == [[0, 0, 1], [0, 1, 1]]

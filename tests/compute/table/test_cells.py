@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._cells import (
+    LIST_LIMIT,
     plain_frame,
     to_numbers,
     type_columns,
@@ -210,6 +211,79 @@ def test_repeated_index_is_replaced_with_a_note():
     found, notes = plain_frame(pd.DataFrame({"a": [1, 2]}, index=[5, 5]), "t")
     assert found.index.tolist() == [0, 1]
     assert "no unique ids" in notes[0]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.MultiIndex.from_product([["x", "y"], [1, 2]]),  # unique, but of two levels
+        pd.MultiIndex.from_tuples([("x", 1)] * 4),
+        pd.Index([1.0, None, 3.0, 4.0]),
+        pd.Index(np.array([7, 7, 8, 9], ">i8")),
+    ],
+)
+def test_index_that_cannot_name_rows_is_replaced_with_a_note(index):
+    found, notes = plain_frame(pd.DataFrame({"a": [1, 2, 3, 4]}, index=index), "t")
+    assert found.index.tolist() == [0, 1, 2, 3]
+    assert notes == ["The index of the table has no unique ids; rows are numbered."]
+
+
+def test_levels_of_column_names_are_joined():
+    names = pd.MultiIndex.from_tuples([("x", "mean"), ("x", "std"), ("y", "")])
+    found, _ = plain_frame(pd.DataFrame([[1, 2, 3]], columns=names), "t")
+    assert list(found.columns) == ["x / mean", "x / std", "y"]
+
+
+@pytest.mark.parametrize(
+    "kind", [">i2", ">i4", ">u8", ">f4", ">f8", ">m8[s]", ">M8[s]", ">U3"]
+)
+def test_byte_order_of_other_machines_makes_no_difference(kind):
+    swapped = np.array([7, 1, 5, 2]).astype(kind)
+    native = swapped.astype(swapped.dtype.newbyteorder("="))
+
+    def typed(cells):
+        frame, _ = plain_frame(pd.DataFrame({"a": cells}, index=cells), "t")
+        return type_columns(frame)[0]
+
+    pd.testing.assert_frame_equal(typed(swapped), typed(native))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [[1.5, 2], None, [3, 4]],
+        [(1.5, 2), None, (3, 4)],
+        [np.array([1.5, 2], ">f4"), None, np.array([3, 4], ">f4")],
+        pd.array([[1.5, 2], None, [3, 4]], pd.ArrowDtype(pa.list_(pa.float32()))),
+        pd.array([[1.5, 2], None, [3, 4]], pd.ArrowDtype(pa.list_(pa.float64(), 2))),
+    ],
+)
+def test_lists_of_numbers_become_columns(cells):
+    table = pd.DataFrame({"a": list("xyz"), "v": pd.Series(cells), "v 2": [7, 8, 9]})
+    found, notes = plain_frame(table, "t")
+    assert list(found.columns) == ["a", "v 1", "v 2", "v 2 (2)"]
+    values = found.iloc[:, 1:].to_numpy(float)
+    expected = [[1.5, 2, 7], [np.nan, np.nan, 8], [3, 4, 9]]
+    assert np.array_equal(values, expected, equal_nan=True)
+    assert notes[0] == (
+        "Column 'v': lists of 2 numbers became the columns 'v 1' to 'v 2'."
+    )
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [[1, 2], [3], [4, 5]],
+        [["a", "b"], ["c", "d"], ["e", "f"]],
+        [[[1, 2], [3, 4]]] * 3,
+        [[0.0] * (LIST_LIMIT + 1)] * 3,
+    ],
+)
+def test_other_lists_stay_with_a_note(cells):
+    found, notes = plain_frame(pd.DataFrame({"v": cells, "a": [1, 2, 3]}), "t")
+    assert list(found.columns) == ["v", "a"]
+    assert "'v' holds lists" in notes[0]
+    assert "is no feature" in notes[0]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -94,6 +95,86 @@ def test_npy_records_and_vectors_become_columns():
     out = io.BytesIO()
     np.save(out, np.arange(4.0))
     assert load_table(out.getvalue()).table.shape == (4, 1)
+
+
+@pytest.mark.parametrize("kind", [">i4", ">f4", ">f8", "records"])
+def test_npy_in_the_byte_order_of_other_machines_is_read(kind):
+    X = np.array([[1, 20], [2, 40], [5, 30]])
+    if kind == "records":
+        saved = np.array([tuple(x) for x in X], dtype=[("a", ">i2"), ("b", ">f8")])
+    else:
+        saved = X.astype(kind)
+    out = io.BytesIO()
+    np.save(out, saved)
+    found = prepare(load_table(out.getvalue()), scale="none").X
+    assert np.array_equal(found, X)
+
+
+@pytest.mark.parametrize("write_it", ["csr", "csc", "coo", "bsr", "dia"])
+def test_sparse_matrices_are_refused_by_name(write_it):
+    out = io.BytesIO()
+    scipy.sparse.save_npz(out, scipy.sparse.eye_array(5, format=write_it))
+    with pytest.raises(DataError, match=r"sparse matrix of SciPy.*toarray"):
+        load_table(out.getvalue())
+
+
+def test_lists_of_numbers_in_parquet_become_features():
+    table = pd.DataFrame(
+        {"name": list("abcd"), "v": [[1.0, 2], [3, 4], [5, 1], [2, 2]]}
+    )
+    ds = prepare(load_table(write(table, "parquet"), row_id="name"), scale="none")
+    assert ds.feature_names == ("v 1", "v 2")
+    assert ds.X.tolist() == table["v"].tolist()
+    assert ds.preparation.transform(table[::-1]).tolist() == ds.X[::-1].tolist()
+
+
+def test_two_level_index_in_parquet_numbers_the_rows():
+    index = pd.MultiIndex.from_product([["x", "y"], [1, 2]], names=["site", None])
+    out = io.BytesIO()
+    pd.DataFrame({"a": [1.0, 2, 4, 8]}, index=index).to_parquet(out)
+    ds = load_table(out.getvalue())
+    assert ds.table.index.tolist() == [0, 1, 2, 3]
+    assert any("rows are numbered" in note for note in ds.notes)
+
+
+def polars_frame(table: pd.DataFrame):
+    return pytest.importorskip("polars").from_pandas(table)
+
+
+class Exporter:
+    """A table of a library that is not known here, which exports Arrow."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "made", [pa.Table.from_pandas, polars_frame, lambda t: Exporter(pa.table(t))]
+)
+def test_tables_of_other_libraries_are_read_as_data_frames(made):
+    table = pd.DataFrame(
+        {
+            "id": list("abcdef"),
+            "long": pd.array([2**53 + 1, None, 1, 2, 3, 4], dtype="Int64"),
+            "real": [1.5, 2, np.nan, 4, 5, 9],
+            "day": pd.to_datetime(["2020-01-01"] * 3 + ["2020-01-02"] * 3),
+            "tags": [["p", "q"]] * 6,
+            "class": ["u", "v"] * 3,
+        }
+    )
+    other = made(table)
+    expected, found = load_table(table), load_table(other)
+    same_cells(found.table.drop(columns="tags"), expected.table.drop(columns="tags"))
+    assert found.roles == expected.roles
+    assert found.table.index.tolist() == list("abcdef")
+    assert found.table["long"].iloc[0] == 2**53 + 1
+    prepared = prepare(other)
+    assert np.array_equal(prepared.X, prepare(table).X)
+    assert prepared.label_names == ("u", "v")
+    assert np.array_equal(prepared.preparation.transform(other), prepared.X)
 
 
 @pytest.mark.parametrize(
