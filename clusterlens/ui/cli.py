@@ -29,8 +29,9 @@ PORT = 5006
 LONELY_SECONDS = 20
 LOOPBACK = ("127.0.0.1", "localhost")
 SERVER_SETTINGS = {
-    # A page that has lost its connection comes back to its session for ten minutes.
-    "unused_session_lifetime_milliseconds": 600_000,
+    # A page without a connection is given up after a minute, or after ten if work of it
+    # is under way or not saved (`ui/server/holding.py`).
+    "unused_session_lifetime_milliseconds": 60_000,
     # Its token must live as long; a page may stay open overnight before that.
     "session_token_expiration": 86_400,
     # Files come in pieces of 5 MB; a lasso over many samples comes at once.
@@ -63,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DataError, OSError) as error:
         print(f"clusterlens: {error}", file=sys.stderr)
         return 2
+    from clusterlens.ui.server.hardening import shorten_logs
+
     host = given.address if given.address in LOOPBACK else "localhost"
     address = f"http://{host}:{server.port}/"
     print(f"ClusterLens is at {address} (Ctrl-C stops it)", flush=True)
@@ -70,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Whoever reaches this port can use it and read what is loaded.")
     if given.browser:  # which starts while the page is imported
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    shorten_logs()
     run(server)
     return 0
 
@@ -183,6 +187,7 @@ def make_server(
     """
     from panel.io.server import get_server
 
+    from clusterlens.ui.server.hardening import harden, signed_sessions
     from clusterlens.ui.server.hosts import guard, local_hosts
     from clusterlens.ui.server.manual import served_folders
 
@@ -207,7 +212,9 @@ def make_server(
         liveness=True,
         static_dirs=folders,
         **SERVER_SETTINGS,
+        **signed_sessions(),
     )
+    harden(server._tornado)
     guard(server, local_hosts(address, port))
     return server
 

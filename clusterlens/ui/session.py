@@ -404,6 +404,11 @@ class Session:
     def _adopt(self, kept: Kept) -> None:
         self._move(lambda: self.memory.adopt(kept))
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether nothing that was done is lost if this session ends."""
+        return self.analysis.table is None or self.memory.state not in ("off", "failed")
+
     def close(self) -> None:
         """Stop everything for good."""
         self.memory.forget()

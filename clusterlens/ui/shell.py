@@ -75,7 +75,6 @@ button:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 """
 TEMPLATE = Path(__file__).with_name("page.html")
 WARM_AFTER_SECONDS = 1
-MAKE_AFTER_SECONDS = 2
 # How much larger text is for a projector.
 LARGE = 1.3
 HEADER_HEIGHT = 48
@@ -99,7 +98,6 @@ class Shell:
     def __init__(self, session: Session) -> None:
         self.session = session
         enter(self)
-        self._readying: asyncio.Task[None] | None = None
         self.pages = {room.key: room.page(session) for room in PAGES}
         self._rail = Text(
             does=self._go,
@@ -184,17 +182,10 @@ class Shell:
         return self.room.session if in_lesson else self.session
 
     def begin(self) -> None:
-        """Show the page in a browser that listens, then make ready what comes next."""
+        """Show the page in a browser that listens, then begin to compile kernels."""
         self._turn()
-        self._readying = asyncio.get_running_loop().create_task(self._make_ready())
-
-    async def _make_ready(self) -> None:
-        await asyncio.sleep(WARM_AFTER_SECONDS)
-        self.session.server.warming.start()
-        await asyncio.sleep(MAKE_AFTER_SECONDS - WARM_AFTER_SECONDS)
-        of_table = self.pages["data"].parts[True]
-        for page in (of_table, self.pages["pool"], self.pages["consensus"]):
-            await page.prepare(lambda: self.session.jobs.at_rest)
+        loop, warming = asyncio.get_running_loop(), self.session.server.warming
+        loop.call_later(WARM_AFTER_SECONDS, warming.start)
 
     def close(self) -> None:
         """Stop everything for good, and let go of it when it has stopped."""
@@ -455,7 +446,7 @@ def _connection(session: Session) -> Connection:
             saved=saved,
             saved_at=memory.saved_at,
             unsaved=_unsaved(memory),
-            is_kept=not loaded or memory.state not in ("off", "failed"),
+            is_kept=session.is_kept,
         )
 
     memory.param.watch(write, ["state", "saved_at", "under_way"])

@@ -33,6 +33,12 @@ def made_up(address: str) -> str:
     return generate_jwt_token(generate_session_id(), extra_payload=told)
 
 
+def given(address: str, host: str, path: str = "/") -> str:
+    """Return the token of a page as the server gives it."""
+    _, page = asked(address, path, host)
+    return re.search(rb'"token": ?"([^"]+)"', page)[1].decode()
+
+
 async def shown(address: str, path: str, host: str, token: str) -> list[object]:
     """Connect as a page under a name does; return what its session shows."""
     url = f"ws://{urlsplit(address).netloc}{path}"
@@ -86,7 +92,7 @@ def test_the_command_answers_under_no_unknown_name(tmp_path):
             **{"Sec-WebSocket-Version": "13", "Origin": "http://evil.example"},
         }
         assert asked(address, "/ws", known[0], **foreign)[0] == 403
-        assert run(shown(address, "/ws", known[1], made_up(address)))
+        assert run(shown(address, "/ws", known[1], given(address, known[1])))
 
 
 def test_a_server_that_warms_itself_up_does_so(server):
@@ -112,8 +118,7 @@ def test_panel_serve_shows_no_page_under_an_unknown_name(server):
 )
 def test_an_address_that_no_link_has_is_told(server, query):
     host = urlsplit(server.address).netloc
-    _, page = asked(server.address, f"/app?{query}", host)
-    token = re.search(rb'"token": ?"([^"]+)"', page)[1].decode()
+    token = given(server.address, host, f"/app?{query}")
     roots = run(shown(server.address, "/app/ws", host, token))
     assert "The link is not followed" in json.dumps(roots)
 

@@ -104,10 +104,11 @@ def to_csv_bytes(
 
     Notes
     -----
-    Text cells and column names that begin with ``=``, ``+``, ``-``, ``@``, tab or
-    carriage return get an apostrophe in front, as spreadsheets would otherwise compute
-    them. Numbers are never altered, neither in numeric columns nor as text such as
-    "-5": they are written in the shortest form that reads back as the same value.
+    Text cells and column names that begin with ``=``, ``+``, ``-``, ``@`` (also of
+    full width), a tab or a line break get an apostrophe in front, because spreadsheets
+    would compute them. Numbers are never altered, neither in numeric columns nor as
+    text such as "-5": they are written in the shortest form that reads back as the
+    same value.
 
     Examples
     --------
@@ -172,6 +173,6 @@ def _dates(array: pa.Array) -> pa.Array:
 
 def protect(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Put an apostrophe in front of text that a spreadsheet would compute."""
-    starts = pc.match_substring_regex(text, "^[=+@\t\r-]")
+    starts = pc.match_substring_regex(text, "^[=+@\t\r\n＝＋－＠-]")
     formula = pc.and_(starts, pc.invert(pc.match_substring_regex(text, _NUMBER)))
     return pc.if_else(formula, pc.replace_substring_regex(text, "^", "'"), text)

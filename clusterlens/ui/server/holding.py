@@ -1,9 +1,9 @@
-"""Holding: a page that computes is kept for a while after it was closed or reloaded.
+"""Keep a closed page for ten minutes if it computes or has something unsaved.
 
-`panel serve app.py` gives a page up 15 seconds after its browser has gone, and what it
-computed with it; so a reload would end a long run. Who serves cannot be told another
-lifetime from app.py, but each page may say that it is not to be given up. The page that
-takes the analysis up finds it among those that were left (`Server.left`).
+`panel serve app.py` ends a session 15 seconds after its browser has gone, `clusterlens`
+after a minute. So a reload would end a long run. `app.py` cannot set that lifetime, but
+each session may block its expiration. The page that opens the analysis next finds the
+session in `Server.left`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOOK_SECONDS = 1.0
 
 
 def hold(session: Any, context: Any) -> None:
-    """Keep the session of a page while an action of it is under way.
+    """Keep the session of a page while an action is under way or a step is not saved.
 
     Parameters
     ----------
@@ -29,26 +29,31 @@ def hold(session: Any, context: Any) -> None:
         That of its document; it has no session yet while the page is made.
     """
     held: set[asyncio.Future[None]] = set()
-    jobs = session.jobs
 
     def begin(event: Any) -> None:
-        if jobs.busy and context.session is not None and not held:
+        if _is_needed(session) and context.session is not None and not held:
             task = go_on(_keep(session, context.session))
             held.add(task)
             task.add_done_callback(held.discard)
 
-    jobs.param.watch(begin, ["shown"])
+    session.jobs.param.watch(begin, ["shown"])
+    session.history.param.watch(begin, ["steps"])
+    session.memory.param.watch(begin, ["state"])
+
+
+def _is_needed(session: Any) -> bool:
+    return session.jobs.busy or not session.is_kept
 
 
 async def _keep(session: Any, page: Any) -> None:
-    """Let a page not expire until its work is done, or nobody came for long.
+    """Block the expiration of a page until it is not needed or nobody came for long.
 
-    Who follows its work on another page has come, too.
+    A page that follows its work counts as a visitor.
     """
     jobs, left = session.jobs, session.server.left
     page.block_expiration()
     try:
-        while jobs.busy and (
+        while _is_needed(session) and (
             page.connection_count
             or jobs.followers
             or page.milliseconds_since_last_unsubscribe < HELD_MILLISECONDS

@@ -28,6 +28,7 @@ from clusterlens import __version__
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
+from clusterlens.ui.work.private_files import make_folder, opener
 
 # Bytes of all results that are kept, in memory and on the disk.
 MOST_BYTES = 500_000_000
@@ -133,10 +134,11 @@ class Results:
         """Write a file, and remove those not used for longest beyond the bytes."""
         if self.folder is None or len(data) > self.n_bytes:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         draft = self.folder / f"{self.writer}.{secrets.token_hex(8)}.part"
         try:
-            draft.write_bytes(data)
+            with open(draft, "wb", opener=opener) as file:
+                file.write(data)
             draft.replace(self.folder / key)
         finally:
             draft.unlink(missing_ok=True)

@@ -59,12 +59,25 @@ def test_wrong_number_of_labels_is_refused():
 
 
 def test_text_that_a_spreadsheet_would_run_is_protected():
-    words = ["=1+1", "+cmd", "-x", "@sum", "\tx", "\rx", "plain", "a=b", None, "--"]
+    words = [
+        "=1+1",
+        "+cmd",
+        "-x",
+        "@sum",
+        "\tx",
+        "\rx",
+        "\n=1",
+        "＝1",
+        "plain",
+        "a=b",
+        None,
+        "--",
+    ]
     numbers = ["-5", "+3.5", "-1e5", "-1,5", "+1.234,5"]
-    table = pd.DataFrame({"=head": words + numbers, "n": -np.arange(15.0)})
+    table = pd.DataFrame({"=head": words + numbers, "n": -np.arange(17.0)})
     found = pd.read_csv(io.BytesIO(to_csv_bytes(table)), keep_default_na=False)
     assert found.columns.tolist() == ["'=head", "n"]
-    protected = ["'" + word for word in words[:6]]
+    protected = ["'" + word for word in words[:8]]
     assert found["'=head"].tolist() == [*protected, "plain", "a=b", "", "'--", *numbers]
     assert found["n"].tolist() == table["n"].tolist()
 

@@ -196,6 +196,45 @@ def test_a_page_is_given_up_when_its_run_has_ended_or_nobody_came_for_long(
     run(main())
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_closed_page_without_work_is_held_only_if_its_steps_are_not_saved(
+    is_kept, slow, tmp_path, monkeypatch
+):
+    sessions, _, _ = slow
+    held_for = 600_000 if is_kept else 300
+    often = {"check_unused_sessions_milliseconds": 15}
+    monkeypatch.setattr(cli, "SERVER_SETTINGS", often)
+    monkeypatch.setattr(holding, "HELD_MILLISECONDS", held_for)
+    monkeypatch.setattr(holding, "_LOOK_SECONDS", 0.01)
+    shared = Server(Store(tmp_path / "kept")) if is_kept else Server()
+    monkeypatch.setattr(cli, "the_server", lambda: shared)
+
+    async def main():
+        server = make_server(0, "127.0.0.1")
+        server.start()
+        try:
+            visitor = await Visitor.open(f"http://127.0.0.1:{server.port}/")
+            await visitor.ping()
+            (session,) = sessions
+            assert await session.act("load example", name="iris")
+            assert session.is_kept == is_kept
+            (page,) = server.get_sessions()
+            visitor.close()
+            while page.connection_count:
+                await asyncio.sleep(0.01)
+            page.request_expiration()
+            if not is_kept:
+                while page.milliseconds_since_last_unsubscribe < held_for:
+                    assert not page.destroyed
+                    await asyncio.sleep(0.01)
+            while not page.destroyed:
+                await asyncio.sleep(0.01)
+        finally:
+            server.stop()
+
+    run(main())
+
+
 @pytest.fixture
 def held(tmp_path):
     """A server whose pools do not end before they may."""

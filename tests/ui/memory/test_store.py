@@ -6,12 +6,17 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from clusterlens.ui.server.memory import database as module
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.store import FILE, Conflict, Row, Store, Stored
+from clusterlens.ui.server.server import Server
+from clusterlens.ui.session import Session
+from clusterlens.ui.work import results
 from tests.folders import ROOT
+from tests.ui.loop import run
 
 # The file of the first version, as SQL; it never changes.
 FIRST_VERSION = """
@@ -212,3 +217,29 @@ def test_any_text_is_kept_as_it_is(tmp_path, text):
     store.rename("a", text)
     entry = store.entries()[0]
     assert (entry.about["table"], entry.about["title"]) == (text, text)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
+def test_all_that_is_kept_is_for_its_owner_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "_LONG_SECONDS", -1)
+    old = os.umask(0)
+    try:
+        home = tmp_path / "home"
+        home.mkdir()
+        server = Server(Store(home))
+
+        async def main():
+            session = Session(server)
+            assert await session.act("load example", name="iris")
+            assert await session.memory.settled()
+
+        run(main())
+        server.results.arrays("a" * 64, lambda: {"a": np.zeros(3)}, lambda: False)
+        modes = {path: path.stat().st_mode & 0o777 for path in home.rglob("*")}
+        server.close()
+    finally:
+        os.umask(old)
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert len(modes) > 6
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from clusterlens.ui.work.private_files import make_folder, opener
+
 _NAME = re.compile(r"[0-9a-f]{64}")
 # What is being written now belongs to no analysis yet.
 _YOUNG_SECONDS = 3600
@@ -49,7 +51,7 @@ class Contents:
         self.folder, self._writer = folder, writer
         self.alive: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self.keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
 
     def path(self, key: str) -> Path:
         """Where a content is kept; ValueError if the key is no SHA-256."""
@@ -66,7 +68,7 @@ class Contents:
                 return key
         draft = self.folder / f"{self._writer}.{secrets.token_hex(8)}.part"
         try:
-            with draft.open("xb") as file:
+            with open(draft, "xb", opener=opener) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

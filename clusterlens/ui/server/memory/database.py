@@ -9,6 +9,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from clusterlens.ui.work.private_files import make_file
+
 FILE = "clusterlens.sqlite"
 HOME = "CLUSTERLENS_HOME"
 # Marks a SQLite file as one of ours: "CLns".
@@ -100,6 +102,7 @@ def open_database(file: Path) -> tuple[sqlite3.Connection, bool]:
     StoreError
         If it cannot be used as it is: that of another program or a newer version.
     """
+    make_file(file)
     db = connect(file)
     try:
         version = _check(db, file)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from clusterlens.ui.work.private_files import make_file, make_folder
+
 # So long a process waits for another that is coming in.
 _TURN_SECONDS = 20.0
 
@@ -37,7 +39,7 @@ class Presence:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for path in folder.iterdir():
             if not is_there(folder, path.name):
                 with suppress(OSError):
@@ -76,6 +78,7 @@ def is_there(folder: Path, name: object) -> bool:
 
 def _connect(path: Path, seconds: float = 0) -> sqlite3.Connection:
     """Open a file as a database, as the locks of one are the same everywhere."""
+    make_file(path)
     return sqlite3.connect(
         path, timeout=seconds, isolation_level=None, check_same_thread=False
     )

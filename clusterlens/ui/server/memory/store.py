@@ -55,6 +55,7 @@ from clusterlens.ui.server.memory.rows import (
     read_values,
     seal,
 )
+from clusterlens.ui.work.private_files import make_folder
 
 
 class Conflict(Exception):
@@ -178,7 +179,7 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self.folder, self.file = folder, folder / FILE
         self.found, self._present = folder / "found", folder / "present"
         self._turns = ThreadPoolExecutor(1, thread_name_prefix="store")

@@ -1,0 +1,147 @@
+"""Limits on what a stranger can send to a server, and on who may embed its page.
+
+Sessions are signed, so a token or session id that this server did not make is refused
+before it is unpacked. A websocket message is checked before Bokeh decodes it, because a
+few megabytes can describe gigabytes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import traceback
+from typing import Any
+
+from panel.io.server import AutoloadJsHandler, WSHandler
+from tornado.httputil import HTTPHeaders
+from tornado.web import ErrorHandler, OutputTransform
+
+MAX_TEXT_BYTES = 20_000_000  # pieces of an upload take 7 MB as base64
+MAX_VALUES = 4_000_000  # a selection of a million samples takes one each
+MAX_CONTAINERS = 200_000
+MAX_BUFFER_BYTES = 100_000_000
+# In a text shorter than this, compressed values are short, too (at most 1,032 times).
+_SHORT = 64_000
+_LOG_CHARACTERS = 1_000
+_ARGUMENT_CHARACTERS = 200
+_TOO_BIG = 1009  # close code of RFC 6455
+
+
+def signed_sessions() -> dict[str, Any]:
+    """Return the settings of a server whose sessions nobody else can make up."""
+    return {"sign_sessions": True, "secret_key": secrets.token_urlsafe(32).encode()}
+
+
+def harden(application: Any) -> None:
+    """Limit the messages of a Bokeh application and who may embed its pages."""
+    for rule in application.wildcard_router.rules:
+        if rule.target is WSHandler:
+            rule.target = LimitedSocket
+        elif rule.target is AutoloadJsHandler:
+            # It gives a session to a page of any origin.
+            rule.target, rule.target_kwargs = ErrorHandler, {"status_code": 404}
+    application.add_transform(_SameOriginOnly)
+
+
+class LimitedSocket(WSHandler):
+    """A websocket of Bokeh that refuses messages which are costly to decode."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._buffer_bytes = 0
+
+    async def on_message(self, fragment: str | bytes) -> None:
+        """Hand on one fragment of a message, or close the connection."""
+        if isinstance(fragment, bytes):
+            self._buffer_bytes += len(fragment)
+            problem = (
+                "its buffers are too large"
+                if self._buffer_bytes > MAX_BUFFER_BYTES
+                else ""
+            )
+        else:
+            if '"msgtype"' in fragment[:1_000]:  # a header: a new message begins
+                self._buffer_bytes = 0
+            problem = problem_of(fragment)
+        if problem:
+            logging.getLogger(__name__).warning("Message refused: %s.", problem)
+            self.close(_TOO_BIG, f"Message refused: {problem}.")
+            return
+        await super().on_message(fragment)
+
+
+def problem_of(text: str) -> str:
+    """Return why a text fragment would be too costly to decode, or an empty string.
+
+    Compressed bytes inside a text are refused: browsers send bytes as buffers.
+    """
+    if len(text) > MAX_TEXT_BYTES:
+        return "its text is too long"
+    if text.count("[") + text.count("{") > MAX_CONTAINERS:
+        return "it has too many lists and objects"
+    if text.count(",") > MAX_VALUES:
+        return "it has too many values"
+    if len(text) > _SHORT:
+        try:
+            json.loads(text, object_hook=_without_compressed_bytes)
+        except (ValueError, RecursionError) as error:
+            return str(error).split(":")[0][:60]
+    return ""
+
+
+def _without_compressed_bytes(value: dict[str, Any]) -> None:
+    if value.get("type") == "bytes" and isinstance(value.get("data"), str):
+        raise ValueError("it has compressed bytes inside its text")
+
+
+class _SameOriginOnly(OutputTransform):
+    """Headers that keep pages of other origins from embedding this one."""
+
+    def transform_first_chunk(
+        self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
+    ) -> tuple[int, HTTPHeaders, bytes]:
+        headers["X-Frame-Options"] = "SAMEORIGIN"
+        headers["Content-Security-Policy"] = "frame-ancestors 'self'"
+        headers["X-Content-Type-Options"] = "nosniff"
+        headers["Referrer-Policy"] = "same-origin"
+        return super().transform_first_chunk(status_code, headers, chunk, finishing)
+
+
+def shorten_logs() -> None:
+    """Let what is logged in this process leave out data that somebody sent."""
+    logging.basicConfig(level=logging.WARNING)
+    for handler in (
+        *logging.getLogger().handlers,
+        *logging.getLogger("panel").handlers,
+    ):
+        handler.addFilter(leave_out_data)
+
+
+def leave_out_data(record: logging.LogRecord) -> bool:
+    """Replace long arguments of a log record by their length, and cut the record."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(map(_brief, record.args))
+    record.msg, record.args = _cut(record.getMessage()), None
+    if record.exc_info:
+        kind, error, trace = record.exc_info
+        lines = traceback.format_exception(kind, error, trace, limit=-8)
+        record.exc_text = "".join(lines[:-1]) + _cut(lines[-1].rstrip())
+    return True
+
+
+def _brief(argument: Any) -> Any:
+    if isinstance(argument, (int, float)):
+        return argument
+    text = argument if isinstance(argument, (str, bytes)) else str(argument)
+    if len(text) <= _ARGUMENT_CHARACTERS:
+        return argument
+    return f"<{len(text)} characters left out>"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _LOG_CHARACTERS:
+        return text
+    return (
+        f"{text[:_LOG_CHARACTERS]} <{len(text) - _LOG_CHARACTERS} characters left out>"
+    )

@@ -1,0 +1,144 @@
+"""What a stranger makes up is refused before it is unpacked; logs keep no data."""
+
+import base64
+import gzip
+import json
+import logging
+import urllib.request
+from urllib.parse import urlsplit
+
+import pytest
+from bokeh.util.token import generate_jwt_token, generate_session_id
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
+
+from clusterlens.ui.server import hardening
+from clusterlens.ui.server.hardening import leave_out_data, problem_of
+from tests.ui.loop import run
+from tests.ui.test_cli import console
+from tests.ui.test_hosts import asked, given, made_up, shown
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with console(folder=tmp_path_factory.mktemp("served")) as (_, address):
+        yield address
+
+
+def test_a_session_that_the_server_did_not_sign_is_refused(address):
+    host = urlsplit(address).netloc
+    unsigned, other = generate_session_id(), generate_session_id(b"key", signed=True)
+    for session in (unsigned, other, "chosen"):
+        assert asked(address, f"/?bokeh-session-id={session}", host)[0] == 403
+        header = {"Bokeh-Session-Id": session}
+        assert asked(address, "/", host, **header)[0] == 403
+    bomb = {"headers": {"Host": host}, "arguments": "[]" * 1_000_000}
+    for signed in (False, True):
+        token = generate_jwt_token(
+            other, b"key", signed=signed, extra_payload=bomb, expiration=1000
+        )
+        assert asked(address, f"/?bokeh-token={token}", host)[0] == 403
+        assert run(answers(address, token)) is None
+
+
+async def answers(address: str, token: str, *fragments: str | bytes) -> int | None:
+    """Send fragments; return the close code, or None if the session is refused."""
+    host = urlsplit(address).netloc
+    url = f"ws://{host}/ws"
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    socket = await websocket_connect(
+        HTTPRequest(url, headers=headers),
+        subprotocols=["bokeh", token],
+        max_message_size=2**28,
+    )
+    try:
+        if await socket.read_message() is None:
+            return None
+        for fragment in fragments:
+            await socket.write_message(fragment, binary=isinstance(fragment, bytes))
+        while await socket.read_message() is not None:
+            pass
+        return socket.close_code
+    finally:
+        socket.close()
+
+
+def test_a_token_of_the_server_connects_and_one_made_up_does_not(address):
+    host = urlsplit(address).netloc
+    assert run(shown(address, "/ws", host, given(address, urlsplit(address).netloc)))
+    assert run(answers(address, made_up(address))) is None
+
+
+def test_no_other_origin_may_embed_the_page(address):
+    with urllib.request.urlopen(address) as answer:
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+    host = urlsplit(address).netloc
+    path = "/autoload.js?bokeh-autoload-element=1"
+    status, page = asked(address, path, host)
+    assert (status, b"token" in page) == (404, False)
+
+
+def compressed(size: int) -> str:
+    data = base64.b64encode(gzip.compress(bytes(size))).decode()
+    return json.dumps({"events": [{"new": {"type": "bytes", "data": data}}]})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"msgtype": "PATCH-DOC"}', ""),
+        (json.dumps({"data": "a" * 7_000_000}), ""),
+        (json.dumps({"indices": list(range(1_000_000))}), ""),
+        (json.dumps({"type": "bytes", "data": {"id": "1"}, "x": "y" * 70_000}), ""),
+        (compressed(100_000_000), "it has compressed bytes inside its text"),
+        (
+            compressed(100_000_000).replace('"type"', '"\\u0074ype"'),
+            "it has compressed",
+        ),
+        ("[" + "[]," * 300_000 + "[]]", "it has too many lists and objects"),
+        ("[" * 150_000, "maximum recursion depth exceeded"),
+        ("[" + "1," * 5_000_000 + "1]", "it has too many values"),
+        ('"' + "x" * 21_000_000 + '"', "its text is too long"),
+        ("{" + "x" * 70_000, "Expecting property name"),
+    ],
+    ids=range(11),
+)
+def test_a_message_that_is_costly_to_decode_is_refused(text, problem):
+    found = problem_of(text)
+    assert found.startswith(problem)
+    assert bool(found) == bool(problem)
+
+
+def test_a_refused_message_closes_the_connection(address):
+    header = json.dumps({"msgid": "1", "msgtype": "PATCH-DOC", "num_buffers": 3})
+    for content in (compressed(100_000_000), "[" + "[]," * 300_000 + "[]]"):
+        token = given(address, urlsplit(address).netloc)
+        assert run(answers(address, token, header, "{}", content)) == 1009
+    patch = json.dumps({"events": []})
+    buffer = bytes(40_000_000)
+    pieces = [part for i in range(3) for part in (json.dumps({"id": str(i)}), buffer)]
+    token = given(address, urlsplit(address).netloc)
+    assert run(answers(address, token, header, "{}", patch, *pieces)) == 1009
+
+
+def record(message: str, *arguments: object, error: Exception | None = None) -> str:
+    trace = (type(error), error, None) if error else None
+    made = logging.LogRecord("x", 30, "", 1, message, arguments, trace)
+    assert leave_out_data(made)
+    return logging.Formatter().format(made)
+
+
+def test_logs_leave_out_data():
+    secret = "secret" * 100
+    assert record("%r: %r", "short", 3) == "'short': 3"
+    for data in (secret, secret.encode(), [secret], ValueError(secret)):
+        assert "secretsecret" not in record("failed: %r", data)
+    assert len(record("x" * 100_000)) < 1_100
+    assert len(record("failed", error=ValueError(secret * 1_000))) < 1_200
+
+
+def test_the_limits_let_an_upload_through():
+    piece = base64.b64encode(bytes(5_000_000)).decode()
+    assert problem_of(json.dumps({"piece": piece})) == ""
+    assert 2 * len(piece) < hardening.MAX_TEXT_BYTES
