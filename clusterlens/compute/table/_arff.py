@@ -13,17 +13,23 @@ from dataclasses import dataclass
 import pandas as pd
 
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.table._binary import Content, Parsed, check_cells, check_shape
+from clusterlens.compute.table._binary import (
+    OBJECT_BYTES,
+    Content,
+    Parsed,
+    check_bytes,
+    check_cells,
+    check_shape,
+)
 from clusterlens.compute.table._encoding import to_utf8
 
-# Possessive: what blank lines and comments have taken is never tried another way.
+# Possessive quantifiers never backtrack, so that time is linear.
 _HEAD = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s++|%[^\r\n]*+)*+@relation\b", re.I)
-_ATTRIBUTE = re.compile(
-    r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.I
-)
-_SPARSE = re.compile(
-    r"""\s*(\d+)\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,]+?)\s*(?:,|$)"""
-)
+_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_ATTRIBUTE = re.compile(rf"@attribute\s++({_QUOTED}|\S++)\s++(.++)", re.I)
+_SPARSE = re.compile(rf"\s*+(\d++)\s++((?:{_QUOTED})(?=\s*+(?:,|$))|[^,]++)\s*+(?:,|$)")
+# A cell of a sparse row that is not named takes this while columns are made.
+_DEFAULT_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -42,9 +48,11 @@ def is_arff(data: bytes) -> bool:
 
 def read_arff(content: Content) -> Parsed:
     """Read the rows of a relation; nominal attributes become categories."""
-    check_shape(content.data.count(b"\n"), 0, content, "line")
+    n_lines = content.data.count(b"\n") + content.data.count(b"\r")
+    check_shape(n_lines, 0, content, "line")
+    check_bytes(n_lines * OBJECT_BYTES, content)
     text, encoding_note = to_utf8(content.data, content.source, content.encoding)
-    lines = text.decode().splitlines()
+    lines = text.decode().replace("\r\n", "\n").replace("\r", "\n").split("\n")
     attributes, start = _attributes(lines, content.source)
     names = pd.Index([a.name for a in attributes], dtype=object)
     if not names.is_unique:
@@ -53,7 +61,9 @@ def read_arff(content: Content) -> Parsed:
             f"{names[names.duplicated()][0]!r} more than once; give each a name of its "
             "own."
         )
-    check_cells(len(lines) - start, len(attributes), content)
+    n_dense = sum(not line.lstrip().startswith(("{", "%")) for line in lines[start:])
+    check_cells(n_dense, len(attributes), content, OBJECT_BYTES)
+    check_cells(len(lines) - start, len(attributes), content, _DEFAULT_BYTES)
     quote = "'" if any("'" in line for line in lines[start:]) else '"'
     rows = []
     for number, line in enumerate(lines[start:], start=start + 1):

@@ -27,7 +27,7 @@ ROWS_LIMIT = 20_000_000
 COLUMNS_LIMIT = 100_000
 
 CELL_BYTES = 8  # a cell takes at least this in memory
-_OBJECT_BYTES = 100  # and a list, a dictionary or what they hold about this
+OBJECT_BYTES = 100  # and one that is an object of Python about this
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _written_bytes(cells: pa.Array, cell_bytes: int = 0) -> int:
         inner = cells.flatten()
         inner = inner if isinstance(inner, list) else [inner]
     numbers = not pa.types.is_struct(kind) and pa.types.is_primitive(inner[0].type)
-    of_cell = CELL_BYTES if numbers else _OBJECT_BYTES  # NumPy holds lists of numbers
+    of_cell = CELL_BYTES if numbers else OBJECT_BYTES  # NumPy holds lists of numbers
     return own + sum(_written_bytes(part, of_cell) for part in inner)
 
 

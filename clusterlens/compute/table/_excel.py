@@ -1,9 +1,9 @@
 """Excel workbooks (.xlsx, .xlsm), read by calamine.
 
-Calamine trusts a file: it unpacks what is there and takes memory for the whole range
-between the first and the last cell. So every part is unpacked here first, within the
-sizes that the archive claims; the tags of the sheet are counted; and calamine sees an
-archive of the checked parts only. Formulas are never computed.
+Calamine trusts a file. It unpacks each part, reserves memory for the number of entries
+that a part states, and makes every cell between the first and the last one. Each part
+is therefore unpacked and checked first, within the size that the archive states, and
+calamine gets an archive of the checked parts only. Formulas are never computed.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from array import array
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from functools import lru_cache
 from typing import Any
-from xml.etree import ElementTree
+from xml.parsers import expat
 
 import numpy as np
 import pandas as pd
 from python_calamine import CalamineWorkbook
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import (
+    OBJECT_BYTES,
     Content,
     Parsed,
     check_bytes,
@@ -32,46 +35,41 @@ from clusterlens.compute.table._binary import (
 )
 from clusterlens.compute.table._delimited import find_header, title_rows
 
-_CELL_BYTES = 64  # a cell of a workbook takes about this while it is read
 _BOOK = "xl/workbook.xml"
 _LINKS = "xl/_rels/workbook.xml.rels"
-_TAG = re.compile(rb"<(?:\w+:)?(row|c|f)\b([^>]*)>")
-_CELL = re.compile(rb"<(?:\w+:)?c\b")
-_ROW_NUMBER = re.compile(rb"""\br\s*=\s*["'](\d+)["']""")
-_CELL_NAME = re.compile(rb"""\br\s*=\s*["']([A-Za-z]+)(\d+)["']""")
-_NOT_COMPUTED = re.compile(
-    rb"<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
-    rb"(?:</(?:\w+:)?c>|<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</)"
-)
-_SHARED_TEXT = re.compile(
-    rb"<(?:\w+:)?si\b(?:[^>]*/>|[^>]*>(.*?)</(?:\w+:)?si>)", re.DOTALL
-)
-_SHARED_CELL = re.compile(
-    rb"""<(?:\w+:)?c\b[^>]*\bt\s*=\s*["']s["'][^>]*>"""
-    rb"(?:\s*<(?:\w+:)?v\b[^>]*>\s*(\d+))?"
-)
+_TEXTS = "xl/sharedstrings.xml"
+_STYLES = "xl/styles.xml"
+_READ = {"[content_types].xml", "_rels/.rels", _BOOK, _LINKS, _TEXTS, _STYLES}
+_CELL = re.compile(rb"<(?:\w++:)?c\b")
+_COUNTS = frozenset({"count", "uniqueCount"})
+# The format has no more rows and columns.
+_LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 
 
 @dataclass(frozen=True)
 class SheetFacts:
-    """What the tags of a sheet say: the range of its cells, and what is special."""
+    """The range of the cells of a sheet, and counts of special cells.
+
+    `texts` has the place of the shared text of each cell that has one.
+    """
 
     n_rows: int
     n_columns: int
     n_formulas: int
     n_not_computed: int
     n_errors: int
+    texts: array[int]
 
 
 def read_xlsx(content: Content) -> Parsed:
     """Read the sheet that is asked for, or the first visible one that has cells."""
-    parts = _checked_parts(content)
+    parts = _unpacked_parts(content)
     sheets = _sheet_parts(parts, content)
     title, facts = _choose_sheet(sheets, parts, content)
-    check_cells(facts.n_rows, facts.n_columns, content, _CELL_BYTES)
-    check_bytes(_shared_bytes(parts, sheets[title][0]), content)
-    unread = {part for name, (part, _) in sheets.items() if name != title}
-    book = CalamineWorkbook.from_filelike(_repacked(parts, unread))
+    check_cells(facts.n_rows, facts.n_columns, content, OBJECT_BYTES)
+    read = {name: parts[name] for name in parts if _is_read(name, sheets[title][0])}
+    check_bytes(_shared_bytes(read, facts, content), content)
+    book = CalamineWorkbook.from_filelike(_packed(read))
     sheet = book.get_sheet_by_name(title)
     rows = [[_plain(cell) for cell in row] for row in sheet.iter_rows()]
     rows = [row for row in rows if any(cell is not None for cell in row)]
@@ -91,18 +89,62 @@ def sheet_names(content: Content) -> list[str]:
     The first is the one that is read where none is asked for. Hidden ones count where
     all are hidden.
     """
-    parts = _checked_parts(content)
+    parts = _unpacked_parts(content)
     sheets = _sheet_parts(parts, content)
     filled = [name for name, (part, _) in sheets.items() if _CELL.search(parts[part])]
     return [name for name in filled if sheets[name][1]] or filled
 
 
-def _checked_parts(content: Content) -> dict[str, bytes]:
-    """Unpack an archive; none of its parts gets larger than it claims to be."""
+def _unpacked_parts(content: Content) -> dict[str, bytes]:
+    """Unpack the XML of an archive; no part gets larger than it is stated to be."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
-        infos = [info for info in archive.infolist() if not info.is_dir()]
+        infos = [
+            info
+            for info in archive.infolist()
+            if info.filename.lower().endswith((".xml", ".rels"))
+        ]
         check_members(infos, content)
         return {info.filename: archive.read(info) for info in infos}
+
+
+def _is_read(name: str, sheet: str) -> bool:
+    """Say whether a part is needed to read a sheet."""
+    return name == sheet or name.lower() in _READ
+
+
+def _walk(
+    xml: bytes,
+    on_start: Callable[[str, dict[str, str], expat.XMLParserType], object],
+    on_text: Callable[[str], object] | None = None,
+) -> None:
+    """Call on_start(name without prefix, attributes, parser) at each tag of a part."""
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        on_start(name.rpartition(":")[2], attributes, parser)
+
+    # Whatever encoding the part names: calamine takes all as UTF-8.
+    parser = expat.ParserCreate("utf-8")
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = _refuse_entities
+    if on_text is not None:
+        parser.CharacterDataHandler = on_text
+    parser.Parse(xml, True)
+
+
+def _refuse_entities(*declared: Any) -> None:
+    raise ValueError("a part may declare an entity")
+
+
+def _check_counts(attributes: Mapping[str, str], xml: bytes, content: Content) -> None:
+    """Refuse a tag that states more entries than its part has bytes."""
+    for key in _COUNTS & attributes.keys():
+        stated = attributes[key]
+        if stated.isdecimal() and (len(stated) > 18 or int(stated) > len(xml)):
+            raise DataError(
+                f"{content.source} states {stated:.20} entries in a part of "
+                f"{whole(len(xml))} bytes; save the workbook again."
+            )
 
 
 def _sheet_parts(
@@ -114,19 +156,27 @@ def _sheet_parts(
             f"{content.source} is a workbook in another format than .xlsx; save it as "
             ".xlsx or CSV."
         )
-    links = {
-        link.get("Id"): str(link.get("Target"))
-        for link in ElementTree.fromstring(parts[_LINKS])
-    }
+    links: dict[str, str] = {}
+    entries: list[dict[str, str]] = []
+
+    def link(name: str, attributes: dict[str, str], parser: Any) -> None:
+        if name == "Relationship":
+            links[attributes.get("Id", "")] = attributes.get("Target", "")
+
+    def entry(name: str, attributes: dict[str, str], parser: Any) -> None:
+        if name == "sheet":
+            entries.append(attributes)
+
+    _walk(parts[_LINKS], link)
+    _walk(parts[_BOOK], entry)
     sheets = {}
-    for entry in ElementTree.fromstring(parts[_BOOK]).iter():
-        if entry.tag.rpartition("}")[2] == "sheet":
-            link = next((v for k, v in entry.items() if k.endswith("}id")), None)
-            target = links.get(link, "")
-            part = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-            if b"sheetData" in parts.get(part, b""):  # charts have none
-                visible = entry.get("state", "visible") == "visible"
-                sheets[str(entry.get("name"))] = (part, visible)
+    for of_sheet in entries:
+        ids = (v for k, v in of_sheet.items() if k.rpartition(":")[2] == "id")
+        target = links.get(next(ids, ""), "")
+        part = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+        if b"sheetData" in parts.get(part, b""):  # charts have none
+            visible = of_sheet.get("state", "visible") == "visible"
+            sheets[of_sheet.get("name", "")] = (part, visible)
     return sheets
 
 
@@ -144,74 +194,124 @@ def _choose_sheet(
         )
     shown = [name for name, (_, visible) in sheets.items() if visible]
     for title in [wanted] if wanted is not None else shown or list(sheets):
-        facts = _sheet_facts(parts[sheets[title][0]])
+        facts = _sheet_facts(parts[sheets[title][0]], content)
         if facts.n_rows:
             return title, facts
     raise DataError(f"{content.source} has no sheet with cells; fill in a table.")
 
 
-def _sheet_facts(xml: bytes) -> SheetFacts:
-    """Count the tags of a sheet; cells without a name follow the one before."""
+def _sheet_facts(xml: bytes, content: Content) -> SheetFacts:
+    """Walk the tags of a sheet; cells without a name follow the one before."""
     if b"\0" in xml:
         raise DataError("a sheet is not UTF-8 text; save the workbook again.")
-    row = column = n_formulas = n_errors = 0
-    rows: set[int] = set()
-    low, high = 1 << 30, 0
-    for match in _TAG.finditer(xml):
-        tag, attributes = match.groups()
-        if tag == b"row":
-            number = _ROW_NUMBER.search(attributes)
-            row, column = int(number.group(1)) if number else row + 1, 0
-        elif tag == b"c":
-            name = _CELL_NAME.search(attributes)
-            if name:
-                column, row = _column_number(name.group(1)), int(name.group(2))
-            else:
-                column += 1
-            low, high = min(low, column), max(high, column)
-            rows.add(row)
-            n_errors += b't="e"' in attributes
-        else:
+    row = column = n_formulas = n_not_computed = n_errors = 0
+    top, bottom, left, right = _LAST_ROW, 0, _LAST_COLUMN, 0
+    is_shared = is_awaited = False  # a shared text; the value of a formula
+    texts = array("q")
+
+    def start(name: str, attributes: dict[str, str], parser: Any) -> None:
+        nonlocal row, column, n_formulas, n_not_computed, n_errors
+        nonlocal top, bottom, left, right, is_shared, is_awaited
+        parser.CharacterDataHandler = None
+        if name == "c":
+            at, kind = attributes.get("r"), attributes.get("t")
+            row, column = (row, column + 1) if at is None else _place(at, content)
+            top, bottom = min(top, row), max(bottom, row)
+            left, right = min(left, column), max(right, column)
+            n_not_computed += is_awaited
+            n_errors += kind == "e"
+            is_shared, is_awaited = kind == "s", False
+        elif name == "v":
+            if is_shared or is_awaited:
+                parser.CharacterDataHandler = value
+        elif name == "f":
             n_formulas += 1
+            is_awaited = True
+        elif name == "row":
+            row = _row_number(attributes.get("r", str(row + 1)), content)
+            column = 0
+        else:
+            _check_counts(attributes, xml, content)
+
+    def value(text: str) -> None:
+        nonlocal is_awaited
+        if text := text.strip():
+            is_awaited = False
+            if is_shared:
+                texts.append(int(text[:20]))
+
+    _walk(xml, start)
     return SheetFacts(
-        n_rows=max(rows) - min(rows) + 1 if rows else 0,
-        n_columns=high - low + 1 if rows else 0,
+        n_rows=max(0, bottom - top + 1),
+        n_columns=max(0, right - left + 1),
         n_formulas=n_formulas,
-        n_not_computed=len(_NOT_COMPUTED.findall(xml)) if n_formulas else 0,
+        n_not_computed=n_not_computed + is_awaited,
         n_errors=n_errors,
+        texts=texts,
     )
 
 
-def _shared_bytes(parts: Mapping[str, bytes], sheet: str) -> int:
-    """Bound the bytes of texts that cells share, written out for each of them."""
-    cells = [match.group(1) for match in _SHARED_CELL.finditer(parts[sheet])]
-    at = np.array([int(place) for place in cells if place], dtype=np.int64)
-    total = 0
-    for name, xml in parts.items():
-        if name.lower().endswith("sharedstrings.xml"):
-            found = _SHARED_TEXT.finditer(xml)
-            sizes = np.array([0, *(len(match.group(1) or b"") for match in found)])
-            here = sizes[np.minimum(at + 1, len(sizes) - 1)].sum()
-            unclear = (len(cells) - len(at)) * sizes.max()
-            total = max(total, int(here + unclear))
-    return total
-
-
-def _column_number(letters: bytes) -> int:
-    """Return 1 for A, 27 for AA."""
+@lru_cache(_LAST_COLUMN)
+def _column_number(letters: str) -> int:
+    """Return 1 for A, 27 for AA; 0 for any other text."""
+    if not (letters.isascii() and letters.isalpha()):
+        return 0
     number = 0
-    for letter in letters.upper():
-        number = 26 * number + letter - 64
+    for letter in letters[:4].upper():
+        number = 26 * number + ord(letter) - 64
     return number
 
 
-def _repacked(parts: Mapping[str, bytes], left_out: set[str]) -> io.BytesIO:
-    """Return an archive of unpacked parts, without those left out."""
+def _place(name: str, content: Content) -> tuple[int, int]:
+    """Return the row and the column of a cell such as AB12."""
+    letters = name.rstrip("0123456789")
+    column = _column_number(letters)
+    if not 0 < column <= _LAST_COLUMN:
+        raise _nowhere(name, content)
+    return _row_number(name[len(letters) :], content), column
+
+
+def _row_number(digits: str, content: Content) -> int:
+    """Return the number of a row that a sheet can have."""
+    if not digits.isdecimal() or len(digits) > 9 or not 0 < int(digits) <= _LAST_ROW:
+        raise _nowhere(digits, content)
+    return int(digits)
+
+
+def _nowhere(name: str, content: Content) -> DataError:
+    return DataError(
+        f"{content.source} has a cell or row {name[:20]!r}, which no sheet can have; "
+        "save the workbook again."
+    )
+
+
+def _shared_bytes(
+    parts: Mapping[str, bytes], facts: SheetFacts, content: Content
+) -> int:
+    """Return the bytes of shared texts, counted once for each cell that has one."""
+    sizes, xml = [0], b""
+
+    def start(name: str, attributes: dict[str, str], parser: Any) -> None:
+        _check_counts(attributes, xml, content)
+        if name == "si":
+            sizes.append(0)
+
+    def text(piece: str) -> None:
+        sizes[-1] += len(piece.encode())
+
+    for name, xml in parts.items():
+        if name.lower() in (_TEXTS, _STYLES):
+            _walk(xml, start, text)
+    at = np.minimum(np.array(facts.texts) + 1, len(sizes) - 1)
+    return int(np.array(sizes)[at].sum())
+
+
+def _packed(parts: Mapping[str, bytes]) -> io.BytesIO:
+    """Return an archive of unpacked parts."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, data in parts.items():
-            if name not in left_out:
-                archive.writestr(name, data)
+            archive.writestr(name, data)
     out.seek(0)
     return out
 

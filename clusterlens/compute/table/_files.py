@@ -227,9 +227,16 @@ def _guarded(read: Callable[[Content], Any], content: Content, reader: Reader) -
     try:
         with record_warnings():  # of the libraries; the notes say what matters
             return read(content)
-    except (DataError, Cancelled):
+    except (DataError, Cancelled, KeyboardInterrupt, SystemExit):
         raise
-    except Exception as error:  # a damaged file fails anywhere inside a library
+    except MemoryError as error:
+        raise DataError(
+            f"{content.source} needs more memory than there is to be read as "
+            f"{reader.title}; keep fewer rows or columns."
+        ) from error
+    # A damaged file fails anywhere inside a library. A panic in Rust is raised as a
+    # BaseException.
+    except BaseException as error:
         text = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise DataError(
             f"{content.source} cannot be read as {reader.title} ({text}); the file is "
