@@ -5,8 +5,9 @@ of them as must-links and cannot-links, 50 draws; tau with the adjusted Rand ind
 the violated share is added. One draw serves the whole pool (in the published code each
 family has its own). Sets of at most 100 samples are left out, as there. "KL, equation
 5" charges a broken link by the distance of the variant, which is infinite for KL: all
-models that break a link share the last rank. For the other variants that distance is 1, as in Algorithm 1 and the published code. Tau is undefined where
-every model breaks a link. The paper draws these curves and prints no value.
+models that break a link share the last rank. For the other variants that distance is 1,
+as in Algorithm 1 and the published code. Tau is undefined where every model breaks a
+link. The paper draws these curves and prints no value.
 
 Suggestions: the pairs of `suggest_pairs` against random pairs, with the default score,
 on the pool of the paper and on the default pool of the library, ten seeds.

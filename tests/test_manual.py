@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from clusterlens.ui.pages import PAGES as PAGES_OF_THE_APP
 from clusterlens.ui.server import manual
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from docs.mathml import to_mathml
 from tests.folders import ROOT
 
 DOCS = ROOT / "docs"
@@ -131,3 +133,36 @@ def test_the_app_names_the_manual_only_where_it_is_built(tmp_path, monkeypatch):
         assert ("href='manual/index.html'" in shell._help(session).body) is has_manual
         assert (safe(manual.MISSING) in shell._help(session).body) is not has_manual
     assert manual.manual_address("glossary#noise") == "manual/glossary.html#noise"
+
+
+@pytest.mark.parametrize(
+    ("tex", "parts"),
+    [
+        (r"\frac12", ["1", "2"]),
+        (r"\tfrac 1 2", ["1", "2"]),
+        (r"\frac{12}{34}", ["12", "34"]),
+        (r"x^23", ["2", "3"]),
+        (r"x^{23}", ["23"]),
+        (r"3.14_10", ["3.14", "1", "0"]),
+    ],
+)
+def test_a_digit_without_braces_is_one_argument_as_in_tex(tex, parts):
+    found = ElementTree.fromstring(to_mathml(tex))
+    assert [
+        number.text for number in found.iter() if number.tag.endswith("mn")
+    ] == parts
+
+
+def test_every_fraction_of_the_manual_has_two_parts(built):
+    formulas = [
+        ElementTree.fromstring(formula)
+        for page in built.rglob("*.html")
+        for formula in re.findall(
+            r"<math.*?</math>", page.read_text("utf-8"), re.DOTALL
+        )
+    ]
+    assert len(formulas) > 60
+    for found in formulas:
+        for part in found.iter():
+            if part.tag.endswith(("mfrac", "msup", "msub")):
+                assert len(part) == 2, ElementTree.tostring(found)
