@@ -19,7 +19,7 @@ from clusterlens.compute.assigning._sql import identifier, literal, real
 from clusterlens.compute.table.dataset import Column, Dataset
 from clusterlens.compute.table.preparation import typed_table
 
-_FINITE = 1e308  # only infinite values, and NaN in SQL, lie beyond
+_LARGEST = np.finfo(np.float64).max  # only infinite values, and NaN in SQL, are beyond
 _FURTHEST_DAY = 99_999  # pandas counts no further from some dates
 
 
@@ -64,7 +64,7 @@ class Source:
         if self.column.first_day is not None:
             start = real(self.column.first_day.timestamp())
             number = f"(epoch({name}) - {start}) / {real(86_400)}"
-        known = [f"abs({number}) < {real(_FINITE)}"] * self._may_be_infinite
+        known = [f"abs({number}) <= {real(_LARGEST)}"] * self._may_be_infinite
         known += self._not_missing(-np.inf, np.inf)
         if known:
             number = f"CASE WHEN {' AND '.join(known)} THEN {number} END"
@@ -72,11 +72,14 @@ class Source:
 
     def between_sql(self, low: float, high: float) -> str:
         """Return the SQL of low < value <= high; a missing value is not between."""
-        ends = (-_FINITE, _FINITE) if self._may_be_infinite else (-np.inf, np.inf)
-        least, most = max(low, ends[0]), min(high, ends[1])
-        name = self._compared
-        parts = [f"{name} > {self._bound_sql(least)}"] * bool(least > -np.inf)
-        parts += [f"{name} <= {self._bound_sql(most)}"] * bool(most < np.inf)
+        name, finite = self._compared, self._may_be_infinite
+        parts = []
+        if low > -np.inf:
+            parts.append(f"{name} > {self._bound_sql(low)}")
+        elif finite:
+            parts.append(f"{name} >= {literal(-_LARGEST)}")
+        if finite or high < np.inf:
+            parts.append(f"{name} <= {self._bound_sql(min(high, _LARGEST))}")
         return " AND ".join(parts + self._not_missing(low, high))
 
     def _not_missing(self, low: float, high: float) -> list[str]:

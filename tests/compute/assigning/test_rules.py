@@ -276,3 +276,16 @@ def test_conditions_are_at_most_as_many_as_asked_for():
     group = group[ds.table.index.get_indexer(ds.row_ids)]
     rules = cl.describe_clusters(ds, group, max_conditions=1)
     assert (rules.to_frame()["n_conditions"] <= 1).all()
+
+
+def test_numbers_near_the_largest_are_numbers_in_python_and_sql():
+    group = np.arange(300) % 3
+    noise = np.random.default_rng(0).normal(size=(300, 2))
+    frame = pd.DataFrame(1e6 * (group[:, None] * [9, -9] + noise), columns=["x", "y"])
+    ds, most = cl.prepare(frame), np.finfo(float).max
+    rows = pd.DataFrame({"x": [1e308, -1e308, most, -most, np.inf, -np.inf, np.nan]})
+    rows["y"] = -rows["x"]
+    for tool in (cl.describe_clusters(ds, group), cl.typing_tool(ds, group)):
+        found = as_list(tool.predict(rows))
+        assert found == [2, 0, 2, 0, None, None, None]
+        assert by_duckdb(tool.to_sql(), rows) == found
