@@ -260,8 +260,8 @@ class ClusterRules(Frozen):
         -----
         Names and texts are quoted. Columns are expected in the types that
         `Dataset.table` has them in. The largest finite number as a bound keeps infinite
-        values and NaN out, which are missing values. DuckDB ignores the case of names, so that a table with
-        columns "a" and "A" needs another name for one of them.
+        values and NaN out, which are missing values. DuckDB ignores the case of names,
+        so that a table with columns "a" and "A" needs another name for one of them.
         """
         lines = [
             f"    WHEN {rule.sql} THEN {literal(rule.cluster)}"
@@ -341,7 +341,7 @@ def describe_clusters(
     >>> print(rules.to_sql())
     SELECT *,
       CASE
-        WHEN "petal width" >= -1.7976931348623157e+308 AND "petal width" <= 0.75 AND ... THEN 0
+        WHEN "petal width" >= -1.7976931348623157e+308 AND ... THEN 0
         ...
       END
       AS "cluster"

@@ -237,7 +237,7 @@ def cluster_samples(
     max_iter: int,
     progress: Progress | None,
     *,
-    improve: Callable[[LloydResult], LloydResult] = lambda result: result,
+    improve: Callable[[LloydResult], LloydResult],
 ) -> IntArray:
     """Labels (n_samples,) from the best of n_init starts, in order of appearance."""
     n_init = check_range(n_init, 1, 10_000, name="n_init", integer=True)

@@ -1,4 +1,4 @@
-"""Transfers: move single units under links while the exact loss of k-means falls.
+"""Transfers: move single units while the exact loss of k-means falls.
 
 Lloyd's algorithm compares a unit with the means as they are; a transfer also counts how
 both means move, and so leaves fewer local optima. With the sum S_C of the one-hot rows
@@ -16,57 +16,85 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute._validation import IntArray
-from clusterlens.compute.consensus._links import LinkedRows
-from clusterlens.compute.consensus._lloyd import Centres, LloydResult
+from clusterlens.compute.consensus._links import LinkedLloyd
+from clusterlens.compute.consensus._lloyd import (
+    LOOKUPS_PER_BLOCK,
+    Centres,
+    Lloyd,
+    LloydResult,
+)
 
 MAX_PASSES = 100
+MAX_LOOKUPS = 1 << 28  # of all passes but the first, a fraction of a second
 _ROUNDING = 1e-10  # of the loss: what a transfer must gain
 
 
 class Transfers:
-    """Transfers of the units of a problem with links; a free row is a unit of its own.
+    """Transfers of the units of a problem; a row without links is a unit of its own.
 
-    O(n_rows p k) time for a pass over all of them.
+    O(n_rows p k) time for a pass over all of them, one unit after the other.
     """
 
-    def __init__(self, linked: LinkedRows, masses: IntArray) -> None:
-        rows, self.n_free = linked.rows, linked.rows.n_rows - len(linked.unit)
-        self.unit = np.append(np.arange(self.n_free), self.n_free + linked.unit)
+    def __init__(self, lloyd: Lloyd) -> None:
+        rows, apart = lloyd.rows, csr_array((0, 0))
+        unit: IntArray = np.empty(0, np.int64)
+        if isinstance(lloyd, LinkedLloyd):
+            unit, apart = lloyd.linked.unit, lloyd.linked.apart
+        self.n_free = rows.n_rows - len(unit)
+        self.unit = np.append(np.arange(self.n_free), self.n_free + unit)
         cells = (self.unit, np.arange(rows.n_rows))
         members = coo_array((np.ones(rows.n_rows, np.int8), cells)).tocsr()
-        self.rows, self.masses = rows, rows.weights * masses
-        self.members = members
+        self.lloyd, self.masses = lloyd, rows.weights * lloyd.masses
+        self.members = members.indptr, members.indices
         # Free units, which come first, have no edges.
-        first = np.zeros(self.n_free, linked.apart.indptr.dtype)
-        self.edges = np.append(first, linked.apart.indptr), linked.apart.indices
+        first = np.zeros(self.n_free, apart.indptr.dtype)
+        self.edges = np.append(first, apart.indptr), apart.indices
 
     def lower_loss(self, start: LloydResult) -> LloydResult:
-        """Transfer units from a converged result until none gains."""
-        rows = self.rows
-        labels = np.empty(self.members.shape[0], np.int64)
+        """Transfer units from a converged result until none gains, or for long enough.
+
+        With gaps, where the sums do not give the loss, the result stays as it is.
+        """
+        rows = self.lloyd.rows
+        if rows.gaps is not None:
+            return start
+        n_units, n_clusters = len(self.members[0]) - 1, len(start.centres.masses)
+        labels = np.empty(n_units, np.int64)
         labels[self.unit] = start.labels
-        counts, masses = start.centres.counts.copy(), start.centres.masses.copy()
+        sizes = np.bincount(labels, minlength=n_clusters)
+        sums, masses = start.centres.counts.astype(float), start.centres.masses.copy()
+        norms = rows.column_votes @ sums**2
+        lookups = rows.n_partitions * n_clusters
+        step = max(1, LOOKUPS_PER_BLOCK // lookups)
+        n_passes = max(1, min(MAX_PASSES, MAX_LOOKUPS // (rows.n_rows * lookups)))
         gained = 0.0
-        for _ in range(MAX_PASSES):
-            gain = _transfer(
-                *(rows.columns, rows.votes, rows.weights, self.masses),
-                *(self.members.indptr, self.members.indices),
-                *(*self.edges, self.n_free),
-                *(labels, counts, masses, _ROUNDING * (1 + start.loss)),
-            )
-            gained += gain
-            if not gain:
+        for _ in range(n_passes):
+            before = gained
+            for first in range(0, n_units, step):
+                raise_if_cancelled(self.lloyd.options.cancel)
+                gained += _transfer(
+                    *(first, min(first + step, n_units), self.n_free),
+                    *(rows.columns, rows.votes, rows.weights, self.masses),
+                    *(*self.members, *self.edges),
+                    *(labels, sizes, sums, masses, norms),
+                    _ROUNDING * (1 + start.loss),
+                )
+            if gained == before:
                 break
-        loss = start.loss - gained
-        return LloydResult(labels[self.unit], loss, Centres(counts, masses))
+        centres = Centres(sums.astype(np.int64), masses)
+        return LloydResult(labels[self.unit], start.loss - gained, centres)
 
 
 @kernel()
 def _transfer(
+    first: int,
+    last: int,
+    n_free: int,
     columns: Any,
     votes: Any,
     weights: Any,
@@ -75,29 +103,19 @@ def _transfer(
     members: Any,
     edge_starts: Any,
     edges: Any,
-    n_free: int,
     labels: Any,
-    counts: Any,
+    sizes: Any,
+    sums: Any,
     masses: Any,
+    norms: Any,
     least: float,
 ) -> float:
     """Move each unit where that gains most, in place; return what was gained."""
     n_partitions, k = columns.shape[1], len(masses)
-    sizes = np.zeros(k, np.int64)
-    for u in range(len(labels)):
-        sizes[labels[u]] += 1
-    norms = np.zeros(k)
-    vote_of = np.zeros(counts.shape[0], np.int64)
-    for i in range(columns.shape[0]):
-        for t in range(n_partitions):
-            vote_of[columns[i, t]] = votes[t]
-    for f in range(counts.shape[0]):
-        for c in range(k):
-            norms[c] += float(vote_of[f]) * counts[f, c] * counts[f, c]
     dots = np.empty(k)
     barred = np.full(k, -1)
     gained = 0.0
-    for u in range(len(labels)):
+    for u in range(first, last):
         own = labels[u]
         if sizes[own] == 1:
             continue
@@ -108,18 +126,18 @@ def _transfer(
             i = members[m]
             mass += row_masses[i]
             for t in range(n_partitions):
-                whole += float(votes[t] * weights[i]) * counts[columns[i, t], own]
+                whole += float(votes[t] * weights[i]) * sums[columns[i, t], own]
         for m in range(starts[u], starts[u + 1]):
             i = members[m]
             for t in range(n_partitions):
-                counts[columns[i, t], own] -= weights[i]
+                sums[columns[i, t], own] -= weights[i]
         dots[:] = 0.0
         for m in range(starts[u], starts[u + 1]):
             i = members[m]
             for t in range(n_partitions):
                 factor = float(votes[t] * weights[i])
                 for c in range(k):
-                    dots[c] += factor * counts[columns[i, t], c]
+                    dots[c] += factor * sums[columns[i, t], c]
         square = whole - dots[own]
         norms[own] -= 2 * dots[own] + square
         masses[own] -= mass
@@ -138,7 +156,7 @@ def _transfer(
         for m in range(starts[u], starts[u + 1]):
             i = members[m]
             for t in range(n_partitions):
-                counts[columns[i, t], best] += weights[i]
+                sums[columns[i, t], best] += weights[i]
         norms[best] += 2 * dots[best] + square
         masses[best] += mass
         sizes[own] -= 1

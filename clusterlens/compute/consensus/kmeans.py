@@ -18,6 +18,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.consensus._lloyd import MAX_ITER, Lloyd, cluster_samples
 from clusterlens.compute.consensus._one_hot import one_hot_rows
+from clusterlens.compute.consensus._transfers import Transfers
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 
@@ -79,7 +80,8 @@ def consensus_kmeans(
     -----
     O(n T n_clusters) time per pass and O(n T) memory. Above 16,384 distinct rows (or
     100 per cluster, if that is more) each seeding first converges on a random sample of
-    that many rows and is then refined on all of them.
+    that many rows and is then refined on all of them. Each ends with transfers of
+    single samples that lower the exact loss, see `consensus_partition`.
 
     For a fixed number of clusters the smallest loss gives the largest density, up to
     n_clusters / n:
@@ -90,6 +92,8 @@ def consensus_kmeans(
     ----------
     Candel, "Linear time evidence accumulation clustering with KMeans" (KM).
     Arthur & Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
+    Hartigan & Wong, "Algorithm AS 136: a k-means clustering algorithm", Applied
+    Statistics 28, 1979, doi:10.2307/2346830.
     Bradley & Fayyad, "Refining initial points for k-means clustering", ICML 1998.
 
     Examples
@@ -105,4 +109,7 @@ def consensus_kmeans(
     )
     rows, group = one_hot_rows(ensemble)
     lloyd = Lloyd(rows, run)
-    return cluster_samples(lloyd, group, n_clusters, seed, n_init, max_iter, progress)
+    improve = Transfers(lloyd).lower_loss
+    return cluster_samples(
+        lloyd, group, n_clusters, seed, n_init, max_iter, progress, improve=improve
+    )

@@ -1,4 +1,5 @@
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.consensus.criteria import one_hot_loss
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
+from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from tests.definitions import planted
 
@@ -128,3 +130,37 @@ def test_cancel_is_heard():
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         consensus_kmeans(Ensemble([[0, 0, 1, 2]]), **arguments)
+
+
+def tiny_cases(n_cases):
+    """Random ensembles of 5 to 7 samples, with a number of clusters."""
+    rng = np.random.default_rng(0)
+    while n_cases:
+        shape = rng.integers(2, 6), rng.integers(5, 8)
+        labels = rng.integers(0, rng.integers(2, 5), shape)
+        n_rows = one_hot_rows(Ensemble(labels))[0].n_rows
+        if n_rows > 2:
+            n_cases -= 1
+            yield labels, int(rng.integers(2, min(n_rows, 5)))
+
+
+def weighted_loss(rows, weights, labels):
+    """Weighted k-means of rows / weights: sum of |row|² / weight - |sum|² / mass."""
+    loss = ((rows**2).sum(axis=1) / weights).sum()
+    for cluster in np.unique(labels):
+        some = labels == cluster
+        loss -= (rows[some].sum(axis=0) ** 2).sum() / weights[some].sum()
+    return loss
+
+
+@pytest.mark.parametrize("method", ["kmeans", "sec"])
+def test_tiny_problems_are_solved_as_well_as_by_trying_all_partitions(method):
+    for labels, k in tiny_cases(30):
+        rows = dense(labels)
+        weights = rows @ rows.sum(axis=0) if method == "sec" else np.ones(len(rows))
+        lowest = min(
+            weighted_loss(rows, weights, np.array((0, *others)))
+            for others in product(range(k), repeat=len(rows) - 1)
+        )
+        found = consensus_partition(Ensemble(labels), k, method)
+        assert weighted_loss(rows, weights, found) == pytest.approx(lowest)

@@ -210,7 +210,7 @@ def test_transfers_lower_the_loss_by_what_they_say_and_break_nothing(problem, se
     lloyd = LinkedLloyd(linked, RunOptions())
     start = lloyd.start(linked.n_clusters, np.random.default_rng(seed))
     before = lloyd.run(start, max_iter=300)
-    after = Transfers(linked, lloyd.masses).lower_loss(before)
+    after = Transfers(lloyd).lower_loss(before)
     labels = after.labels[linked.group]
     assert broken(links, labels) == 0
     assert after.loss <= before.loss + 1e-9
