@@ -26,6 +26,7 @@ from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.features import FeatureLinkage
 from clusterlens.compute.estimators.genie import Genie
+from clusterlens.compute.estimators.graph_communities import GraphCommunities
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
 from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.estimators.spuds import SPUDS
@@ -183,7 +184,10 @@ def _use_features() -> None:
     for X in (_table(), read_only(_table())):
         internal_index("CI", X, np.arange(len(X)) % 3)
         compare_models(Ensemble([np.arange(len(X)) % k for k in (2, 3, 4)]), X)
-        for clusterer in (TorqueClustering, BorderPeeling, KNNMeanShift, Genie):
+        for clusterer in (
+            *(TorqueClustering, BorderPeeling, KNNMeanShift, Genie),
+            GraphCommunities,
+        ):
             clusterer().fit(X)
         SPUDS(n_init=1).fit(X[:40])
         FeatureLinkage(n_features=20).fit(X)

@@ -10,9 +10,12 @@ from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import IntArray, check_range
 from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators.neighbors import Table, neighbor_table
+
+_LEAST_GAIN = 1e-9  # of the links of a sample: what a move must gain
 
 
 class GraphCommunities(ClusterMixin, BaseEstimator):
@@ -37,11 +40,13 @@ class GraphCommunities(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Samples that are neighbours of each other are linked twice. Of modularity at the
-    given resolution a local maximum is found, the same one each time, as samples are
-    visited in their order. A community that falls apart without the others, which the
-    Louvain method does not rule out, is given as its parts. About O(n log n k) beside
-    the search for neighbours.
+    Samples that are neighbours of each other are linked twice. The labels are a local
+    maximum of modularity at the given resolution: no sample alone would raise it in
+    another community or in one of its own. It is the same one each time, as samples
+    are visited in their order. The Louvain method, which joins whole communities, does
+    not end there, and its communities may fall apart without the others: afterwards
+    single samples move and such communities are split, until neither is left. About
+    O(n log n k) beside the search for neighbours.
 
     References
     ----------
@@ -104,11 +109,63 @@ def neighbor_graph(table: Table) -> Any:
 
 
 def _louvain(graph: Any, resolution: float) -> IntArray:
-    """Community (n_samples,) of each sample."""
+    """Community (n_samples,) of each sample, where no sample alone would be better off.
+
+    After the joins of whole communities single samples move, and communities that fall
+    apart are split, until neither raises modularity.
+    """
     from sknetwork.clustering import Louvain
 
     method = Louvain(resolution=float(resolution), random_state=0)
-    return method.fit_predict(csr_matrix(graph))
+    labels, moved = method.fit_predict(csr_matrix(graph)), True
+    while moved:
+        labels = _parts(graph, labels).astype(np.int64)
+        moved = _move(
+            graph.indptr, graph.indices, graph.data, labels, float(resolution)
+        )
+    return labels
+
+
+@kernel()
+def _move(starts: Any, ends: Any, links: Any, labels: Any, resolution: float) -> bool:
+    """Move samples to where they raise modularity most until none does, in place."""
+    n = len(labels)
+    degrees, totals = np.zeros(n), np.zeros(n)
+    sizes = np.zeros(n, np.int64)
+    for i in range(n):
+        degrees[i] = links[starts[i] : starts[i + 1]].sum()
+        totals[labels[i]] += degrees[i]
+        sizes[labels[i]] += 1
+    price = resolution / degrees.sum()
+    inside = np.zeros(n)
+    moved, moves, empty = False, True, 0
+    while moves:
+        moves = False
+        for i in range(n):
+            own = labels[i]
+            for e in range(starts[i], starts[i + 1]):
+                inside[labels[ends[e]]] += links[e]
+            totals[own] -= degrees[i]
+            stay = inside[own] - price * degrees[i] * totals[own]
+            best, most = own, stay + _LEAST_GAIN * degrees[i]
+            if sizes[own] > 1 and most < 0.0:  # alone it has no links, and none to have
+                while sizes[empty] > 0:
+                    empty = (empty + 1) % n
+                best, most = empty, 0.0
+            for e in range(starts[i], starts[i + 1]):
+                other = labels[ends[e]]
+                gain = inside[other] - price * degrees[i] * totals[other]
+                if other != own and gain > most:
+                    best, most = other, gain
+            for e in range(starts[i], starts[i + 1]):
+                inside[labels[ends[e]]] = 0.0
+            totals[best] += degrees[i]
+            if best != own:
+                sizes[own] -= 1
+                sizes[best] += 1
+                labels[i] = best
+                moves = moved = True
+    return moved
 
 
 def _parts(graph: Any, labels: IntArray) -> IntArray:
