@@ -139,9 +139,14 @@ def some_weights(weights: FloatArray) -> FloatArray:
     return read_only(weights if weights.any() else np.ones(len(weights)))
 
 
+def most_votes(n_partitions: int) -> int:
+    """Return how many votes weights become that are not in a ratio of small numbers."""
+    return max(_MOST_VOTES, 8 * n_partitions)
+
+
 def whole_votes(weights: FloatArray) -> IntArray:
     """Whole numbers in the ratio of weights (T,), 0 only of those next to nothing."""
-    most = max(_MOST_VOTES, 8 * len(weights))
+    most = most_votes(len(weights))
     weights = np.where(weights < _LEAST * weights.max(), 0.0, weights)
     whole = weights.max() <= most and (weights == np.rint(weights)).all()
     if whole and weights.sum() <= most:

@@ -37,6 +37,7 @@ from clusterlens.compute.ensemble._arguments import (
     kept_gaps,
     label_matrix,
     mask_of_gaps,
+    most_votes,
     one_each,
     positions_or_mask,
     soft_by_position,
@@ -51,6 +52,15 @@ NOISE = UNLABELLED
 NO_VOTE = 2.0**-100  # weight of a candidate without a vote
 NoiseMeans = Literal["cluster", "singletons", "silent"]
 _KEPT = ("codes_and_gaps", "gaps", "n_codes", "n_noise", "n_clusters", "_distinct")
+
+
+def without_slight_votes(weights: FloatArray) -> FloatArray:
+    """Make weights (T,) of less than half a vote next to nothing.
+
+    Their partitions stay candidates, but do not get a whole vote each by rounding.
+    """
+    least = 0.5 * weights.sum() / most_votes(len(weights))
+    return np.where((weights > 0) & (weights < least), NO_VOTE, weights)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -7,7 +7,6 @@ on the number of samples beyond drawing some of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,6 +18,7 @@ from clusterlens.compute.ensemble.ensemble import (
     NOISE,
     Ensemble,
     distinct_partitions,
+    distinct_votes,
 )
 
 BoolArray = npt.NDArray[np.bool_]
@@ -111,35 +111,35 @@ def candidate_pairs(
     else:
         anywhere = rng.integers(0, size, (most // 2, 2))
         shares = ensemble.votes / ensemble.n_votes
-        inside = _pairs_inside_clusters(
-            ensemble.codes_and_gaps[:, samples], rng.multinomial(most // 2, shares), rng
-        )
+        drawn = rng.multinomial(most // 2, shares)
+        inside = _pairs_inside_clusters(ensemble, samples, drawn, rng)
         local = np.sort(np.concatenate([anywhere, inside]), axis=1)
         local = np.unique(local[local[:, 0] < local[:, 1]], axis=0)
     return samples[rng.permutation(local)]
 
 
 def _pairs_inside_clusters(
-    codes: npt.NDArray[Any], drawn: IntArray, rng: np.random.Generator
+    ensemble: Ensemble, samples: IntArray, drawn: IntArray, rng: np.random.Generator
 ) -> PairArray:
     """Pairs of samples that a random vote joins; with many clusters others are rare.
 
-    Each model, shape (n_samples,) of codes, gives as often as `drawn` says a random
-    sample and a random one of its cluster.
+    Each model gives as often as `drawn` says one of the samples at random and another
+    one of its cluster, as positions among the samples; none where it is a gap.
     """
-    n_samples = codes.shape[1]
     pairs = []
-    for row, count in zip(codes, drawn, strict=True):
+    codes = ensemble.codes_and_gaps[:, samples]
+    for row, gap, count in zip(codes, ensemble.n_codes, drawn, strict=True):
         order = np.argsort(row, kind="stable")
         sizes = np.bincount(row)
         starts = np.cumsum(sizes) - sizes
-        one = rng.integers(0, n_samples, count)
+        one = rng.integers(0, len(samples), count)
+        one = one[row[one] < gap]
         other = starts[row[one]] + rng.integers(0, sizes[row[one]])
         pairs.append(np.stack([one, order[other]], axis=1))
     return np.concatenate(pairs)
 
 
-def joined_by(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
+def joined_by(codes: IntArray, pairs: PairArray) -> BoolArray:
     """Say for each pair which models join it, shape (n_pairs, n_models)."""
     return (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]]).T
 
@@ -162,12 +162,32 @@ def typicality(ensemble: Ensemble, samples: IntArray) -> FloatArray:
     models agree on its company, low at the doubtful rim. O(64 T) time for each.
     """
     spread = np.linspace(0, ensemble.n_samples - 1, _COMPANY).astype(np.intp)
-    company = np.unique(spread)
-    votes = np.zeros((len(samples), len(company)), np.float32)
-    for codes, vote in zip(
-        ensemble.codes_and_gaps, ensemble.votes.tolist(), strict=True
-    ):
-        votes += np.float32(vote) * (codes[samples, None] == codes[company])
-    shares = votes / ensemble.n_votes
-    own = np.maximum(shares.sum(axis=1), np.finfo(np.float32).eps)
-    return np.asarray((shares**2).sum(axis=1) / own, float)
+    shares = consensus_between(ensemble, samples, np.unique(spread))
+    own = np.maximum(shares.sum(axis=1), np.finfo(float).eps)
+    return np.asarray((shares**2).sum(axis=1) / own)
+
+
+def consensus_between(
+    ensemble: Ensemble, samples: IntArray, others: IntArray
+) -> FloatArray:
+    """Share of the votes that saw both which join samples with others, (n, m).
+
+    0 where no model saw both. O(n m T) time.
+    """
+    joined = _votes_between(ensemble, samples, others)
+    if not ensemble.is_partial:
+        return joined / ensemble.n_votes
+    return joined / np.maximum(_votes_between(ensemble.presence, samples, others), 1)
+
+
+def _votes_between(
+    ensemble: Ensemble, samples: IntArray, others: IntArray
+) -> FloatArray:
+    """Votes that join samples with others, (n, m); a gap joins nothing."""
+    votes = np.zeros((len(samples), len(others)))
+    for model, count in zip(*distinct_votes(ensemble), strict=True):
+        codes = ensemble.codes_and_gaps[model]
+        own = codes[samples, None]
+        joined = (own == codes[others]) & (own < ensemble.n_codes[model])
+        votes += count * joined
+    return votes

@@ -16,7 +16,11 @@ from clusterlens.compute.ensemble.constraints import (
     settled_pairs,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.ranking._candidates import Candidates, candidates
+from clusterlens.compute.ranking._candidates import (
+    Candidates,
+    candidates,
+    consensus_between,
+)
 from clusterlens.compute.ranking._evidence import likelihoods
 
 # A model that suits the analyst still breaks about this share of the answers.
@@ -103,9 +107,7 @@ def elsewhere(asking: Asking, ensemble: Ensemble, unsure: PairArray) -> Asking:
 def _consensus_with(ensemble: Ensemble, one: int, pairs: PairArray) -> FloatArray:
     """Share of the votes that join a sample with both ends of pairs, (n_pairs, 2)."""
     samples, place = np.unique(pairs, return_inverse=True)
-    codes = ensemble.codes_and_gaps
-    joined = codes[:, samples] == codes[:, [one]]
-    shares = ensemble.votes @ joined / ensemble.n_votes
+    shares = consensus_between(ensemble, np.array([one]), samples)[0]
     return np.asarray(shares[place.reshape(pairs.shape)])
 
 

@@ -29,7 +29,11 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    distinct_partitions,
+    without_slight_votes,
+)
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
 from clusterlens.compute.ranking._evidence import (
     ErrorRate,
@@ -88,8 +92,10 @@ class AnswerPosterior(Frozen):
         """The partitions, each with its probability times n_partitions as weight.
 
         Its consensus and binarised matrix, order and partition listen to the answers.
+        A probability of less than half a vote gives none.
         """
-        return self.ensemble.with_weights(self.values * self.ensemble.n_partitions)
+        weights = self.values * self.ensemble.n_partitions
+        return self.ensemble.with_weights(without_slight_votes(weights))
 
     @property
     def none_fits(self) -> bool:

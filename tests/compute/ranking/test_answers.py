@@ -355,3 +355,17 @@ def test_what_is_broken_is_one_number_in_posterior_table_and_ranking(labels, see
     ranking = rank_partitions(ensemble, constraints=known, **EVIDENCE)
     assert_array_equal(ranking.violated, expected)
     assert_array_equal(posterior.to_frame()["broken"].sort_index(), expected)
+
+
+def test_models_of_less_than_half_a_vote_have_none_and_stay_candidates():
+    truth = np.arange(60) % 3
+    rng = np.random.default_rng(0)
+    others = [rng.permutation(truth) for _ in range(60)]
+    found = answer_posterior(
+        Ensemble([truth, *others]), answers(truth, [(k, k + 3) for k in range(40)])
+    )
+    voting = found.voting
+    share = voting.votes[1:].sum() / voting.n_votes
+    assert share == pytest.approx(found.values[1:].sum(), abs=0.002)
+    assert voting.votes[1:].sum() < 60
+    assert voting.candidates.n_partitions == 61

@@ -9,7 +9,13 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking import _candidates
-from clusterlens.compute.ranking._candidates import Candidates, candidates
+from clusterlens.compute.ranking._candidates import (
+    Candidates,
+    _pairs_inside_clusters,
+    candidates,
+    consensus_between,
+    typicality,
+)
 from clusterlens.compute.ranking._evidence import likelihoods
 from clusterlens.compute.ranking._questions import Asking, elsewhere
 from clusterlens.compute.ranking.answers import answer_posterior
@@ -397,3 +403,39 @@ def test_by_evidence_noise_tells_nothing_of_a_pair():
     (one,) = suggest_pairs(ensemble, n=1, **EVIDENCE)
     assert one.pair[0] >= 4 > one.pair[0] - 4
     assert one.pair[1] >= 8
+
+
+def with_gaps(seed):
+    """Labels (12, 40) of partial partitions, and which are missing."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 4, (12, 40)), rng.random((12, 40)) < 0.4
+
+
+def test_the_consensus_of_pairs_leaves_out_the_votes_that_saw_one_end_or_none():
+    labels, missing = with_gaps(0)
+    ensemble = Ensemble(labels, missing=missing, weights=np.arange(12) % 3)
+    some, others = np.arange(0, 40, 3), np.arange(5)
+    votes = ensemble.votes[:, None, None]
+    a, b = np.meshgrid(some, others, indexing="ij")
+    seen = votes * (~missing[:, a] & ~missing[:, b])
+    joined = seen * (labels[:, a] == labels[:, b])
+    expected = joined.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    np.testing.assert_allclose(consensus_between(ensemble, some, others), expected)
+
+
+def test_samples_that_all_agree_on_are_typical_whatever_was_not_seen():
+    blocks, missing = np.arange(40) // 10, with_gaps(1)[1]
+    ensemble = Ensemble([blocks] * 12, missing=missing)
+    np.testing.assert_allclose(typicality(ensemble, np.arange(40)), 1)
+
+
+def test_pairs_inside_clusters_are_never_gaps():
+    labels, missing = with_gaps(2)
+    ensemble = Ensemble(labels, missing=missing)
+    rng = np.random.default_rng(0)
+    for t in range(12):
+        drawn = np.where(np.arange(12) == t, 200, 0)
+        a, b = _pairs_inside_clusters(ensemble, np.arange(40), drawn, rng).T
+        assert len(a)
+        assert (labels[t, a] == labels[t, b]).all()
+        assert not missing[t, [a, b]].any()
