@@ -1,6 +1,7 @@
 """Adjusted agreement of fuzzy partitions: the published experiments, and the budgets.
 
     python benchmarks/fuzzy.py toy        # nine points: values and ranks of the paper
+    python benchmarks/fuzzy.py indices    # the nine points by other indices
     python benchmarks/fuzzy.py errors     # Monte-Carlo error (section 5.3)
     python benchmarks/fuzzy.py factorial  # values over the design factors (section 5.4)
     python benchmarks/fuzzy.py speed      # the time budgets
@@ -8,6 +9,10 @@
 `errors` and `factorial` run a subset, some minutes on two cores; `--full` runs the
 published design (`factorial` takes many hours). Rows go to a CSV file as they are
 finished; run again, finished rows are skipped. Plots and CSV files go to --out.
+
+`indices` adjusts other concordance indices (section 4.1): NDC with the L2 and the
+maximum norm (for three clusters the L1 norm again), and Brouwer's. No printed values of
+them are known; the L1 norm stands beside, and `toy` has its printed values.
 
 Reference: R. DeWolfe, J. L. Andrews, "Random models for fuzzy clustering similarity
 measures", Adv. Data Anal. Classif. (2025), doi 10.1007/s11634-025-00625-w.
@@ -32,6 +37,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -41,7 +47,11 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.fuzzy._expected_difference import Observed, expected_difference
 from clusterlens.compute.fuzzy._pair_distances import PairWalk
-from clusterlens.compute.fuzzy.adjusted import adjusted_ndc, adjusted_rand
+from clusterlens.compute.fuzzy.adjusted import (
+    adjusted_brouwer,
+    adjusted_ndc,
+    adjusted_rand,
+)
 from clusterlens.compute.fuzzy.concordance import ndc
 from clusterlens.compute.fuzzy.dirichlet import DirichletFit, fit_dirichlet
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
@@ -51,6 +61,12 @@ import matplotlib.pyplot as plt
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "fuzzy.json"
 MODELS = {"perm": "permutation", "fit": "fit", "sym": "sym", "flat": "flat"}
+INDICES = {
+    "L1": adjusted_ndc,
+    "L2": partial(adjusted_ndc, norm=2),
+    "max": partial(adjusted_ndc, norm=np.inf),
+    "brouwer": adjusted_brouwer,
+}
 PAPER_QUADRUPLES = 1_000_000
 
 
@@ -92,6 +108,41 @@ def toy(out: Path, full: bool) -> None:
         paper = data["ranks_printed_in_paper_table_2"][short]
         print(f"        paper {' '.join(f'{i:3}' for i in paper)}")
     print("Comparisons 1 and 10 tie exactly under perm (1/13).")
+
+
+def indices(out: Path, full: bool) -> None:
+    """Print the ten comparisons by every index, as it is and adjusted by each model."""
+    data = json.loads(REFERENCE.read_text(encoding="utf-8"))["toy"]
+    sides = {name: FuzzyPartition(rows) for name, rows in data["matrices"].items()}
+    pairs = [(sides[a], sides[b]) for a, b in data["comparison_ids"].values()]
+    table = compare_indices(pairs, precision=1e-3)
+    table.index += 1
+    table.to_csv(out / "fuzzy_indices.csv")
+    print("rows: the comparisons of `toy`; no values of L2, max, brouwer are printed")
+    print(table.round(3).to_string())
+    print("\nlargest difference of an adjusted value from that of the L1 norm:")
+    adjusted = table.drop(columns="observed", level="value")
+    for name in list(INDICES)[1:]:
+        gaps = (adjusted[name] - adjusted["L1"]).abs().max()
+        print(f"  {name:8}", "  ".join(f"{m} {gap:.3f}" for m, gap in gaps.items()))
+
+
+def compare_indices(
+    pairs: list[tuple[FuzzyPartition, FuzzyPartition]], precision: float
+) -> pd.DataFrame:
+    """Observed and adjusted values of each pair (row) by every index."""
+    rows = []
+    for u, v in pairs:
+        row = {}
+        for name, adjust in INDICES.items():
+            for short, model in MODELS.items():
+                result = adjust(u, v, model, precision=precision)
+                row[name, "observed"] = result.observed
+                row[name, short] = result.value
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    table.columns = pd.MultiIndex.from_tuples(table.columns, names=["index", "value"])
+    return table
 
 
 def one_sided(
@@ -402,7 +453,13 @@ def speed(out: Path, full: bool) -> None:
     print(table.to_string(index=False))
 
 
-STUDIES = {"toy": toy, "errors": errors, "factorial": factorial, "speed": speed}
+STUDIES = {
+    "toy": toy,
+    "indices": indices,
+    "errors": errors,
+    "factorial": factorial,
+    "speed": speed,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(

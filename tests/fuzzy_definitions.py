@@ -11,14 +11,19 @@ REFERENCE = json.loads((FOLDER / "fuzzy.json").read_text(encoding="utf-8"))
 MODEL_NAMES = {"perm": "permutation", "cat": "categorical"}
 
 
-def pair_agreements(memberships):
+def pair_agreements(memberships, norm=1):
     rows = np.asarray(memberships, dtype=float)
-    pairs = itertools.combinations(range(len(rows)), 2)
-    return np.array([1 - np.abs(rows[i] - rows[j]).sum() / 2 for i, j in pairs])
+    largest = np.linalg.norm([1, -1], norm)
+    return np.array(
+        [
+            1 - np.linalg.norm(rows[i] - rows[j], norm) / largest
+            for i, j in itertools.combinations(range(len(rows)), 2)
+        ]
+    )
 
 
-def concordance(U, V):
-    return 1 - np.abs(pair_agreements(U) - pair_agreements(V)).mean()
+def concordance(U, V, norm=1):
+    return 1 - np.abs(pair_agreements(U, norm) - pair_agreements(V, norm)).mean()
 
 
 def permutation_expectation(U, V):

@@ -125,6 +125,7 @@ def right_arguments(name):
         "FuzzyCMeans": {"random_state": 0},
         "FuzzyPartition": {"memberships": U},
         "TileSource": over,
+        "adjusted_brouwer": fuzzy,
         "adjusted_ndc": fuzzy,
         "adjusted_rand": {"a": LABELS, "b": np.arange(N) % 2},
         "attach_labels": {"ds": dataset(), "labels": {"mine": LABELS}},

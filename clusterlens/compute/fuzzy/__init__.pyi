@@ -1,5 +1,6 @@
 from .adjusted import (
     AdjustedIndex as AdjustedIndex,
+    adjusted_brouwer as adjusted_brouwer,
     adjusted_ndc as adjusted_ndc,
     adjusted_rand as adjusted_rand,
 )

@@ -29,11 +29,13 @@ from clusterlens.compute.fuzzy._pair_distances import (
     PairDistances,
     PairWalk,
     observed_distances,
+    scaled_rows,
 )
 from clusterlens.compute.fuzzy.dirichlet import (
     NEIGHBOURS,
     DirichletFit,
     draw_pairs,
+    draw_rows,
     suits_sticks,
 )
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
@@ -42,6 +44,7 @@ REPLICATES = 16
 _FIRST_PAIRS = 1 << 12  # drawn per side and replicate at first
 _MOST_PAIRS = 1 << 18  # in one replicate
 _MOST_DRAWN = 1 << 28  # in all
+_MOST_LISTED = 1 << 22  # of which all distances are held
 _MOST_ENTRIES = 1 << 22  # membership entries held at once while drawing, 32 MB
 _NODES = 400
 
@@ -53,6 +56,7 @@ class Observed:
     partition: FuzzyPartition
     rng: np.random.Generator
     walk: PairWalk
+    norm: float = 1.0
 
     @property
     def is_two_point(self) -> bool:
@@ -61,13 +65,15 @@ class Observed:
 
     @property
     def mean_distance(self) -> float:
-        """Mean over the pairs, exact."""
+        """Mean over the pairs, exact; by the L1 norm unless it is two-point."""
         return self.partition.mean_distance
 
     @cached_property
     def distances(self) -> PairDistances:
         """All distances, binned or sampled where there are many."""
-        return observed_distances(self.partition.occupied, self.rng, self.walk)
+        return observed_distances(
+            self.partition.occupied, self.rng, self.walk, self.norm
+        )
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,64 @@ def expected_difference(
     if isinstance(y, Observed):
         return _average(y.distances, x)
     return Estimate(_flat_difference(x, y))
+
+
+def expected_difference_in_norm(
+    x: SideDistribution,
+    y: SideDistribution,
+    norm: float,
+    target: Target,
+    rng: np.random.Generator,
+    walk: PairWalk,
+) -> Estimate:
+    """Return E|X - Y| of distances in another norm, by plain draws of random sides."""
+    n_pairs = _FIRST_PAIRS * REPLICATES
+    while True:
+        points = [_points_in_norm(side, norm, n_pairs, rng, walk) for side in (x, y)]
+        mean = _average(*points)
+        if mean.standard_error <= target(mean.value) or n_pairs >= _MOST_LISTED:
+            return mean
+        n_pairs *= 4
+
+
+def _points_in_norm(
+    side: SideDistribution,
+    norm: float,
+    n_pairs: int,
+    rng: np.random.Generator,
+    walk: PairWalk,
+) -> PairDistances:
+    """List the distances of a side in a norm, n_pairs drawn ones if it is random."""
+    if side.is_two_point:
+        apart = side.mean_distance
+        return PairDistances(np.array([0.0, 1.0]), np.array([1 - apart, apart]))
+    if isinstance(side, Observed):
+        return side.distances
+
+    def distances(rows: FloatArray) -> FloatArray:
+        return np.linalg.norm(rows[:, ::2] - rows[:, 1::2], norm, axis=0)
+
+    drawn = np.concatenate(map_rows(side, distances, 2 * n_pairs, rng, walk))
+    return PairDistances.from_values(scaled_rows(drawn, norm), n_drawn=n_pairs)
+
+
+def map_rows(
+    side: Flat | DirichletFit,
+    measure: Callable[[FloatArray], FloatArray],
+    n_rows: int,
+    rng: np.random.Generator,
+    walk: PairWalk,
+) -> list[FloatArray]:
+    """Draw rows of a random side, and measure them in blocks of columns (K, m)."""
+    alpha = np.ones(side.n_clusters) if isinstance(side, Flat) else side.alpha
+    alpha = alpha[alpha > 0]
+    size = min(n_rows, _power_of_two(_MOST_ENTRIES / len(alpha)))
+
+    def block(stream: np.random.Generator) -> FloatArray:
+        return measure(draw_rows(alpha, size, stream))
+
+    streams = [(stream,) for stream in rng.spawn(n_rows // size)]
+    return list(run_blocks(block, streams, [size] * len(streams), walk.run))
 
 
 def _points(side: Observed | Flat) -> PairDistances | Flat:

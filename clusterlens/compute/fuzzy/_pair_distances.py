@@ -1,8 +1,9 @@
 """Distances between the membership rows of pairs of samples, and their distribution.
 
 The distance of a pair is half the L1 distance of its two membership rows, in [0, 1] for
-rows that sum to one: 0 for equal rows, 1 for disjoint ones. The agreement of a pair, in
-the terms of the fuzzy indices, is one minus it; distances keep the digits that
+rows that sum to one: 0 for equal rows, 1 for disjoint ones. With another norm p it is
+the Lp distance over 2^(1/p), its value between two hard rows. The agreement of a pair,
+in the terms of the fuzzy indices, is one minus it; distances keep the digits that
 agreements near one would lose.
 
 Everything here takes memberships of shape (n_samples, n_clusters) and O(n) or O(bins)
@@ -120,33 +121,42 @@ class PairDistances:
 
 
 def observed_distances(
-    memberships: FloatArray, rng: np.random.Generator, walk: PairWalk
+    memberships: FloatArray,
+    rng: np.random.Generator,
+    walk: PairWalk,
+    norm: float = 1.0,
 ) -> PairDistances:
     """Return the distribution of the distances over pairs i < j of the rows (n, K)."""
     n_samples = len(memberships)
     if n_samples <= min(LISTED_SAMPLES, walk.exact_limit):
-        return PairDistances.from_values(pdist(memberships, "cityblock") / 2)
+        distances = pdist(scaled_rows(memberships, norm), "minkowski", p=norm)
+        return PairDistances.from_values(distances)
     if not walk.is_exact(n_samples):
         i, j = _draw_pairs(n_samples, walk.n_pairs, rng)
-        drawn = _distances_at(memberships, i, j)
+        drawn = _distances_at(memberships, i, j, norm)
         return PairDistances.from_values(drawn, n_drawn=walk.n_pairs)
-    return _binned_distances(memberships, walk)
+    return _binned_distances(memberships, walk, norm)
 
 
 def mean_discordance(
-    u: FloatArray, v: FloatArray, rng: np.random.Generator, walk: PairWalk
+    u: FloatArray,
+    v: FloatArray,
+    rng: np.random.Generator,
+    walk: PairWalk,
+    norm: float = 1.0,
 ) -> Estimate:
     """Return the mean of |d_u - d_v| over the pairs."""
     n_samples = len(u)
     if not walk.is_exact(n_samples):
         i, j = _draw_pairs(n_samples, walk.n_pairs, rng)
-        difference = np.abs(_distances_at(u, i, j) - _distances_at(v, i, j))
+        of_u, of_v = (_distances_at(rows, i, j, norm) for rows in (u, v))
+        difference = np.abs(of_u - of_v)
         error = float(difference.std() / walk.n_pairs**0.5)
         return Estimate(float(difference.mean()), error, n_drawn=walk.n_pairs)
-    halves = _half_columns(u), _half_columns(v)
+    columns = _scaled_columns(u, norm), _scaled_columns(v, norm)
 
     def block(start: int, stop: int) -> float:
-        return _sum_discordance(*halves, start, stop)
+        return _sum_discordance(*columns, norm, start, stop)
 
     steps = u.shape[1] + v.shape[1]
     total = sum(_over_row_blocks(block, n_samples, steps, walk))
@@ -185,18 +195,21 @@ def summed_distance(rows: FloatArray, codes: IntArray | None = None) -> float:
     return sum(sum_of_differences(column, codes) for column in rows.T) / 2
 
 
-def _binned_distances(memberships: FloatArray, walk: PairWalk) -> PairDistances:
+def _binned_distances(
+    memberships: FloatArray, walk: PairWalk, norm: float
+) -> PairDistances:
     """Count the pair distances of rows (n, K) in equal bins with their means."""
     n_samples, n_clusters = memberships.shape
-    # No distance exceeds half the summed column ranges, so that rows which hardly
-    # differ get bins as fine as their distances.
-    largest = min(1.0, float(np.ptp(memberships, axis=0).sum()) / 2)
+    # No distance exceeds that of the column ranges, so that rows which hardly differ
+    # get bins as fine as their distances.
+    ranges = scaled_rows(np.ptp(memberships, axis=0), norm)
+    largest = min(1.0, float(np.linalg.norm(ranges, norm)))
     if largest == 0:
         return PairDistances.from_values(np.zeros(1))
-    halves = _half_columns(memberships)
+    columns = _scaled_columns(memberships, norm)
 
     def block(start: int, stop: int) -> tuple[IntArray, FloatArray]:
-        return _count_distances(halves, start, stop, BINS / largest, BINS)
+        return _count_distances(columns, norm, start, stop, BINS / largest, BINS)
 
     counts, sums = np.zeros(BINS, dtype=np.int64), np.zeros(BINS)
     for part_counts, part_sums in _over_row_blocks(block, n_samples, n_clusters, walk):
@@ -233,44 +246,57 @@ def _row_blocks(n_samples: int, steps: int) -> list[tuple[int, int]]:
     return list(pairwise([0, *stops]))
 
 
-def _half_columns(memberships: FloatArray) -> FloatArray:
-    """Return half the memberships as contiguous columns, shape (K, n)."""
-    return np.ascontiguousarray(memberships.T) / 2
+def scaled_rows(memberships: FloatArray, norm: float) -> FloatArray:
+    """Divide memberships by the distance of two hard rows in an Lp norm."""
+    return memberships / 2 ** (1 / norm)
+
+
+def _scaled_columns(memberships: FloatArray, norm: float) -> FloatArray:
+    """Return scaled memberships as contiguous columns, shape (K, n)."""
+    return scaled_rows(np.ascontiguousarray(memberships.T), norm)
 
 
 @kernel()
-def _row_distances(halves, i, out):  # type: ignore[no-untyped-def]
+def _row_distances(columns, norm, i, out):  # type: ignore[no-untyped-def]
     """Fill out[i + 1:] (n,) with the distances of sample i from the later samples."""
-    n_clusters, n_samples = halves.shape
+    n_clusters, n_samples = columns.shape
     out[i + 1 :] = 0.0
     for k in range(n_clusters):
-        own = halves[k, i]
+        own = columns[k, i]
         for j in range(i + 1, n_samples):
-            out[j] += abs(halves[k, j] - own)
+            difference = abs(columns[k, j] - own)
+            if norm == 1:
+                out[j] += difference
+            elif norm == np.inf:
+                out[j] = max(out[j], difference)
+            else:
+                out[j] += difference**norm
+    if 1 < norm < np.inf:
+        out[i + 1 :] **= 1 / norm
 
 
 @kernel()
-def _sum_discordance(u, v, start, stop):  # type: ignore[no-untyped-def]
+def _sum_discordance(u, v, norm, start, stop):  # type: ignore[no-untyped-def]
     """Sum |d_u - d_v| over the pairs of rows start..stop with later ones."""
     n_samples = u.shape[1]
     in_u, in_v = np.empty(n_samples), np.empty(n_samples)
     totals = np.zeros(n_samples)
     for i in range(start, stop):
-        _row_distances(u, i, in_u)
-        _row_distances(v, i, in_v)
+        _row_distances(u, norm, i, in_u)
+        _row_distances(v, norm, i, in_v)
         for j in range(i + 1, n_samples):
             totals[j] += abs(in_u[j] - in_v[j])
     return totals.sum()
 
 
 @kernel()
-def _count_distances(halves, start, stop, scale, n_bins):  # type: ignore[no-untyped-def]
+def _count_distances(columns, norm, start, stop, scale, n_bins):  # type: ignore[no-untyped-def]
     """Count and sum, per bin (n_bins,), the distances of rows start..stop."""
-    n_samples = halves.shape[1]
+    n_samples = columns.shape[1]
     distances = np.empty(n_samples)
     counts, sums = np.zeros(n_bins, dtype=np.int64), np.zeros(n_bins)
     for i in range(start, stop):
-        _row_distances(halves, i, distances)
+        _row_distances(columns, norm, i, distances)
         for j in range(i + 1, n_samples):
             b = min(int(distances[j] * scale), n_bins - 1)
             counts[b] += 1
@@ -287,13 +313,15 @@ def _draw_pairs(
     return i, j + (j >= i)
 
 
-def _distances_at(memberships: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
+def _distances_at(
+    memberships: FloatArray, i: IntArray, j: IntArray, norm: float
+) -> FloatArray:
     """Return the distances of the pairs (i, j), shape (n_pairs,)."""
     chunk = max(1, _CHUNK_ENTRIES // memberships.shape[1])
     parts = [
-        np.abs(memberships[i[s : s + chunk]] - memberships[j[s : s + chunk]]).sum(
-            axis=1
+        np.linalg.norm(
+            memberships[i[s : s + chunk]] - memberships[j[s : s + chunk]], norm, axis=1
         )
         for s in range(0, len(i), chunk)
     ]
-    return np.concatenate(parts) / 2
+    return scaled_rows(np.concatenate(parts), norm)

@@ -2,11 +2,14 @@
 
 With the expected concordance E = 1 - E|X - Y|, X and Y the independent pair distances
 of the two sides, the adjusted value is (observed - E) / (1 - E). A side that is random
-has the distances of its model, a side that is kept fixed those it shows.
+has the distances of its model, a side that is kept fixed those it shows. Brouwer's
+index has products in place of differences, so that its expectation follows from the
+mean agreement of either side.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -24,13 +27,20 @@ from clusterlens.compute._validation import (
     check_range,
     warn_caller,
 )
+from clusterlens.compute.fuzzy._expected_cosine import expected_cosine_discordance
 from clusterlens.compute.fuzzy._expected_difference import (
     Observed,
     SideDistribution,
     expected_difference,
+    expected_difference_in_norm,
 )
 from clusterlens.compute.fuzzy._pair_distances import Estimate, PairWalk
-from clusterlens.compute.fuzzy.concordance import discordance, hard_discordance
+from clusterlens.compute.fuzzy.concordance import (
+    brouwer_index,
+    check_norm,
+    discordance,
+    hard_discordance,
+)
 from clusterlens.compute.fuzzy.dirichlet import DirichletFit
 from clusterlens.compute.fuzzy.partition import (
     FuzzyPartition,
@@ -53,7 +63,8 @@ class AdjustedIndex:
         (observed - expected) / (1 - expected): 1 at best, 0 at what chance gives,
         without a useful lower bound.
     observed : float
-        The concordance itself: NDC, or the Rand index of hard partitions.
+        The concordance itself: NDC, Brouwer's index, or the Rand index of hard
+        partitions.
     expected : float
         Its expectation under the model.
     standard_error : float
@@ -120,6 +131,7 @@ def adjusted_ndc(
     fixed: Literal["u", "v"] | None = None,
     random_state: RandomState = 0,
     *,
+    norm: float = 1.0,
     precision: float = 5e-4,
     floor: float = 1e-6,
     keep_empty: bool = False,
@@ -146,6 +158,8 @@ def adjusted_ndc(
         model gives the same either way.
     random_state : int, Generator or None, default 0
         Seed of all draws.
+    norm : float of at least 1, or infinite, default 1.0
+        Order of the norm that compares two membership rows, as in `ndc`.
     precision : float, default 5e-4
         Standard error of the result to aim at: decides the number of draws (up to 268
         million pairs a side). A note says if it was not reached.
@@ -194,8 +208,9 @@ def adjusted_ndc(
     to 1000 samples. Above, pair distances are counted in 65,536 bins, O(n² K) time and
     O(n K) memory, with the `error_bound` stated, typically below 1e-8. Two Dirichlet
     sides, or one against observed distances, are drawn as many times as `precision`
-    asks for. Above `exact_limit` samples, observed distances of soft rows are those of
-    random pairs, and the standard error includes that.
+    asks for. With another norm than 1, all random sides with soft rows are drawn, up to
+    4 million pairs. Above `exact_limit` samples, observed distances of soft rows are
+    those of random pairs, and the standard error includes that.
 
     References
     ----------
@@ -214,43 +229,162 @@ def adjusted_ndc(
     >>> result.standard_error < 5e-4
     True
     """
-    check_choice(model, _names_of("distribution"), name="model")
-    if fixed is not None:
-        check_choice(fixed, ("u", "v"), name="fixed")
-    keep_empty = check_flag(keep_empty, name="keep_empty")
-    floor = check_range(floor, 1e-300, 0.1, name="floor")
-    precision = check_range(precision, 1e-9, np.inf, name="precision")
+    options = _Options(model, fixed, precision, floor, keep_empty)
     u, v = check_partitions(U, V)
+    norm = check_norm(norm)
     run = RunOptions(n_jobs, progress, cancel, executor)
     walk = PairWalk(exact_limit, n_pairs, run)
     streams = np.random.default_rng(check_random_state(random_state)).spawn(4)
-    difference = discordance(u, v, streams[0], walk)
+    difference = discordance(u, v, streams[0], walk, norm)
+    x = options.side("u", Observed(u, streams[1], walk, norm))
+    y = options.side("v", Observed(v, streams[2], walk, norm))
+    target = options.target(difference.value)
+    if norm == 1:
+        chance = expected_difference(x, y, target, streams[3], walk)
+    else:
+        chance = expected_difference_in_norm(x, y, norm, target, streams[3], walk)
+    return options.adjust(difference, chance, x, y, _notes(u, v))
 
-    def side(name: str, partition: FuzzyPartition) -> SideDistribution:
-        observed = Observed(partition, streams[1 if name == "u" else 2], walk)
-        of_model = RANDOM_MODELS[model].distribution
-        if of_model is None or fixed == name:
+
+@takes_running
+def adjusted_brouwer(
+    U: Partition,
+    V: Partition,
+    model: str = "permutation",
+    fixed: Literal["u", "v"] | None = None,
+    random_state: RandomState = 0,
+    *,
+    precision: float = 5e-4,
+    floor: float = 1e-6,
+    keep_empty: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> AdjustedIndex:
+    """Compute Brouwer's fuzzy Rand index, adjusted for chance.
+
+    Parameters
+    ----------
+    U, V, model, fixed, random_state, precision, floor, keep_empty
+        As in `adjusted_ndc`.
+    n_jobs, progress, cancel, executor
+        As in `adjusted_ndc`.
+
+    Returns
+    -------
+    adjusted : AdjustedIndex
+        `value` 0 at what the model expects, and at most 1, which only equal hard
+        partitions reach: compare with the value of a partition with itself.
+
+    Raises
+    ------
+    DataError
+        If the memberships are not valid, see FuzzyPartition.
+    ValueError
+        If the numbers of samples differ or are below two, or an option is unknown.
+
+    Warns
+    -----
+    UserWarning
+        If more than 0.99 is expected, so that the adjustment magnifies small noise.
+
+    Notes
+    -----
+    The agreement a of a pair is the cosine of its membership rows. With p and q its
+    mean on either side, under the model or as observed, the expectation is
+    `p q + (1 - p)(1 - q)`. Means of observed and of hard rows are exact, O(n K²) time;
+    those of random soft rows come from up to 4 million drawn rows.
+
+    References
+    ----------
+    R. K. Brouwer, "Extending the Rand, adjusted Rand and Jaccard indices to fuzzy
+    partitions", J. Intell. Inf. Syst. 32 (2009), doi 10.1007/s10844-008-0054-7.
+    R. DeWolfe, J. L. Andrews, "Random models for fuzzy clustering similarity measures",
+    Adv. Data Anal. Classif. (2025), doi 10.1007/s11634-025-00625-w.
+
+    Examples
+    --------
+    >>> U = [[0.98, 0.02], [0.9, 0.1], [0.2, 0.8], [0.1, 0.9]]
+    >>> V = [[0.8, 0.2], [0.7, 0.3], [0.4, 0.6], [0.1, 0.9]]
+    >>> round(adjusted_brouwer(U, V).value, 3)
+    0.367
+    """
+    options = _Options(model, fixed, precision, floor, keep_empty)
+    u, v = check_partitions(U, V)
+    walk = PairWalk(run=RunOptions(n_jobs, progress, cancel, executor))
+    streams = np.random.default_rng(check_random_state(random_state)).spawn(3)
+    difference = Estimate(1 - brouwer_index(u, v).value)
+    x = options.side("u", Observed(u, streams[0], walk))
+    y = options.side("v", Observed(v, streams[1], walk))
+    target = options.target(difference.value)
+    chance = expected_cosine_discordance(x, y, target, streams[2], walk)
+    return options.adjust(difference, chance, x, y, _notes(u, v))
+
+
+@dataclass(frozen=True)
+class _Options:
+    """Options of an adjustment by a random model of soft partitions, checked."""
+
+    model: str
+    fixed: Literal["u", "v"] | None
+    precision: float
+    floor: float
+    keep_empty: bool
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_choice(self.model, _names_of("distribution"), name="model")
+        if self.fixed is not None:
+            check_choice(self.fixed, ("u", "v"), name="fixed")
+        check_flag(self.keep_empty, name="keep_empty")
+        check_range(self.floor, 1e-300, 0.1, name="floor")
+        check_range(self.precision, 1e-9, np.inf, name="precision")
+
+    def side(self, name: str, observed: Observed) -> SideDistribution:
+        """Return the distribution of a side: its model, or as observed if fixed."""
+        of_model = RANDOM_MODELS[self.model].distribution
+        if of_model is None or self.fixed == name:
             return observed
-        return of_model(Side(partition, observed, floor, keep_empty))
+        side = Side(observed.partition, observed, self.floor, self.keep_empty)
+        return of_model(side)
 
-    def target(chance: float) -> float:
-        # d(value) = difference / chance² d(chance); expected is to be as good at least.
-        chance = max(chance, DEGENERATE_BELOW)
-        return precision * min(1.0, chance**2 / max(difference.value, 1e-300))
+    def target(self, difference: float) -> Callable[[float], float]:
+        """Return the standard error of E to reach, as a function of 1 - E."""
 
-    x, y = side("u", u), side("v", v)
-    chance = expected_difference(x, y, target, streams[3], walk)
-    if DEGENERATE_BELOW < chance.value < 1 - HIGH_EXPECTATION:
-        warn_caller(
-            f"The {model!r} model expects a concordance of {1 - chance.value:.4f}; "
-            "adjusting so high a value magnifies small differences.",
+        def target(chance: float) -> float:
+            # d(value) = difference / chance² d(chance); expected is to be as good.
+            chance = max(chance, DEGENERATE_BELOW)
+            return self.precision * min(1.0, chance**2 / max(difference, 1e-300))
+
+        return target
+
+    def adjust(
+        self,
+        difference: Estimate,
+        chance: Estimate,
+        x: SideDistribution,
+        y: SideDistribution,
+        notes: tuple[str, ...],
+    ) -> AdjustedIndex:
+        """Adjust 1 - difference; warn and note what is unusual."""
+        if DEGENERATE_BELOW < chance.value < 1 - HIGH_EXPECTATION:
+            warn_caller(
+                f"The {self.model!r} model expects a concordance of "
+                f"{1 - chance.value:.4f}; adjusting so high a value magnifies small "
+                "differences.",
+            )
+        floored = sum(fit.n_floored for fit in (x, y) if isinstance(fit, DirichletFit))
+        result = _adjust(
+            difference, chance, self.model, self.fixed, notes, floored, self.floor
         )
-    n_floored = sum(fit.n_floored for fit in (x, y) if isinstance(fit, DirichletFit))
-    result = _adjust(difference, chance, model, fixed, _notes(u, v), n_floored, floor)
-    if result.standard_error <= precision:
-        return result
-    note = f"The standard error is above the precision of {precision:g} asked for."
-    return replace(result, notes=(*result.notes, note))
+        if result.standard_error <= self.precision:
+            return result
+        note = (
+            f"The standard error is above the precision of {self.precision:g} asked "
+            "for."
+        )
+        return replace(result, notes=(*result.notes, note))
 
 
 def adjusted_rand(

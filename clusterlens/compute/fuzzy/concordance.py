@@ -3,7 +3,8 @@
 The normalised degree of concordance (NDC) is computed exactly: from the contingency
 table if both partitions are hard, by sorting, O(n log n), if one is hard or both have
 two clusters, and otherwise over all pairs, O(n²) time and O(n) memory. Only beyond a
-stated number of samples is that last case estimated from pairs drawn at random.
+stated number of samples is that last case estimated from pairs drawn at random. Other
+norms than the L1 norm go over the pairs if one side is hard, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from scipy.sparse import csr_array
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import IntArray, RandomState, check_random_state
+from clusterlens.compute._validation import (
+    IntArray,
+    RandomState,
+    check_random_state,
+    check_range,
+)
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.fuzzy._pair_distances import (
     Estimate,
@@ -84,6 +90,7 @@ def ndc(
     U: Partition,
     V: Partition,
     *,
+    norm: float = 1.0,
     exact_limit: int = 20_000,
     n_pairs: int = 1_000_000,
     random_state: RandomState = 0,
@@ -98,9 +105,12 @@ def ndc(
     ----------
     U, V : FuzzyPartition or array-like, shape (n_samples, n_clusters) or (n_samples,)
         Memberships, or hard labels, of the same samples (at least two).
+    norm : float of at least 1, or infinite, default 1.0
+        Order p of the norm that compares two membership rows.
     exact_limit : int, default 20_000
         Above so many samples, two soft partitions are compared on pairs drawn at
-        random unless both have two clusters. All other cases are always exact.
+        random unless both have two clusters; so is a soft partition with a hard one if
+        `norm` is not 1. All other cases are always exact.
     n_pairs : int, default 1_000_000
         Number of pairs to draw in that case.
     random_state : int, Generator or None, default 0
@@ -130,7 +140,9 @@ def ndc(
     Notes
     -----
     With the agreement `a(i, j) = 1 - sum_k |u_ik - u_jk| / 2` of a pair in each
-    partition, NDC is the mean over pairs i < j of `1 - |a_U(i, j) - a_V(i, j)|`.
+    partition, NDC is the mean over pairs i < j of `1 - |a_U(i, j) - a_V(i, j)|`. For
+    another norm, `a(i, j) = 1 - ||u_i - u_j||_p / 2^(1/p)`; the norm does not matter to
+    two hard partitions, nor to two of two clusters.
     Time O(n_samples) for two hard partitions, O(n K log n) if one is hard or both have
     two clusters, else O(n² K) for K clusters in both together; memory O(n K).
 
@@ -151,11 +163,11 @@ def ndc(
     0.8333333333333334
     """
     u, v = check_partitions(U, V)
+    norm = check_norm(norm)
     run = RunOptions(n_jobs, progress, cancel, executor)
     walk = PairWalk(exact_limit, n_pairs, run)
-    mean = discordance(
-        u, v, np.random.default_rng(check_random_state(random_state)), walk
-    )
+    rng = np.random.default_rng(check_random_state(random_state))
+    mean = discordance(u, v, rng, walk, norm)
     return NDC(1 - mean.value, mean.standard_error, mean.n_drawn)
 
 
@@ -203,19 +215,28 @@ def brouwer_index(U: Partition, V: Partition) -> BrouwerIndex:
     )
 
 
+def check_norm(norm: float) -> float:
+    """Return the order of a norm, at least 1 and maybe infinite."""
+    return norm if norm == np.inf else float(check_range(norm, 1, np.inf, name="norm"))
+
+
 def discordance(
-    u: FuzzyPartition, v: FuzzyPartition, rng: np.random.Generator, walk: PairWalk
+    u: FuzzyPartition,
+    v: FuzzyPartition,
+    rng: np.random.Generator,
+    walk: PairWalk,
+    norm: float = 1.0,
 ) -> Estimate:
     """Return 1 - NDC by the cheapest exact way there is."""
     if u.codes is not None and v.codes is not None:
         return hard_discordance(u.codes, v.codes)
-    if u.codes is not None:
-        return Estimate(_discordance_mixed(v, u.codes))
-    if v.codes is not None:
-        return Estimate(_discordance_mixed(u, v.codes))
     if u.n_occupied == v.n_occupied == 2:
         return Estimate(_discordance_two_clusters(u, v))
-    return mean_discordance(u.occupied, v.occupied, rng, walk)
+    if norm == 1 and u.codes is not None:
+        return Estimate(_discordance_mixed(v, u.codes))
+    if norm == 1 and v.codes is not None:
+        return Estimate(_discordance_mixed(u, v.codes))
+    return mean_discordance(u.occupied, v.occupied, rng, walk, norm)
 
 
 def hard_discordance(u: IntArray, v: IntArray) -> Estimate:
@@ -252,12 +273,22 @@ def _discordance_two_clusters(u: FuzzyPartition, v: FuzzyPartition) -> float:
 def _cosine_concordance(u: FuzzyPartition, v: FuzzyPartition) -> float:
     """Mean over pairs of 1 - a_u - a_v + 2 a_u a_v, a the cosine of the pair's rows."""
     rows_u, rows_v = _unit_rows(u), _unit_rows(v)
-    n_samples = u.n_samples
     # Each full double sum counts every pair twice, and the diagonal as n ones.
-    sum_u, sum_v = (float((r.sum(axis=0) ** 2).sum()) for r in (rows_u, rows_v))
     sum_both = float(((rows_u.T @ rows_v).data ** 2).sum())
-    excess = 2 * sum_both - sum_u - sum_v
-    return 1 + excess / 2 / count_pairs(n_samples)
+    excess = 2 * sum_both - _summed_cosines(rows_u) - _summed_cosines(rows_v)
+    return 1 + excess / 2 / count_pairs(u.n_samples)
+
+
+def mean_cosine(partition: FuzzyPartition) -> float:
+    """Mean over pairs of the cosine of their rows."""
+    n_samples = partition.n_samples
+    twice = _summed_cosines(_unit_rows(partition)) - n_samples
+    return twice / 2 / count_pairs(n_samples)
+
+
+def _summed_cosines(rows: csr_array) -> float:
+    """Sum the inner products of all n² ordered pairs of unit rows (n, K)."""
+    return float((rows.sum(axis=0) ** 2).sum())
 
 
 def _unit_rows(partition: FuzzyPartition) -> csr_array:

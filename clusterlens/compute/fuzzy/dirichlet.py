@@ -305,15 +305,20 @@ def _stick_pairs(
 def _neighbour_pairs(
     alpha: FloatArray, n_pairs: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw rows by their log gammas and pair each with its next few, cyclically."""
-    size = (len(alpha), n_pairs // NEIGHBOURS)
+    """Pair each of some drawn rows with its next few, cyclically."""
+    rows = draw_rows(alpha, n_pairs // NEIGHBOURS, rng)
+    return _neighbour_distances(np.hstack([rows, rows[:, :NEIGHBOURS]]), NEIGHBOURS)
+
+
+def draw_rows(alpha: FloatArray, n_rows: int, rng: np.random.Generator) -> FloatArray:
+    """Draw rows of a Dirichlet distribution by their log gammas, as columns (K, n)."""
+    size = (len(alpha), n_rows)
     shapes = alpha[:, np.newaxis]
     # Gamma(a) = Gamma(a + 1) U^(1/a), in logs: small parameters would underflow.
     logs = np.log(rng.standard_gamma(shapes + 1, size=size))
     logs -= rng.standard_exponential(size) / shapes
     rows = np.exp(logs - logs.max(axis=0))
-    rows /= rows.sum(axis=0)
-    return _neighbour_distances(np.hstack([rows, rows[:, :NEIGHBOURS]]), NEIGHBOURS)
+    return rows / rows.sum(axis=0)
 
 
 @kernel()

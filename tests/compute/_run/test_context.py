@@ -25,7 +25,14 @@ from tests.right_calls import (
 
 OPTIONS = {field.name for field in fields(RunOptions)}
 # They ask between blocks of samples, and few samples are one.
-AT_ONCE = {"adjusted_ndc", "compare_fuzzy", "internal_index", "ndc", "running"}
+AT_ONCE = {
+    "adjusted_brouwer",
+    "adjusted_ndc",
+    "compare_fuzzy",
+    "internal_index",
+    "ndc",
+    "running",
+}
 # scikit-learn says what an estimator's __init__ holds.
 KEPT = {"ConsensusClusterer.__init__", "running"}
 
