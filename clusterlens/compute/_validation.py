@@ -310,11 +310,14 @@ def _frozen(value: Any) -> Any:
 
 
 def as_pandas(table: Any) -> Any:
-    """Return a table of another library (polars, Arrow, ...) as a DataFrame.
+    """Return a table of any library (polars, Arrow, ...) as a DataFrame.
 
-    Anything that is no such table, as a single column, is returned as it is.
+    Its numbers are in the byte order of this machine, as pandas needs them. Anything
+    that is no such table, as a single column, is returned as it is.
     """
-    if isinstance(table, pd.DataFrame) or not hasattr(table, "__arrow_c_stream__"):
+    if isinstance(table, pd.DataFrame):
+        return _native_frame(table)
+    if not hasattr(table, "__arrow_c_stream__"):
         return table
     try:
         found = pa.table(table)
@@ -332,6 +335,20 @@ def as_native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if array.dtype.isnative:
         return array
     return array.astype(array.dtype.newbyteorder("="))
+
+
+def _native_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a DataFrame in the byte order of this machine."""
+    if all(getattr(t, "isnative", True) for t in [*frame.dtypes, frame.index.dtype]):
+        return frame
+    columns = {
+        j: pd.Series(as_native(values.to_numpy()))
+        if isinstance(values.dtype, np.dtype)
+        else values.array
+        for j, (_, values) in enumerate(frame.items())
+    }
+    index = pd.Index(as_native(frame.index.to_numpy()))
+    return pd.DataFrame(columns).set_axis(frame.columns, axis=1).set_axis(index)
 
 
 def as_array(values: Any, name: str, wanted: str) -> npt.NDArray[Any]:

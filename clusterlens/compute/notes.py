@@ -13,6 +13,7 @@ _BEYOND = (
 )
 WORDS: Mapping[str, str] = {
     "said": "{subject}",  # a sentence as it came
+    "rows numbered": "The index of the table has no unique ids; rows are numbered.",
     "text read": "Read as delimited text: {subject}.",
     "failed": "{subject}: {why}",
     "dropped": "{subject}: {why}",

@@ -9,7 +9,7 @@ cast are looked at word by word, once per distinct word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,9 @@ import pyarrow.compute as pc
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
-from clusterlens.compute._validation import DataError, as_native, as_pandas
+from clusterlens.compute._validation import DataError, as_pandas
+from clusterlens.compute.notes import Note
+from clusterlens.compute.table._names import is_id_name
 
 # Words that mean "missing" wherever they stand, and those that do so among numbers only
 # ("none" and "unknown" can be honest categories).
@@ -34,9 +36,18 @@ LIST_LIMIT = 5_000  # columns that one column of lists may become
 _TRIED = 1000
 _GROUPING = " '\u2019\u00a0\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
-_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?"
-_CODE = r"0\d+"
-_UNIT = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$")
+_CLOCK = r"[ Tt]\d{2}(?::?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?)?"
+_UTC = r"\s?(?:[zZ]|UTC|GMT)"
+_ZONE = rf"(?:{_UTC}|\s?[+-]\d{{2}}(?::?\d{{2}})?)"
+ISO_DATE = rf"\d{{4}}-\d{{2}}-\d{{2}}(?:{_CLOCK}{_ZONE}?)?"
+_LONG_NUMBER = r"[+-]?\d{16,}"
+_DIGITS_WITH_E = r"[1-9]\d+[eE]\d+"
+_MONEY = (
+    r"(?:[A-Z]{0,2}[$£¥]|[¢€฿\u20a0-\u20bf]|Kč|[Kk]r\.?|zł|Ft|Fr\.?|lei|AUD|BRL|CAD|CHF|"
+    r"CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|"
+    r"TRY|TWD|USD|ZAR)"
+)
+_UNIT = re.compile(rf"^[+-]?\s?(?P<front>{_MONEY})|(?P<behind>{_MONEY}|%)-?$")
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,7 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
     Columns of lists of numbers are spread into a column for each place of the list.
     """
     try:
-        frame = pd.DataFrame(as_pandas(table)).copy(deep=False)
+        frame = as_pandas(pd.DataFrame(as_pandas(table))).copy(deep=False)
     except (ValueError, TypeError) as error:
         raise DataError(
             f"Table {name!r} cannot be read as rows and columns ({error}); give a "
@@ -104,25 +115,34 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
     if isinstance(frame.columns, pd.RangeIndex):
         frame.columns = [f"column {j}" for j in range(1, frame.shape[1] + 1)]
     frame.columns = pd.Index(_column_names(list(frame.columns), notes))
-    if not getattr(frame.index.dtype, "isnative", True):
-        frame.index = pd.Index(as_native(frame.index.to_numpy()))
     if frame.index.nlevels > 1 or not frame.index.is_unique or frame.index.hasnans:
-        notes.append("The index of the table has no unique ids; rows are numbered.")
+        repeated = frame.index[frame.index.duplicated()]
+        first = str(repeated[0]) if frame.index.nlevels == 1 and len(repeated) else ""
+        notes.append(Note("rows numbered", first))
         frame = frame.reset_index(drop=True)
     return _spread_lists(frame, notes), notes
 
 
 def type_columns(
-    frame: pd.DataFrame, *, decimal_comma: bool = False, run: RunOptions = DEFAULT_RUN
+    frame: pd.DataFrame,
+    *,
+    decimal_comma: bool = False,
+    identifiers: Collection[str] = (),
+    run: RunOptions = DEFAULT_RUN,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Give every column of (n, d) cells its type; say what was changed.
+    """Give every column of (n, d) cells its type, and return notes on what was changed.
 
-    `run` hears of the columns, and may stop.
+    Text in the columns `identifiers`, and in those that are named as such, stays as it
+    is unless it is whole numbers. `run` is told of each column, and may stop.
     """
     columns, notes = {}, []
     for done, name in enumerate(frame.columns, start=1):
         run.raise_if_cancelled()
-        values, remarks = _type_column(frame[name], decimal_comma)
+        values, remarks = _type_column(
+            frame[name],
+            decimal_comma=decimal_comma,
+            is_identifier=name in identifiers or is_id_name(name),
+        )
         columns[name] = values
         notes += [f"Column {name!r}: {remark}." for remark in remarks]
         run.report(done, frame.shape[1])
@@ -130,20 +150,30 @@ def type_columns(
 
 
 def type_text(
-    text: pa.Array | pa.ChunkedArray, *, decimal_comma: bool = False
+    text: pa.Array | pa.ChunkedArray,
+    *,
+    decimal_comma: bool = False,
+    is_identifier: bool = False,
 ) -> tuple[pd.Series, list[str]]:
-    """Read text cells (n,) as numbers, else dates, else words; with remarks."""
+    """Read text cells (n,) as numbers, else dates, else words; with remarks.
+
+    Identifiers are whole numbers or words.
+    """
     trimmed = pc.utf8_trim_whitespace(text)
     trimmed = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
     if trimmed.null_count == len(trimmed):
         return pd.Series(np.full(len(trimmed), np.nan)), []
     numbers = _cast(trimmed)
+    if is_identifier and numbers is not None and numbers.dtype.kind == "f":
+        numbers = None
     if numbers is not None:
         return numbers, _not_numbers(trimmed, numbers)
     codes, distinct = pd.factorize(_to_series(trimmed))
     words = pd.Series(distinct, dtype="str")
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
-    values, remarks = _numbers_or_dates(words, counts, decimal_comma)
+    values, remarks = (
+        (None, []) if is_identifier else _numbers_or_dates(words, counts, decimal_comma)
+    )
     if values is None:
         values, remarks = _words(words, counts)
         padded = int(pc.sum(pc.not_equal(trimmed, text)).as_py() or 0)
@@ -256,11 +286,11 @@ def _stacked(lists: pd.Series) -> np.ndarray[Any, Any] | None:
     return block if block.ndim == 2 and block.size else None
 
 
-def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, list[str]]:
-    """Type one column of any pandas dtype."""
+def _type_column(values: pd.Series, **options: bool) -> tuple[pd.Series, list[str]]:
+    """Type one column of any pandas dtype, with the options of `type_text`."""
     values = _plain_dtype(values)
     if pd.api.types.is_string_dtype(values.dtype) and values.dtype != object:
-        typed, remarks = type_text(_to_arrow(values), decimal_comma=decimal_comma)
+        typed, remarks = type_text(_to_arrow(values), **options)
         return typed.set_axis(values.index), remarks
     if values.dtype != object:
         return values, []
@@ -281,13 +311,12 @@ def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, lis
         return values, []
     if kind == "bytes":
         return values, []
-    return _type_column(
-        values.where(values.isna(), values.map(str)).astype("str"), False
-    )
+    texts = values.where(values.isna(), values.map(str)).astype("str")
+    return _type_column(texts, **options | {"decimal_comma": False})
 
 
 def _plain_dtype(values: pd.Series) -> pd.Series:
-    """Return a column in an everyday type and in the byte order of this machine."""
+    """Return sparse, Arrow, period and interval columns in an everyday type."""
     dtype = values.dtype
     if isinstance(dtype, pd.SparseDtype):
         return pd.Series(np.asarray(values), index=values.index)
@@ -296,8 +325,6 @@ def _plain_dtype(values: pd.Series) -> pd.Series:
         return plain.set_axis(values.index)
     if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)):
         return values.map(str, na_action="ignore").astype("str")
-    if isinstance(dtype, np.dtype) and not dtype.isnative:
-        return pd.Series(as_native(values.to_numpy()), index=values.index)
     return values
 
 
@@ -313,8 +340,10 @@ def _to_series(text: pa.Array | pa.ChunkedArray) -> pd.Series:
 
 def _dates_or_same(values: pd.Series) -> pd.Series:
     """Return datetimes, or the cells as they are if pandas cannot hold them."""
+    days = values.dropna()
+    has_zone = days.map(lambda day: getattr(day, "tzinfo", None) is not None)
     try:
-        return pd.to_datetime(values)
+        return pd.to_datetime(values, utc=bool(has_zone.all()))
     except (ValueError, OverflowError, TypeError):
         return values
 
@@ -330,7 +359,7 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
         numbers = pc.cast(text, pa.float64())
         fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
         if fractions or pc.any(pc.match_substring_regex(text, "[^0-9-]")).as_py():
-            return None if _loses_digits(text, numbers) else numbers.to_pandas()
+            return None if _hold_codes(text, numbers) else numbers.to_pandas()
         integers = pc.cast(text, pa.int64())
     except pa.ArrowInvalid:
         return None
@@ -348,12 +377,24 @@ def _not_numbers(text: pa.Array | pa.ChunkedArray, numbers: pd.Series) -> list[s
     return _missing_remark(counts.index.to_series(), counts.to_numpy())
 
 
-def _loses_digits(
+def _hold_codes(
     text: pa.Array | pa.ChunkedArray, numbers: pa.Array | pa.ChunkedArray
 ) -> bool:
-    """Say whether a cell is a whole number too long for float64 (an identifier)."""
+    """Say whether cells are codes, which would change as float64.
+
+    So are whole numbers of too many digits, digits of a number beyond float64 (3e400),
+    and digits with an e among digits (12e5): programs write 1.2e+06 or 1200000.
+    """
     long = text.filter(pc.greater_equal(pc.abs(numbers), float(2**53)))
-    return bool(pc.any(pc.match_substring_regex(long, r"^[+-]?\d{16,}$")).as_py())
+    vast = text.filter(pc.is_inf(numbers))
+    return bool(
+        pc.any(pc.match_substring_regex(long, f"^{_LONG_NUMBER}$")).as_py()
+        or pc.any(pc.match_substring_regex(vast, "[0-9]")).as_py()
+        or (
+            pc.any(pc.match_substring_regex(text, f"^{_DIGITS_WITH_E}$")).as_py()
+            and not pc.any(pc.match_substring_regex(text, "[^0-9eE]")).as_py()
+        )
+    )
 
 
 def _numbers_or_dates(
@@ -378,43 +419,54 @@ def _convert(
     words: pd.Series, decimal_comma: bool
 ) -> tuple[pd.Series | None, list[str]]:
     """Convert words (k,), none missing, to numbers or dates; None if neither."""
-    if words.str.fullmatch(_CODE).any():
-        return None, []
-    values, remarks = _numbers(words, decimal_comma)
-    if values is None and words.str.fullmatch(_DATE).all():
-        values = _iso_dates(words)
-    return values, remarks
+    if words.str.fullmatch(ISO_DATE).all():
+        return _iso_dates(words)
+    return _numbers(words, decimal_comma)
 
 
 def _numbers(
     words: pd.Series, decimal_comma: bool
 ) -> tuple[pd.Series | None, list[str]]:
-    """Convert words (k,) if one number style fits them all."""
-    cleaned, unit = _strip_unit(words)
+    """Convert words (k,) if one number style fits them all and none is a code."""
+    amounts, remarks = _amounts(words)
+    if amounts.str.fullmatch(r"0\d+").any():
+        return None, []
     for style in _COMMA_FIRST if decimal_comma else STYLES:
-        if cleaned.str.fullmatch(style.pattern).all():
-            if style is PLAIN and cleaned.str.fullmatch(r"[+-]?\d{16,}").any():
+        if amounts.str.fullmatch(style.pattern).all():
+            values = style.parse(amounts)
+            if style is PLAIN and _hold_codes(_to_arrow(amounts), pa.array(values)):
                 return None, []
-            remarks: list[str] = (
-                [] if style is PLAIN else [f"numbers read with {style.name}"]
-            )
-            remarks += [f"the sign {unit!r} removed from the numbers"] if unit else []
-            values = style.parse(cleaned)
-            fractions = cleaned.str.contains(f"[{style.decimal}eE]").any()
+            if style is not PLAIN:
+                remarks = [f"numbers read with {style.name}", *remarks]
+            fractions = amounts.str.contains(f"[{style.decimal}eE]").any()
             return (values if fractions else _as_integers(values)), remarks
     return None, []
 
 
-def _strip_unit(words: pd.Series) -> tuple[pd.Series, str]:
-    """Remove a percent or currency sign if every word carries the same one."""
-    cleaned = words.str.replace("\u2212", "-", regex=False)
-    found = _UNIT.search(cleaned.iloc[0])
-    if not found:
-        return cleaned, ""
-    unit = found.group().strip()
-    if not (cleaned.str.startswith(unit) | cleaned.str.endswith(unit)).all():
-        return cleaned, ""
-    return cleaned.str.replace(_UNIT, "", regex=True), unit
+def _amounts(words: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Write words (k,) without the currency or percent sign that they share.
+
+    A minus sign, or brackets as accountants write them, may stand anywhere: -$5, $-5,
+    (5), ($5), $5- and 5 €- are all -5. Words that lack the sign become empty.
+    """
+    amounts = words.str.replace("\u2212", "-", regex=False)
+    brackets = amounts.str.fullmatch(r"[^\d()]*\([^()]*\d[^()]*\)[^\d()]*")
+    amounts = amounts.mask(brackets, "-" + amounts.str.replace(r"[()]", "", regex=True))
+    found = next(filter(None, map(_UNIT.search, amounts)), None)
+    unit = (found["front"] or found["behind"]) if found else ""
+    if found:
+        sign = re.escape(unit)
+        bare = amounts.str.replace(rf"^([+-]?)\s?{sign}\s?", r"\1", regex=True)
+        bare = bare.str.replace(rf"\s?{sign}(-?)$", r"\1", regex=True)
+        amounts = bare.where(bare != amounts, "")
+    behind = amounts.str.fullmatch(r"\d.*-")
+    amounts = amounts.mask(behind, "-" + amounts.str.slice(stop=-1))
+    amounts = amounts.str.replace(r"^([+-])\s+", r"\1", regex=True)
+    remarks = [f"the sign {unit!r} removed from the numbers"] if unit else []
+    below = words[brackets | behind]
+    if len(below):
+        remarks.append(f"cells like {below.iloc[0]!r} read as numbers below zero")
+    return amounts, remarks
 
 
 def _as_integers(values: pd.Series) -> pd.Series:
@@ -423,12 +475,23 @@ def _as_integers(values: pd.Series) -> pd.Series:
     return values.astype("Int64") if whole else values
 
 
-def _iso_dates(words: pd.Series) -> pd.Series | None:
-    """Convert ISO dates; None if one is no day of the calendar."""
+def _iso_dates(words: pd.Series) -> tuple[pd.Series | None, list[str]]:
+    """Convert ISO dates (k,), times with a zone to UTC; None where some have no zone.
+
+    Days that no calendar has are none either.
+    """
+    zoned = words.str.fullmatch(rf".*{_CLOCK}{_ZONE}")
+    if zoned.any() and not zoned.all():
+        return None, []
+    plain = words.str.replace(rf"{_UTC}$", "Z", regex=True).str.replace(",", ".")
     try:
-        return pd.to_datetime(words, format="ISO8601")
+        dates = pd.to_datetime(
+            plain.str.replace("t", "T"), format="ISO8601", utc=bool(zoned.any())
+        )
     except ValueError:
-        return None
+        return None, []
+    elsewhere = zoned & ~plain.str.endswith("Z")
+    return dates, ["times of other zones given in UTC"] * bool(elsewhere.any())
 
 
 def _words(words: pd.Series, counts: np.ndarray) -> tuple[pd.Series, list[str]]:
@@ -453,10 +516,7 @@ def _missing_remark(words: pd.Series, counts: np.ndarray) -> list[str]:
 
 def _best_style_numbers(words: pd.Series) -> pd.Series:
     """Convert words (k,) by the style that fits most of them; NaN elsewhere."""
-    cleaned = words.str.replace("\u2212", "-", regex=False)
-    fits = [cleaned.str.fullmatch(style.pattern).fillna(False) for style in STYLES]
+    amounts, _ = _amounts(words.dropna())
+    fits = [amounts.str.fullmatch(style.pattern) for style in STYLES]
     best = int(np.argmax([fit.sum() for fit in fits]))
-    numbers = pd.Series(np.nan, index=words.index)
-    fit = fits[best].astype(bool)
-    numbers[fit] = STYLES[best].parse(cleaned[fit])
-    return numbers
+    return STYLES[best].parse(amounts[fits[best]]).reindex(words.index)

@@ -365,6 +365,16 @@ def _numbers(
             f"Column {name!r} had {learnt} when the table was prepared and has {found} "
             "now; give the same kind of values."
         )
+    if (
+        first_day is not None
+        and is_date
+        and (first_day.tz is None) != (values.dt.tz is None)
+    ):
+        here, there = ("no zone", "one") if values.dt.tz is None else ("a zone", "none")
+        raise DataError(
+            f"Column {name!r} has times with {here} and had {there} when the table was "
+            "prepared; give the same kind of times."
+        )
     numbers = to_numbers(values, first_day).to_numpy(dtype=np.float64, copy=True)
     words = values.notna().to_numpy() & np.isnan(numbers)
     remarks = []

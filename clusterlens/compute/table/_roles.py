@@ -17,30 +17,22 @@ from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.table._cells import to_numbers
+from clusterlens.compute.table._names import (
+    CODE_NAMES,
+    LABEL_NAMES,
+    hints_at_ids,
+    is_id_name,
+    plain_name,
+)
 
 ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
 
 MAX_LEVELS = 50  # more levels than this would drown the other features
 MAX_CLASSES = 200
 _TRIED = 1000
+_ALL_DIFFERENT = ("ignore", "text that is different in every row")
 _NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here on
 
-_LABEL_NAMES = (
-    "label labels label_true labels_true true_label true_labels ground_truth y_true "
-    "class classes class_label classlabel cluster clusters target species diagnosis "
-    "variety outcome y"
-)
-_ID_NAMES = (
-    "id ids row row_id rowid row_name rowname row_names rownames index idx uuid guid "
-    "key nr no number case case_id sample_id sample_name record"
-)
-_CODE_NAMES = (
-    "zip zipcode zip_code postcode postal_code plz phone phone_number telephone ssn "
-    "iban isbn ean"
-)
-LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
-ID_NAMES = frozenset(_ID_NAMES.split())
-CODE_NAMES = frozenset(_CODE_NAMES.split())
 _SCALES = (
     "very low, low, lower, medium low, medium, moderate, middle, medium high, high, "
     "higher, very high",
@@ -132,7 +124,7 @@ def guess_roles(
     guesses = {}
     for done, (name, known) in enumerate(facts.items(), start=1):
         run.raise_if_cancelled()
-        guesses[name] = _guess(name, known)
+        guesses[name] = _guess(name, known, is_first=done == 1)
         run.report(done, len(facts))
     if label is None:
         guesses |= _guess_label(facts, guesses)
@@ -141,6 +133,10 @@ def guess_roles(
     if row_id is not None:
         guesses[row_id] = ("row id", "given as the row id")
     ids = [name for name, (role, _) in guesses.items() if role == "row id"]
+    if not ids:
+        texts = [name for name, guess in guesses.items() if guess == _ALL_DIFFERENT]
+        ids = [name for name in texts if _are_words(facts[name].values)][:1]
+        guesses |= dict.fromkeys(ids, ("row id", "words that differ in every row"))
     for name in ids:
         if name != (row_id or ids[0]):
             guesses[name] = (
@@ -168,7 +164,7 @@ def ordered_levels(values: pd.Series) -> list[str] | None:
     return _ordered_brackets(levels)
 
 
-def _guess(name: str, facts: ColumnFacts) -> tuple[str, str]:
+def _guess(name: str, facts: ColumnFacts, *, is_first: bool) -> tuple[str, str]:
     """Guess one column by itself."""
     values = facts.values
     present = len(values) - facts.n_missing
@@ -176,6 +172,10 @@ def _guess(name: str, facts: ColumnFacts) -> tuple[str, str]:
         return "ignore", "empty: every value is missing"
     if facts.kind == "other":
         return "ignore", "cells are neither numbers, text nor dates"
+    if is_id_name(name) or (
+        hints_at_ids(name, is_first=is_first) and _tells_most_apart(facts)
+    ):
+        return _guess_ids(facts, "named like an identifier")
     if facts.n_distinct == 1 and len(values) > 1:
         return "ignore", "constant: every value is the same"
     if present < 0.5 * len(values):
@@ -192,9 +192,9 @@ def _guess_numbers(name: str, facts: ColumnFacts) -> tuple[str, str]:
     """Guess a column of numbers."""
     n_rows = len(facts.values)
     unique = facts.n_distinct == n_rows > 1
-    if facts.whole and unique and _is_id_name(name):
-        return "row id", "named like an identifier, and every value is different"
-    if facts.whole and _plain_name(name) in CODE_NAMES:
+    if _too_long(facts.values):
+        return _guess_ids(facts, "whole numbers of 16 digits or more")
+    if facts.whole and plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
     if facts.whole and unique and n_rows >= 10 and _counts_up(facts.numbers):
         return "row id", "counts the rows: whole numbers rising by one"
@@ -209,21 +209,12 @@ def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
     """Guess a column of text, categories or truth values."""
     values, k = facts.values, facts.n_distinct
     present = len(values) - facts.n_missing
-    if facts.n_missing == 0 and k == present > 1 and _is_id_name(name):
-        return "row id", "named like an identifier, and every value is different"
-    if _plain_name(name) in CODE_NAMES:
+    if plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
     given = isinstance(values.dtype, pd.CategoricalDtype)
     share = 0.0 if given else _share_of_numbers(facts)
     if share >= _NUMBER_SHARE:
-        if _has_leading_zeros(values):
-            return "ignore", "numbers with leading zeros are codes, not quantities"
-        words = pd.unique(values[np.isnan(facts.numbers) & values.notna()])[:3]
-        shown = ", ".join(repr(word) for word in words)
-        return (
-            "numeric",
-            f"{percent(share)} of the cells are numbers; others, like {shown}",
-        )
+        return _guess_text_of_numbers(facts, share)
     if _has_local_dates(values):
         return "ignore", "dates in a local form; written as 2020-12-31 they can be used"
     if ordered_levels(values) is not None:
@@ -231,8 +222,54 @@ def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
     if k <= MAX_LEVELS and (k < present or present <= 2):
         return "categorical", f"text with {k} different values"
     if k == present:
-        return "ignore", "text that is different in every row"
+        return _ALL_DIFFERENT
     return "ignore", f"text with {k} different values, too many for categories"
+
+
+def _guess_text_of_numbers(facts: ColumnFacts, share: float) -> tuple[str, str]:
+    """Guess a column of text most of which is numbers."""
+    values = facts.values
+    texts = values.dropna().astype("str")
+    if texts.str.fullmatch(r"0\d+").any():
+        return "ignore", "numbers with leading zeros are codes, not quantities"
+    if texts.str.fullmatch(r"\d{16,}").any():
+        return _guess_ids(facts, "whole numbers of 16 digits or more")
+    if texts.str.fullmatch(r"\d+(?:[eE]\d+)?").all():
+        return _guess_ids(facts, "digits with an e between them")
+    reason = f"{percent(share)} of the cells are numbers"
+    words = pd.unique(values[np.isnan(facts.numbers) & values.notna()])[:3]
+    if len(words):
+        reason += f"; others, like {', '.join(map(repr, words))}, count as missing"
+    return "numeric", reason
+
+
+def _guess_ids(facts: ColumnFacts, what: str) -> tuple[str, str]:
+    """Return the role of a column of identifiers; `what` says how they are known."""
+    if facts.n_distinct == len(facts.values) and (facts.whole or facts.kind == "text"):
+        return "row id", f"{what}, and every value is different"
+    return "ignore", f"{what}, but values repeat or are missing; no feature"
+
+
+def _tells_most_apart(facts: ColumnFacts) -> bool:
+    """Say whether text or whole numbers mostly differ, or mostly rise by one."""
+    if facts.kind != "text" and not facts.whole:
+        return False
+    if 2 * facts.n_distinct > len(facts.values):
+        return True
+    return facts.whole and bool((np.diff(facts.numbers) == 1).mean() > 0.5)
+
+
+def _are_words(values: pd.Series) -> bool:
+    """Say whether text (n,), enough to tell, is words without blanks, none missing."""
+    words = values.astype("str")
+    return len(words) >= 10 and bool(words.str.fullmatch(r"\S+").all())
+
+
+def _too_long(values: pd.Series) -> bool:
+    """Say whether integers (n,) have more digits than float64 keeps."""
+    if not pd.api.types.is_integer_dtype(values.dtype):
+        return False
+    return bool(max(values.max(), -int(values.min())) >= 2**53)
 
 
 def _share_of_numbers(facts: ColumnFacts) -> float:
@@ -253,8 +290,8 @@ def _guess_label(
 ) -> dict[str, tuple[str, str]]:
     """Find at most one column that looks like given classes."""
     possible = [name for name, known in facts.items() if _may_be_label(known)]
-    by_name = {_plain_name(name): name for name in possible}
-    if "x" in map(_plain_name, facts):
+    by_name = {plain_name(name): name for name in possible}
+    if "x" in map(plain_name, facts):
         by_name.pop("y", None)  # coordinates
     for hint in LABEL_NAMES:
         if hint in by_name and len(facts) > 1:
@@ -286,19 +323,6 @@ def _may_be_label(facts: ColumnFacts) -> bool:
     return 2 <= facts.n_distinct <= min(MAX_CLASSES, len(facts.values) // 2)
 
 
-def _plain_name(name: str) -> str:
-    """Write a name in lower case with underscores: "Row ID" and "rowId" as row_id."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
-    return re.sub(r"[\s._-]+", "_", spaced).lower().strip("_")
-
-
-def _is_id_name(name: str) -> bool:
-    """Say whether a column is named like an identifier."""
-    plain = _plain_name(name)
-    unnamed = plain.startswith("unnamed")  # an index that was written without a name
-    return unnamed or plain in ID_NAMES or plain.endswith(("_id", "_uuid", "_key"))
-
-
 def _as_numbers(values: pd.Series) -> FloatArray:
     return to_numbers(values).to_numpy(dtype=np.float64)
 
@@ -306,11 +330,6 @@ def _as_numbers(values: pd.Series) -> FloatArray:
 def _counts_up(numbers: FloatArray) -> bool:
     """Say whether whole numbers (n,) rise by one from row to row."""
     return bool((np.diff(numbers) == 1).all())
-
-
-def _has_leading_zeros(values: pd.Series) -> bool:
-    """Say whether a cell of text (n,) looks like 007."""
-    return bool(values.dropna().astype("str").str.fullmatch(r"0\d+").any())
 
 
 def _has_local_dates(values: pd.Series) -> bool:

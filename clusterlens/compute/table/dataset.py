@@ -39,6 +39,7 @@ from clusterlens.compute.table._features import (
     encode_columns,
     shorten,
 )
+from clusterlens.compute.table._names import is_id_name
 from clusterlens.compute.table._roles import ROLES, ColumnFacts, facts_of, guess_roles
 from clusterlens.compute.table.preparation import (
     CATEGORICAL_RULES,
@@ -59,6 +60,7 @@ __all__ = [
     "Dataset",
     "EncodedTable",
     "Prepared",
+    "is_id_name",
     "make_dataset",
     "prepare",
 ]
@@ -312,7 +314,12 @@ def make_dataset(
         )
     notes = check_entries(notes, "notes")
     first, second = stretches(run, 2 * frame.shape[1], (0.5,))
-    frame, typing_notes = type_columns(frame, decimal_comma=decimal_comma, run=first)
+    frame, typing_notes = type_columns(
+        frame,
+        decimal_comma=decimal_comma,
+        identifiers=() if row_id is None else (row_id,),
+        run=first,
+    )
     facts = facts_of(frame)
     roles, reasons = guess_roles(facts, label=label, row_id=row_id, run=second)
     notes = (*notes, *own_notes, *typing_notes)

@@ -35,6 +35,22 @@ def typed(words, **options):
         (["12%", "3.5 %"], [12, 3.5], "the sign '%' removed"),
         (["$1,200", "$30"], [1200, 30], "the sign '$' removed"),
         (["\u22125", "3"], [-5, 3], None),
+        (["-$10.5", "$20"], [-10.5, 20], "the sign '$' removed"),
+        (["$-10.5", "$20"], [-10.5, 20], "the sign '$' removed"),
+        (["\u2212$5", "+$6"], [-5, 6], "the sign '$' removed"),
+        (["100", "(850)"], [100, -850], "cells like '(850)' read as numbers below"),
+        (["(1,234.5)", "2"], [-1234.5, 2], "'(1,234.5)' read as numbers below zero"),
+        (["($5)", "$6", "$(7)"], [-5, 6, -7], "'($5)' read as numbers below zero"),
+        (["(5 %)", "3 %"], [-5, 3], "the sign '%' removed"),
+        (["-5 €", "3,50 €"], [-5, 3.5], "the sign '€' removed"),
+        (["1.200,50-", "3,0"], [-1200.5, 3], "'1.200,50-' read as numbers below zero"),
+        (["-R$ 1.200,50", "R$ 3,00"], [-1200.5, 3], "the sign 'R$' removed"),
+        (["USD -5.5", "-USD 6"], [-5.5, -6], "the sign 'USD' removed"),
+        (["(6 kr)", "5 kr", "n/a"], [-6, 5, np.nan], "'n/a' (1 cell) read as missing"),
+        (["₹1,200", "-₹3"], [1200, -3], "the sign '₹' removed"),
+        (["- 5", "6"], [-5, 6], None),
+        (["1e5", "2e3"], [1e5, 2e3], None),
+        (["1.5", "12e3"], [1.5, 12e3], None),
         (["1.5", "NaN", "2"], [1.5, np.nan, 2], "'NaN' (1 cell) read as missing"),
         (["NAN", None], [np.nan, np.nan], "'NAN' (1 cell) read as missing"),
         (["1", "-nan", "nan"], [1, np.nan, np.nan], "'-nan' (1 cell), 'nan' (1 cell)"),
@@ -64,6 +80,19 @@ def test_text_that_is_entirely_numeric_becomes_numbers(words, values, remark):
         ["true", "false"],
         ["2020-13-45", "2020-01-01"],
         ["1_000", "2"],
+        ["12e5", "7e10", "31e4"],  # codes, too
+        ["1234", "5678", "12E5"],
+        ["12e05", "7"],
+        ["3e400", "1"],
+        ["-3e400", "1.5"],
+        ["$12345678901234567", "$1"],
+        ["$5", "€5"],
+        ["$5", "5"],
+        ["-(5)", "6"],
+        ["((5))", "6"],
+        ["(a)", "(5)"],
+        ["2020-12-31T10:00:00Z", "2020-12-31T10:00:00"],
+        ["2020-12-31T25:00:00Z", "2020-12-31T10:00:00Z"],
     ],
 )
 def test_text_that_is_not_entirely_numeric_stays_as_it_is(words):
@@ -99,6 +128,50 @@ def test_iso_dates_become_dates_and_others_stay_text():
         "31.01.2020",
         "01.02.2020",
     ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["2020-12-31T10:00:00Z", "2021-01-01T00:30:00Z"],
+        ["2020-12-31 10:00:00 UTC", "2021-01-01 00:30:00 UTC"],
+        ["2020-12-31t10:00z", "2021-01-01t00:30z"],
+        ["2020-12-31T10:00:00,000Z", "2021-01-01T00:30:00.000Z"],
+        ["2020-12-31T11:00:00+01:00", "2020-12-31T19:30:00-05:00"],
+        ["2020-12-31 11:00:00 +0100", "2021-01-01 06:00:00 +0530"],
+        ["2020-12-31 11:00:00+01", "2021-01-01 00:30:00+00"],
+    ],
+)
+def test_iso_times_with_a_zone_are_the_same_moments(words):
+    found, remarks = typed([*words, None])
+    moments = pd.to_datetime(["2020-12-31T10:00Z", "2021-01-01T00:30Z", None])
+    assert (found == pd.Series(moments)).tolist() == [True, True, False]
+    assert bool(remarks) == any("+" in word for word in words)
+
+
+def test_times_of_several_zones_in_memory_are_dates():
+    times = [pd.Timestamp("2020-12-31T11:00+01:00"), pd.Timestamp("2020-12-31T11:00Z")]
+    frame = pd.DataFrame({"a": pd.Series([*times, None], dtype=object)})
+    found = type_columns(frame)[0]["a"]
+    assert found.dtype.kind == "M"
+    assert to_numbers(found).tolist()[:2] == [0, 1 / 24]
+
+
+@pytest.mark.parametrize("name", ["id", "Sample ID", "customerId", "row-id", "barcode"])
+@pytest.mark.parametrize(
+    "words",
+    [["12e5", "1e3"], ["1.10", "1.1"], ["2020-01-01"], ["3e400", "$5"], ["007"]],
+)
+def test_identifiers_stay_as_they_came(name, words):
+    frame = pd.DataFrame({name: words})
+    assert type_columns(frame)[0][name].tolist() == words
+    other = type_columns(frame.set_axis(["x"], axis=1), identifiers=["x"])[0]
+    assert other["x"].tolist() == words
+
+
+def test_whole_numbers_as_identifiers_are_numbers():
+    found, _ = type_columns(pd.DataFrame({"id": ["3", "12"]}))
+    assert found["id"].tolist() == [3, 12]
 
 
 def test_only_unmistakable_words_are_missing_in_text():
@@ -185,6 +258,9 @@ def test_unusual_pandas_types_become_everyday_ones():
 def test_numbers_among_words_are_found_one_by_one():
     numbers = to_numbers(pd.Series(["1", "<2", None, "3,000"]))
     assert np.array_equal(numbers, [1, np.nan, np.nan, 3000], equal_nan=True)
+    money = to_numbers(pd.Series(["-$1", "ask", "($2)", "3", "€4"]))
+    assert np.array_equal(money, [-1, np.nan, -2, np.nan, np.nan], equal_nan=True)
+    assert to_numbers(pd.Series(["12e5", "3e400"])).tolist() == [12e5, np.inf]
 
 
 def test_dates_count_as_days():

@@ -276,3 +276,13 @@ def test_famd_features_are_those_of_its_definition():
     np.testing.assert_allclose(again, found.X[:7])
     one_hot = prepare(table, roles=roles)
     assert list(found.feature_names) == list(one_hot.feature_names)
+
+
+def test_times_with_and_without_a_zone_are_told_apart():
+    zoned = pd.DataFrame({"t": pd.date_range("2020-01-01", periods=4, tz="UTC")})
+    bare = zoned.assign(t=zoned["t"].dt.tz_localize(None))
+    for learnt, other, words in ((zoned, bare, "no zone"), (bare, zoned, "a zone")):
+        made = Preparation(roles={"t": "numeric"}).fit(learnt)
+        assert np.isfinite(made.transform(learnt)).all()
+        with pytest.raises(DataError, match=f"'t' has times with {words}"):
+            made.transform(other)

@@ -137,6 +137,31 @@ def test_two_level_index_in_parquet_numbers_the_rows():
     assert any("rows are numbered" in note for note in ds.notes)
 
 
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "tsv", "parquet", "xlsx"])
+def test_money_times_and_identifiers_are_read_from_every_format(kind):
+    n = 12
+    times = pd.date_range("2020-12-31T10:00", periods=n, freq="7h")
+    table = pd.DataFrame(
+        {
+            "sample_id": [f"{k}e5" for k in range(12, 12 + n)],
+            "profit": [f"({k})" if k % 3 else f"{k}" for k in range(1, n + 1)],
+            "price": [f"-${k}.50" if k % 2 else f"${k}.50" for k in range(n)],
+            "seen": times.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "account": [str(12345678901234567890 + k) for k in range(n)],
+        }
+    )
+    ds = prepare(
+        load_table(write(table, kind)), roles={"seen": "numeric"}, scale="none"
+    )
+    assert ds.row_ids.tolist() == table["sample_id"].tolist()
+    assert ds.feature_names == ("profit", "price", "seen")
+    assert ds.X[:, 0].tolist() == [-k if k % 3 else k for k in range(1, n + 1)]
+    assert ds.X[:, 1].tolist() == [-k - 0.5 if k % 2 else k + 0.5 for k in range(n)]
+    assert np.allclose(ds.X[:, 2] * 24, np.arange(n) * 7)
+    assert ds.table["account"].tolist() == table["account"].tolist()
+    assert any("read as numbers below zero" in note for note in ds.notes)
+
+
 def polars_frame(table: pd.DataFrame):
     return pytest.importorskip("polars").from_pandas(table)
 
@@ -159,7 +184,7 @@ def test_tables_of_other_libraries_are_read_as_data_frames(made):
         {
             "id": list("abcdef"),
             "long": pd.array([2**53 + 1, None, 1, 2, 3, 4], dtype="Int64"),
-            "real": [1.5, 2, np.nan, 4, 5, 9],
+            "real": [1.5, 2, 3, 4, 5, 9],
             "day": pd.to_datetime(["2020-01-01"] * 3 + ["2020-01-02"] * 3),
             "tags": [["p", "q"]] * 6,
             "class": ["u", "v"] * 3,

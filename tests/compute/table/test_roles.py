@@ -4,6 +4,7 @@ import pytest
 
 from clusterlens.compute.table._roles import facts_of, guess_roles, ordered_levels
 from clusterlens.compute.table.dataset import make_dataset
+from clusterlens.compute.table.reading import load_table
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -68,6 +69,77 @@ def test_role_is_guessed_with_a_reason(role, name):
     ds = make_dataset(pd.DataFrame(features | column if last else column | features))
     assert ds.roles[name] == role, ds.role_reasons[name]
     assert ds.role_reasons[name]
+
+
+LETTERS = [f"r{k}" for k in range(N)]
+IDENTIFIERS = {
+    "row id": {
+        "account": [str(12345678901234567890 + 7 * k) for k in range(N)],
+        "tweet": [2**60 + 7 * k for k in range(N)],
+        "plate": [f"{k}e{k % 7}" for k in range(10, 10 + N)],
+        "Barcode": [f"AAAC{k}-1" for k in range(N)],
+        "Cell Barcode": [f"AAAC {k}" for k in range(N)],
+        "gene": LETTERS,
+        "sample_id": ["3e400", "12e5", *LETTERS[2:]],
+        "case": range(0, 3 * N, 3),
+    },
+    "ignore": {
+        "id": [*range(N - 1), 0],
+        "ID": [None, *range(1, N)],
+        "customer_id": [7, 8] * 20,
+        "storeId": list("abcd") * 10,
+        "id_client": [1.5, 2.5] * 20,
+        "row": [0, *range(N - 1)],
+        "Index": list(range(10)) * 4,
+        "nr": [*LETTERS[1:], LETTERS[1]],
+        "account": [str(12345678901234567890 + k // 2) for k in range(N)],
+        "tweet": [2**60 + 7 * (k // 2) for k in range(N)],
+        "plate": [f"{k // 2}e{k // 2 % 7}" for k in range(20, 20 + N)],
+    },
+    "numeric": {
+        "key": [0, 5, 7, 9] * 10,
+        "index": RNG.normal(1.33, 0.01, N),
+        "NO": [12, 13, 19, 4, 5] * 8,
+        "number": [3, 1, 4, 1, 5, 9, 2, 6] * 5,
+        "count": [0, 2**40] * 20,
+        "dilution": [f"{k % 5 + 1}e{k % 4}" for k in range(N)],
+    },
+}
+NAMED = [(role, name) for role, columns in IDENTIFIERS.items() for name in columns]
+
+
+@pytest.mark.parametrize("file", [True, False])
+@pytest.mark.parametrize(("role", "name"), NAMED)
+def test_identifiers_are_never_features(role, name, file):
+    table = pd.DataFrame({"f": RNG.normal(size=N), name: IDENTIFIERS[role][name]})
+    ds = load_table(table.to_csv(index=False).encode()) if file else make_dataset(table)
+    assert ds.roles[name] == role, ds.role_reasons[name]
+    assert ds.roles["f"] == "numeric"
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("cells", [[831, 829, 840, 835, 1], [4, 5, 6, 7, 9]])
+def test_column_without_a_name_is_an_index_only_if_it_is_first(first, cells):
+    columns = {"": cells, "a": [1.5, 2.5, 3.5, 4.5, 9.5]}
+    table = pd.DataFrame(columns if first else dict(reversed(columns.items())))
+    ds = make_dataset(table)
+    name = f"unnamed column {1 if first else 2}"
+    assert ds.roles == {name: "row id" if first else "numeric", "a": "numeric"}
+
+
+def test_reasons_are_whole_sentences():
+    for role, columns in (COLUMNS | IDENTIFIERS).items():
+        for name, cells in columns.items():
+            reason = make_dataset(pd.DataFrame({name: cells})).role_reasons[name]
+            assert not reason.endswith((" ", ",", ":", "like")), (role, name, reason)
+            assert "np." not in reason
+
+
+def test_text_that_differs_names_rows_only_if_no_other_column_does():
+    table = pd.DataFrame({"id": range(N), "gene": LETTERS, "f": RNG.normal(size=N)})
+    assert make_dataset(table).roles["gene"] == "ignore"
+    with_blanks = pd.DataFrame({"gene": [f"r {k}" for k in range(N)]})
+    assert make_dataset(with_blanks).roles["gene"] == "ignore"
 
 
 def test_at_most_one_column_is_label_and_one_is_row_id():

@@ -1,0 +1,52 @@
+"""Names of columns that say what a column holds: an identifier, a code or classes."""
+
+from __future__ import annotations
+
+import re
+
+_LABEL_NAMES = (
+    "label labels label_true labels_true true_label true_labels ground_truth y_true "
+    "class classes class_label classlabel cluster clusters target species diagnosis "
+    "variety outcome y"
+)
+_ID_NAMES = (
+    "id ids row_id rowid row_name rowname row_names rownames uuid guid case_id "
+    "sample_id sample_name barcode barcodes"
+)
+_ID_HINTS = "row index idx key nr no number case record"
+_CODE_NAMES = (
+    "zip zipcode zip_code postcode postal_code plz phone phone_number telephone ssn "
+    "iban isbn ean"
+)
+LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
+ID_NAMES = frozenset(_ID_NAMES.split())
+ID_HINTS = frozenset(_ID_HINTS.split())  # which may name a measurement, too
+CODE_NAMES = frozenset(_CODE_NAMES.split())
+
+
+def plain_name(name: str) -> str:
+    """Write a name in lower case with underscores: "Row ID" and "rowId" as row_id."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\s._-]+", "_", spaced).lower().strip("_")
+
+
+def is_id_name(name: str) -> bool:
+    """Say whether a column of this name can only hold identifiers."""
+    plain = plain_name(name)
+    return (
+        plain in ID_NAMES
+        or plain.endswith(("_id", "_ids", "_uuid", "_guid", "_key", "_barcode"))
+        or plain.startswith("id_")
+    )
+
+
+def hints_at_ids(name: str, *, is_first: bool) -> bool:
+    """Say whether a column of this name may hold identifiers.
+
+    So may the first column if it has no name, as the index of a table that was saved.
+    """
+    plain = plain_name(name)
+    unnamed = plain.startswith("unnamed") and is_first
+    return (
+        unnamed or plain in ID_HINTS or bool(re.fullmatch(r"unnamed:_0(_\d+)*", plain))
+    )
