@@ -22,13 +22,13 @@ from clusterlens.compute._validation import (
     check_memory,
     check_range,
 )
-from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
 from clusterlens.compute.ensemble.constraints import (
     Constraints,
     PairArray,
     check_constraints,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
+from clusterlens.compute.ensemble.row_ids import RowIds, as_text, plain_ids
 from clusterlens.compute.table.export import to_csv_bytes
 
 Missing = Literal["refuse", "skip"]
@@ -39,6 +39,7 @@ KINDS = ("must-link", "cannot-link")
 _JSON_KEYS = ("must_link", "cannot_link")
 # Pairs that somebody could not tell: files may hold them, they constrain nothing.
 _UNSURE = "unsure"
+_SEPARATORS = ",;\t|"
 _PAIR_BYTES = 1_000_000_000
 
 
@@ -143,10 +144,12 @@ def constraints_from_csv(
     Parameters
     ----------
     data : bytes or str
-        Content of the file, UTF-8, with columns kind, row_a and row_b in any order.
-        Lines of the kind "unsure" and other columns are left out.
+        Content of the file, UTF-8, with columns kind, row_a and row_b in any order,
+        separated by commas, semicolons, tabs or vertical bars. Lines of the kind
+        "unsure" and other columns are left out.
     row_ids : array-like, shape (n_samples,)
-        Id of each sample, compared as text.
+        Id of each sample, compared as text; a whole number may be written as 1.0, a
+        date with a time.
     missing : {"refuse", "skip"}, default "refuse"
         What to do with pairs of rows that are not among row_ids, for instance because
         their preparation dropped them.
@@ -172,7 +175,14 @@ def constraints_from_csv(
     """
     try:
         text = _as_text(data, "data")
-        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+        header = text.lstrip().partition("\n")[0]
+        table = pd.read_csv(
+            io.StringIO(text),
+            sep=max(_SEPARATORS, key=header.count),
+            dtype=str,
+            keep_default_na=False,
+            skipinitialspace=True,
+        )
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as why:
         raise DataError(
             f"data cannot be read as CSV ({why}); give UTF-8 text with the "
@@ -247,7 +257,8 @@ def constraints_from_json(
         An object with "must_link", "cannot_link" or both: lists of pairs of row ids. A
         third entry of a pair, who answered, and a list "unsure" are left out.
     row_ids : array-like, shape (n_samples,)
-        Id of each sample, compared as text.
+        Id of each sample, compared as text; a whole number may be written as 1.0, a
+        date with a time.
     missing : {"refuse", "skip"}, default "refuse"
         What to do with pairs of rows that are not among row_ids.
 
@@ -321,32 +332,33 @@ def _constraints(
 ) -> Constraints:
     """Look up the rows of must-links and cannot-links."""
     check_choice(missing, ("refuse", "skip"), name="missing")
-    position = positions(row_ids)
-    return Constraints(*(_look_up(some, position, missing) for some in pairs))
+    known = RowIds(row_ids)
+    return Constraints(*(_look_up(some, known, missing) for some in pairs))
 
 
 def _look_up(
-    pairs: Iterable[Sequence[Any]], position: dict[str, int], missing: Missing
+    pairs: Iterable[Sequence[Any]], known: RowIds, missing: Missing
 ) -> PairArray:
     """Positions of pairs of row ids, shape (n_pairs, 2)."""
     found = []
     for pair in pairs:
-        ends = [as_text(i) for i in pair]
-        unknown = [i for i in ends if i not in position]
+        ends = [known.find(i) for i in pair]
+        unknown = [i for i, end in zip(pair, ends, strict=True) if end < 0]
         if unknown and missing == "refuse":
             raise DataError(
-                f"The constraints name the row {unknown[0]!r}, which is not among the "
-                f"row_ids; correct it, or leave such pairs out with missing='skip'."
+                f"The constraints name the row {as_text(unknown[0])!r}, which is not "
+                "among the row_ids; correct it, or leave such pairs out with "
+                "missing='skip'."
             )
         if not unknown:
-            found.append([position[i] for i in ends])
+            found.append(ends)
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 def _checked_ids(constraints: Constraints, row_ids: npt.ArrayLike) -> list[Any]:
     """Row ids as Python values, distinct as text and one for each sample named."""
     ids = plain_ids(row_ids)
-    positions(row_ids)
+    RowIds(row_ids)
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
     if pairs.size and pairs.max() >= len(ids):
         raise DataError(

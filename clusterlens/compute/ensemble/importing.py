@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -21,18 +21,26 @@ import pandas as pd
 from clusterlens.compute._validation import (
     DataError,
     IntArray,
+    as_pandas,
     check_choice,
     check_entries,
     whole_numbers,
 )
-from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, NoiseMeans
-from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
+from clusterlens.compute.ensemble.id_tables import (
+    IdTable,
+    listed,
+    place_rows,
+    read_id_table,
+)
+from clusterlens.compute.ensemble.row_ids import RowIds, as_text
+from clusterlens.compute.table.reading import BYTES_LIMIT
 
 Gaps = Literal["missing", "singletons", "noise", "refuse"]
 Unknown = Literal["refuse", "skip"]
 
-_SHOWN = 5  # ids or names that a message lists
+# What says how to read a table: the column of row ids, the samples, the most bytes.
+_Reading = tuple[str | None, RowIds | None, int]
 
 
 def load_partitions(
@@ -63,9 +71,10 @@ def load_partitions(
     columns : sequence of str, optional
         The columns that hold labels. Default: all but that of the row ids.
     row_id : str, optional
-        The column of row ids. Default: the index of a DataFrame unless it counts 0, 1,
-        2, ...; the column of a file that looks like ids, or else its first column whose
-        values all differ. Where there is none, rows are taken by position.
+        The column of row ids. Default: the index of a DataFrame, unless it counts 0, 1,
+        2, ... to the last row; else a column that is named like ids; in a file also
+        one that looks like ids, or its first column whose values all differ. If there
+        is none, rows are taken by position.
     unknown : {"refuse", "skip"}, default "refuse"
         What to do with rows that are not among row_ids, for instance because a
         preparation dropped them.
@@ -117,21 +126,21 @@ def load_partitions(
     if not isinstance(row_id, str | int | None):
         raise ValueError(f"row_id is {row_id!r}; give the name of a column, or None.")
     wanted = None if columns is None else check_entries(columns, "columns")
-    tables = list(_tables(source, "", row_id, max_bytes))
+    known = None if row_ids is None else RowIds(row_ids)
+    tables = list(_tables(source, "", (row_id, known, max_bytes)))
     if not tables:
         raise DataError("source holds no partitions; give at least one label column.")
     first = tables[0]
-    if row_ids is None:
-        row_ids = np.arange(len(first.frame)) if first.ids is None else first.ids
-    known = positions(row_ids)
-    samples = [as_text(i) for i in plain_ids(row_ids)]
+    if known is None:
+        numbered = np.arange(len(first.frame))
+        known = RowIds(numbered if first.ids is None else first.ids)
     notes = _equal_notes(tables)
     found: list[_Partition] = []
     for table in tables:
-        place, remarks = _places(table, known, len(samples), unknown)
+        place, remarks = _places(table, known, unknown)
         notes += remarks
         for column, values in _label_columns(table, wanted):
-            found.append(_partition(table, column, values, place, samples, gaps))
+            found.append(_partition(table, column, values, place, known.texts, gaps))
     names = _names(found, tables)
     return Ensemble(
         [one.labels for one in found],
@@ -139,156 +148,84 @@ def load_partitions(
         _families(families, names),
         noise,
         specs=[one.spec for one in found],
-        notes=[*dict.fromkeys(notes), *_gap_notes(found, names, len(samples), gaps)],
+        notes=[*dict.fromkeys(notes), *_gap_notes(found, names, len(known), gaps)],
         missing=[one.missing for one in found] if gaps == "missing" else None,
     )
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table of label columns: where it is from, and ids of its rows if it has any."""
-
-    title: str
-    frame: pd.DataFrame
-    ids: list[str] | None = None
-    notes: Sequence[str] = ()
-
-    def column(self, name: str) -> pd.Series:
-        """Return a column that has to be there."""
-        if not isinstance(name, Hashable) or name not in self.frame:
-            raise DataError(
-                f"{self} has no column {name!r}; it has {_listed(self.frame)}."
-            )
-        return self.frame[name]
-
-    def without_ids(self, column: str) -> _Table:
-        """Take the ids out of a column."""
-        ids = [as_text(i) for i in self.column(column).tolist()]
-        return replace(self, frame=self.frame.drop(columns=column), ids=ids)
-
-    def __str__(self) -> str:
-        """Name the source in messages."""
-        return repr(self.title) if self.title else "source"
 
 
 class _Partition(NamedTuple):
     """One model: its table, labels and gaps (n_samples,), and where they are from."""
 
-    table: _Table
+    table: IdTable
     labels: IntArray
     missing: npt.NDArray[np.bool_]
     spec: dict[str, Any]
 
 
-def _tables(
-    source: Any, title: str, row_id: str | None, limit: int
-) -> Iterator[_Table]:
+def _tables(source: Any, title: str, reading: _Reading) -> Iterator[IdTable]:
     """Yield the tables that a source stands for."""
     if isinstance(getattr(source, "obs", None), pd.DataFrame):
-        yield _table_of_obs(source.obs, title, row_id)
-    elif isinstance(source, pd.DataFrame):
-        yield _table_of_frame(source, title, row_id)
+        yield _table_of_obs(source.obs, title, reading)
     elif isinstance(source, Mapping):
         for name, entry in source.items():
-            yield from _entry_tables(str(name), entry, row_id, limit)
+            yield from _entry_tables(str(name), entry, reading)
     elif isinstance(source, (list, tuple)):
         for entry in source:
-            yield from _tables(entry, title, row_id, limit)
+            yield from _tables(entry, title, reading)
     elif isinstance(source, (str, os.PathLike)) and Path(source).is_dir():
         for path in sorted(Path(source).iterdir()):
             if path.is_file():
-                yield _table_of_file(path, title, row_id, limit)
+                yield read_id_table(path, title, *reading)
     else:
-        yield _table_of_file(source, title, row_id, limit)
+        yield read_id_table(source, title, *reading)
 
 
-def _entry_tables(
-    name: str, entry: Any, row_id: str | None, limit: int
-) -> Iterator[_Table]:
+def _entry_tables(name: str, entry: Any, reading: _Reading) -> Iterator[IdTable]:
     """Yield the tables of one entry of a mapping: a label vector, or a file."""
-    if isinstance(entry, (list, tuple, np.ndarray, pd.Series, pd.Categorical)):
-        frame = pd.Series(entry, name=name).to_frame()
-        yield _table_of_frame(frame, "", None)
+    entry = as_pandas(entry)
+    if not isinstance(entry, pd.DataFrame) and hasattr(entry, "__array__"):
+        entry = entry if isinstance(entry, pd.Series) else np.asarray(entry)
+    if isinstance(entry, (list, tuple, np.ndarray, pd.Series)):
+        yield read_id_table(pd.Series(entry, name=name).to_frame(), "")
     else:
-        yield from _tables(entry, name, row_id, limit)
+        yield from _tables(entry, name, reading)
 
 
-def _table_of_frame(frame: pd.DataFrame, title: str, row_id: str | None) -> _Table:
-    """Take the ids from the named column, or from an index that does not just count."""
-    table = _Table(title, frame.set_axis(frame.columns.map(str), axis=1))
-    twice = table.frame.columns[table.frame.columns.duplicated()]
-    if len(twice):
-        raise DataError(
-            f"{table} has several columns {_listed(twice)}; give each a name of its "
-            "own."
-        )
-    if row_id is not None:
-        return table.without_ids(row_id)
-    if isinstance(frame.index, pd.RangeIndex):
-        return table
-    return replace(table, ids=[as_text(i) for i in frame.index.tolist()])
-
-
-def _table_of_obs(obs: pd.DataFrame, title: str, row_id: str | None) -> _Table:
+def _table_of_obs(obs: pd.DataFrame, title: str, reading: _Reading) -> IdTable:
     """Take the categories among the annotations; numbers there are measurements."""
     labels = obs.select_dtypes(exclude="number")
     left_out = obs.columns.difference(labels.columns)
-    table = _table_of_frame(labels, title or "obs", row_id)
-    note = f"Numeric annotations are no labels: {_listed(left_out)} left out."
-    return replace(table, notes=[note] if len(left_out) else [])
-
-
-def _table_of_file(source: Any, title: str, row_id: str | None, limit: int) -> _Table:
-    """Read a file; the ids are its index, or a column whose values all differ."""
-    ds = load_table(source, row_id=row_id, max_bytes=limit)
-    likely = [name for name, role in ds.roles.items() if role == "row id"]
-    indexed = not isinstance(ds.table.index, pd.RangeIndex)
-    if not likely and not indexed:
-        likely = [str(name) for name in ds.table if ds.table[name].is_unique]
-    notes = list(ds.reading_notes)
-    if likely and row_id is None:
-        notes.append(f"Column {likely[0]!r} taken as row ids: its values all differ.")
-    table = _table_of_frame(ds.table, title or ds.name, next(iter(likely), None))
-    return replace(table, notes=notes)
+    table = read_id_table(labels, title or "obs", *reading)
+    note = f"Numeric annotations are no labels: {listed(left_out)} left out."
+    return replace(table, notes=[*table.notes, *[note] * bool(len(left_out))])
 
 
 def _places(
-    table: _Table, known: Mapping[str, int], n_samples: int, unknown: Unknown
+    table: IdTable, known: RowIds, unknown: Unknown
 ) -> tuple[IntArray, list[str]]:
-    """Sample of each row of a table, -1 for rows to skip, and what to say of them."""
+    """Return the sample of each row of a table, -1 for rows to skip, and notes."""
+    places = place_rows(table, known)
     if table.ids is None:
-        if len(table.frame) != n_samples:
-            raise DataError(
-                f"{table} has {len(table.frame)} rows without ids for {n_samples} "
-                "samples; give one row per sample, or a column of row ids."
-            )
-        return np.arange(n_samples), [f"{table}: no row ids, rows taken by position."]
-    ids = pd.Index(table.ids)
-    if not ids.is_unique:
+        return places, [f"{table}: no row ids, rows taken by position."]
+    strange = [i for i, place in zip(table.ids, places, strict=True) if place < 0]
+    if not strange:
+        return places, []
+    if unknown == "refuse" or len(strange) == len(places):
         raise DataError(
-            f"{table} has more than one row for {_listed(ids[ids.duplicated()])}; keep "
-            "one row per sample."
-        )
-    place = np.array([known.get(i, -1) for i in table.ids], dtype=np.int64)
-    strange = ids[place < 0]
-    if not len(strange):
-        return place, []
-    if unknown == "refuse" or len(strange) == len(ids):
-        raise DataError(
-            f"{table} has {len(strange)} of {len(ids)} rows that are not among the row "
-            f"ids: {_listed(strange)}; correct them, or leave such rows out with "
+            f"{table} has {len(strange)} of {len(places)} rows that are not among the "
+            f"row ids: {listed(strange)}; correct them, or leave such rows out with "
             "unknown='skip' if others are known."
         )
-    return place, [
-        f"{table}: {len(strange)} rows skipped, not known: {_listed(strange)}."
+    return places, [
+        f"{table}: {len(strange)} rows skipped, not known: {listed(strange)}."
     ]
 
 
 def _label_columns(
-    table: _Table, columns: list[Any] | None
+    table: IdTable, columns: list[Any] | None
 ) -> Iterator[tuple[str, pd.Series]]:
     """Yield the columns of labels."""
-    chosen = list(table.frame.columns) if columns is None else columns
+    chosen: list[Any] = [*table.values] if columns is None else columns
     if not chosen:
         raise DataError(
             f"{table} has no column of labels besides that of row ids; give at least "
@@ -299,7 +236,7 @@ def _label_columns(
 
 
 def _partition(
-    table: _Table,
+    table: IdTable,
     column: str,
     values: pd.Series,
     place: IntArray,
@@ -316,7 +253,7 @@ def _partition(
     if len(at) and gaps == "refuse":
         raise DataError(
             f"{table}, column {column!r}: {len(at)} of {len(samples)} samples have no "
-            f"label, {_listed([samples[i] for i in at[: _SHOWN + 1]])}; label them, or "
+            f"label, {listed(samples[i] for i in at.tolist())}; label them, or "
             "choose what a gap means with gaps='singletons' or 'noise'."
         )
     if len(at) == len(samples):
@@ -335,7 +272,7 @@ def _partition(
 
 
 def _codes(
-    table: _Table, column: str, values: pd.Series
+    table: IdTable, column: str, values: pd.Series
 ) -> tuple[IntArray, list[str] | None]:
     """Labels (n_rows,), 0 in gaps: whole numbers as they are, texts numbered."""
     if pd.api.types.is_bool_dtype(values.dtype):
@@ -369,16 +306,19 @@ def _codes(
             "columns=[...]."
         )
     texts = values.map(as_text, na_action="ignore").astype("str")
-    codes, classes = pd.factorize(texts, sort=True)
-    return np.maximum(codes, 0), [str(name) for name in classes]
+    if texts.dropna().str.fullmatch(r"0|-?[1-9]\d{0,17}").all():
+        return texts.fillna("0").astype(np.int64).to_numpy(), None
+    codes, classes = pd.factorize(texts.mask(texts == str(NOISE)), sort=True)
+    codes = np.where(texts == str(NOISE), NOISE, np.maximum(codes, 0))
+    return codes, [str(name) for name in classes]
 
 
-def _names(found: Sequence[_Partition], tables: Sequence[_Table]) -> list[str]:
+def _names(found: Sequence[_Partition], tables: Sequence[IdTable]) -> list[str]:
     """Names of the models: of their columns, of files where each holds one model."""
     names = []
     for table, *_, spec in found:
         parts = [table.title, spec["column"]]
-        if table.title and table.frame.shape[1] == 1:
+        if table.title and table.values.shape[1] == 1:
             parts = parts[:1]
         elif not table.title or len(tables) == 1:
             parts = parts[1:]
@@ -400,19 +340,19 @@ def _families(families: str | Mapping[str, str], names: Sequence[str]) -> list[s
     if unknown or absent:
         what = "names no model" if unknown else "leaves out"
         raise DataError(
-            f"families {what} {_listed(unknown or absent)}; give the family of each of "
-            f"{_listed(names)}."
+            f"families {what} {listed(unknown or absent)}; give the family of each of "
+            f"{listed(names)}."
         )
     return [families[name] for name in names]
 
 
-def _equal_notes(tables: Sequence[_Table]) -> list[str]:
+def _equal_notes(tables: Sequence[IdTable]) -> list[str]:
     """What was noted on reading, once for all tables of which the same is said."""
     titles: dict[str, list[str]] = {}
     for table in tables:
         for note in table.notes:
             titles.setdefault(note, []).append(table.title)
-    return [f"{_listed(names)}: {note}" for note, names in titles.items()]
+    return [f"{listed(names)}: {note}" for note, names in titles.items()]
 
 
 def _gap_notes(
@@ -434,13 +374,6 @@ def _gap_notes(
     fewest, most = min(models.values()), max(models.values())
     span = str(most) if fewest == most else f"{fewest} to {most}"
     return [
-        f"{_listed(models)}: {span} of {n_samples} samples without a label; "
+        f"{listed(models)}: {span} of {n_samples} samples without a label; "
         f"{meaning[gaps]}."
     ]
-
-
-def _listed(things: Iterable[Any]) -> str:
-    """Name a few of the things, and how many more there are."""
-    names = [repr(str(thing)) for thing in things]
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

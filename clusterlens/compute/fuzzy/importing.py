@@ -9,10 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._validation import DataError, as_array, check_flag
+from clusterlens.compute._validation import DataError, check_flag
+from clusterlens.compute.ensemble.id_tables import (
+    IdTable,
+    listed,
+    place_rows,
+    read_id_table,
+)
+from clusterlens.compute.ensemble.row_ids import RowIds
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
-from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.reading import load_table
+from clusterlens.compute.table.dataset import make_dataset
 
 _NAMED = 3
 
@@ -32,9 +38,9 @@ def load_memberships(
     source : path, binary file object, bytes or DataFrame
         As in `load_table`. All columns but the row ids are memberships.
     row_ids : array-like, shape (n_samples,), optional
-        The samples, in the order of the result. A file with a column of row ids, or an
-        index that does not just count, is brought into this order; one without must
-        have as many rows.
+        The samples, in the order of the result. A table with a column of row ids, or
+        an index that does not just count 0, 1, 2, ..., is brought into this order; one
+        without must have as many rows.
     name : str, optional
         Name of the file, for messages.
     row_id : str, optional
@@ -65,54 +71,42 @@ def load_memberships(
     [[0.9, 0.1], [0.2, 0.8]]
     """
     normalize = check_flag(normalize, name="normalize")
-    found = load_table(source, name=name, row_id=row_id)
-    rows = _numbers(found)
-    if row_ids is not None:
-        rows = rows[_places(found, _wanted(row_ids))]
-    return FuzzyPartition(rows, normalize=normalize)
+    known = None if row_ids is None else RowIds(row_ids)
+    table = read_id_table(source, name or "", row_id, known)
+    rows, notes = _numbers(table), list(table.notes)
+    if known is not None:
+        rows = rows[_row_of_each(table, known)]
+        notes += [f"{table}: no row ids, rows taken by position."] * (table.ids is None)
+    return FuzzyPartition(rows, normalize=normalize, notes=notes)
 
 
-def _wanted(row_ids: npt.ArrayLike) -> list[str]:
-    """Row ids as texts."""
-    ids = as_array(row_ids, "row_ids", "one id per sample")
-    if ids.ndim != 1:
+def _numbers(table: IdTable) -> npt.NDArray[np.float64]:
+    """All columns but those of ids, as numbers."""
+    frame = make_dataset(table.values.reset_index(drop=True)).table
+    words = [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c])]
+    if words:
         raise DataError(
-            f"row_ids has shape {ids.shape}, found {row_ids!r:.60}; give one id per "
-            "sample."
-        )
-    return [str(one) for one in ids.tolist()]
-
-
-def _numbers(found: Dataset) -> npt.NDArray[np.float64]:
-    """All columns but the row ids, as numbers."""
-    columns = [name for name, role in found.roles.items() if role != "row id"]
-    frame = found.table[columns]
-    words = [c for c in columns if not pd.api.types.is_numeric_dtype(frame[c])]
-    if words or not columns:
-        raise DataError(
-            f"{found.name} has the columns {words[:_NAMED]}, which are no numbers; "
-            "give one column of memberships per cluster, and at most one of row ids."
+            f"{table} has the columns {listed(words)}, which are no numbers; give one "
+            "column of memberships per cluster, and at most one of row ids."
         )
     return frame.to_numpy(np.float64, na_value=np.nan)
 
 
-def _places(found: Dataset, wanted: list[str]) -> npt.NDArray[np.intp]:
-    """Rows of the file for the wanted ids, or all in order where it has no ids."""
-    if isinstance(found.table.index, pd.RangeIndex):
-        if len(found.table) != len(wanted):
-            raise DataError(
-                f"{found.name} has {len(found.table)} rows for {len(wanted)} row_ids "
-                "and no column of row ids; give one row per sample, or a column of ids."
-            )
-        return np.arange(len(wanted))
-    places = pd.Index([str(one) for one in found.table.index]).get_indexer(
-        pd.Index(wanted)
-    )
-    absent = [wanted[k] for k in np.flatnonzero(places < 0)[:_NAMED]]
+def _row_of_each(table: IdTable, known: RowIds) -> npt.NDArray[np.intp]:
+    """Return the row of each sample; further rows are left out."""
+    if table.ids is None and len(table.frame) != len(known):
+        raise DataError(
+            f"{table} has {len(table.frame)} rows for {len(known)} row_ids and no "
+            "column of row ids; give one row per sample, or a column of ids."
+        )
+    places = place_rows(table, known)
+    rows = np.full(len(known), -1)
+    rows[places[places >= 0]] = np.flatnonzero(places >= 0)
+    absent = [known.texts[k] for k in np.flatnonzero(rows < 0)]
     if absent:
         raise DataError(
-            f"{found.name} has no row for the samples {', '.join(absent)}"
-            f"{' and others' if (places < 0).sum() > _NAMED else ''}; give memberships "
-            "of every sample, with the row ids of the table."
+            f"{table} has no row for the samples {', '.join(absent[:_NAMED])}"
+            f"{' and others' if len(absent) > _NAMED else ''}; give memberships of "
+            "every sample, with the row ids of the table."
         )
-    return np.asarray(places)
+    return rows

@@ -8,6 +8,7 @@ and clusters are never matched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from clusterlens.compute._validation import (
     IntArray,
     as_array,
     check_classes,
+    check_entries,
     check_features,
     check_flag,
     check_memory,
@@ -53,6 +55,8 @@ class FuzzyPartition(Frozen):
     normalize : bool, default False
         Divide rows with any positive sum by it. Without this, possibilistic
         memberships are refused: their pair agreements may leave [0, 1].
+    notes : sequence of str
+        What was done to the memberships before.
 
     Attributes
     ----------
@@ -92,13 +96,20 @@ class FuzzyPartition(Frozen):
     notes: tuple[str, ...]
     _rows: FloatArray | None
 
-    def __init__(self, memberships: npt.ArrayLike, *, normalize: bool = False) -> None:
+    def __init__(
+        self,
+        memberships: npt.ArrayLike,
+        *,
+        normalize: bool = False,
+        notes: Sequence[str] = (),
+    ) -> None:
         normalize = check_flag(normalize, name="normalize")
         array = as_array(memberships, "memberships", "memberships or labels")
         if array.ndim == 1:
             fields = _from_labels(*check_classes(memberships, name="memberships"))
         else:
             fields = _from_rows(_check_rows(array, normalize), normalize)
+        fields["notes"] += tuple(check_entries(notes, "notes"))
         for key, value in fields.items():
             object.__setattr__(self, key, value)
 

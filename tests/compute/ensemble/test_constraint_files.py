@@ -154,3 +154,60 @@ def test_another_label_can_mean_unknown():
 def test_too_many_known_labels_are_refused():
     with pytest.raises(MemoryError, match="fewer samples"):
         constraints_from_labels(np.zeros(1_000_000, dtype=int))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", ", "])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_links_are_read_with_any_separator(separator, end):
+    lines = [["row_a", "row_b", "kind"], ["1", "2", "must-link"]]
+    lines += [["2", '"x,;|y"', "cannot-link"]]
+    text = end.join(separator.join(line) for line in lines)
+    for data in (text, text.encode("utf-8-sig")):
+        found = constraints_from_csv(data, [1, 2, "x,;|y"])
+        assert pairs(found) == ([[0, 1]], [[1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("row_ids", "written"),
+    [
+        ([1, 2, 3], ["1.0", "2.0"]),
+        ([1.0, 2.0, 3.0], ["1", "2.00"]),
+        (["1", "2", "3"], ["1.", "2e0"]),
+        (["1.0", "2.0", "3.0"], ["1", "2"]),
+        ([100000, 2, 3], ["1e5", "'2"]),
+        (["2020-01-01", "2020-01-02", "x"], ["2020-01-01 00:00:00", "2020-01-02"]),
+        (pd.date_range("2020-01-01", periods=3), ["2020-01-01", "2020-01-02T00:00"]),
+        (
+            ["2020-01-01T10:00:00Z", "2020-01-01T11:00:00Z", "x"],
+            ["2020-01-01 10:00:00+00:00", "2020-01-01T12:00:00+01:00"],
+        ),
+    ],
+)
+def test_ids_that_are_written_otherwise_name_the_same_rows(row_ids, written):
+    a, b = written
+    file = constraints_from_csv(f"kind,row_a,row_b\nmust-link,{a},{b}\n", row_ids)
+    assert pairs(file) == ([[0, 1]], [])
+    text = constraints_from_json(json.dumps({"must_link": [[a, b]]}), row_ids)
+    assert pairs(text) == ([[0, 1]], [])
+
+
+@pytest.mark.parametrize(
+    ("row_ids", "written"),
+    [
+        (["1", "1.0", "2"], "1.00"),  # two rows are meant
+        (["007", "8", "9"], "7"),
+        (["7", "8", "9"], "007"),
+        (["1.10", "2", "3"], "1.1"),
+        (["2020-01-01", "2020-01-02", "x"], "2020-01-01 12:00"),
+        (["2020-01-01 10:00", "2", "3"], "2020-01-01 10:00Z"),
+        (["1", "2", "3"], "1e999999999"),
+        (["1", "2", "3"], "2020-99-99"),
+    ],
+)
+def test_ids_that_mean_something_else_are_unknown(row_ids, written):
+    with pytest.raises(DataError, match="not among the row_ids"):
+        constraints_from_csv(
+            f"kind,row_a,row_b\nmust-link,{written},{row_ids[2]}\n", row_ids
+        )
+    exact = f"kind,row_a,row_b\nmust-link,{row_ids[0]},{row_ids[1]}\n"
+    assert pairs(constraints_from_csv(exact, row_ids)) == ([[0, 1]], [])

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -228,3 +229,126 @@ def test_families_are_given_for_all_or_by_name():
         load_partitions(TABLE, families={"a": "k-means"})
     with pytest.raises(DataError, match="names no model 'c'"):
         load_partitions(TABLE, families=families | {"c": "x"})
+
+
+LABELS = pd.DataFrame({"a": [0, 0, 1, 2, 2], "b": ["x", "y", "y", "x", "x"]})
+
+
+def of_polars(frame):
+    return pytest.importorskip("polars").from_pandas(frame.reset_index())
+
+
+@pytest.mark.parametrize(
+    "rows", [[4, 3, 2, 1, 0], [1, 0, 2, 4, 3], [3, 1], [1, 2, 3, 4], [0, 2, 4], [4]]
+)
+@pytest.mark.parametrize("form", ["frame", "series", "parquet", "numbers"])
+def test_rows_in_another_order_or_a_part_of_them_find_their_samples(rows, form):
+    row_ids = range(10, 15) if form == "numbers" else range(5)
+    part = LABELS.set_axis(row_ids).iloc[rows]
+    sources = {"series": {"a": part["a"], "b": part["b"]}, "parquet": parquet(part)}
+    ensemble = load_partitions(sources.get(form, part), row_ids, gaps="noise")
+    assert ensemble.names == ("a", "b")
+    expected = [LABELS["a"][k] if k in rows else -1 for k in range(5)]
+    assert ensemble.labels[0].tolist() == expected
+    assert not any("by position" in note for note in ensemble.notes)
+
+
+def test_index_that_only_counts_is_a_position():
+    for frame in (LABELS, LABELS.set_axis(np.arange(5)), LABELS.set_axis([*range(5)])):
+        ensemble = load_partitions(frame, list("vwxyz"))
+        assert ensemble.labels[0].tolist() == LABELS["a"].tolist()
+        assert "source: no row ids, rows taken by position." in ensemble.notes
+    with pytest.raises(DataError, match="3 rows without ids for 5 samples"):
+        load_partitions(LABELS[:3], list("vwxyz"))
+
+
+def test_index_of_several_levels_names_no_rows():
+    index = pd.MultiIndex.from_product([["p"], range(5)])
+    for source in (LABELS.set_axis(index), parquet(LABELS.set_axis(index))):
+        ensemble = load_partitions(source, IDS + ["eve"])
+        assert ensemble.labels[0].tolist() == LABELS["a"].tolist()
+        assert any("by position" in note for note in ensemble.notes)
+
+
+@pytest.mark.parametrize("name", ["id", "Sample ID", "barcode", "", "gene", "day"])
+@pytest.mark.parametrize("write", [csv, parquet, of_polars])
+def test_an_id_twice_is_refused_by_name(name, write):
+    ids = ["ada", "bob", "ada", "dan", "eve"]
+    if name == "day":
+        ids = [f"2020-01-0{k}" for k in (1, 2, 1, 4, 5)]
+    frame = LABELS.set_axis(pd.Index(ids, name=name or None))
+    if write is of_polars and name in {"", "gene", "day"}:
+        pytest.skip("a column of a DataFrame may hold anything")
+    with pytest.raises(DataError, match=f"more than one row for '{ids[0]}'"):
+        load_partitions(write(frame))
+    with pytest.raises(DataError, match=f"more than one row for '{ids[0]}'"):
+        load_partitions(write(frame), [*dict.fromkeys(ids), "new"])
+
+
+def test_numbers_that_are_samples_are_ids_though_one_stands_twice():
+    table = LABELS.assign(n=[101, 102, 103, 102, 105])[["n", "a", "b"]]
+    with pytest.raises(DataError, match="more than one row for '102'"):
+        load_partitions(csv(table, index=False), range(101, 106))
+    with pytest.raises(DataError, match=r"more than one row for '1'"):
+        load_partitions({"m": pd.Series([0, 1], index=["1", "1.0"])}, [1, 2])
+
+
+def test_columns_of_cluster_ids_are_labels_and_other_ids_are_none():
+    table = LABELS.assign(
+        cluster_id=[7, 7, 8, 8, 8], id=range(5), sample_id=IDS + ["eve"]
+    )
+    for source in (csv(table, index=False), table):
+        ensemble = load_partitions(source, IDS + ["eve"])
+        assert ensemble.names == ("a", "b", "cluster_id")
+        assert any("'id'" in note and "no labels" in note for note in ensemble.notes)
+    assert load_partitions(table, range(5)[::-1]).labels[0].tolist() == [2, 2, 1, 0, 0]
+    assert load_partitions(table, columns=["sample_id"]).names == ("sample_id",)
+
+
+@pytest.mark.parametrize("kind", ["category", object, "str"])
+@pytest.mark.parametrize("words", [["-1", "0", "1", "0"], ["-1", "u", "v", "u"]])
+def test_noise_as_a_word_is_noise(kind, words):
+    column = pd.Series(words, dtype=kind)
+    for source in ({"m": column}, SimpleNamespace(obs=column.to_frame("m"))):
+        ensemble = load_partitions(source, noise="silent")
+        assert ensemble.labels.tolist() == [[-1, 0, 1, 0]]
+        assert ensemble.specs[0].get("classes") in (None, ["u", "v"])
+    file = load_partitions(csv(column.to_frame("m"), index=False))
+    assert file.labels.tolist() == [[-1, 0, 1, 0]]
+
+
+def test_codes_as_words_are_no_numbers():
+    ensemble = load_partitions({"m": pd.Series(["01", "1", "01"])})
+    assert ensemble.specs[0]["classes"] == ["01", "1"]
+
+
+@pytest.mark.parametrize("dates", [str, pd.Timestamp, lambda d: pd.Timestamp(d).date()])
+@pytest.mark.parametrize("name", ["day", "id", ""])
+def test_dates_name_rows(dates, name):
+    days = [f"2020-01-0{k}" for k in range(1, 6)]
+    row_ids = pd.Index([*map(dates, days)], dtype=object)
+    frame = LABELS.set_axis(pd.Index(days, name=name or None))[::-1]
+    stamped = frame.set_axis(pd.DatetimeIndex(frame.index))
+    for source in (csv(frame), csv(frame, sep=";"), parquet(stamped), frame, stamped):
+        ensemble = load_partitions(source, row_ids)
+        assert ensemble.labels[0].tolist() == LABELS["a"].tolist()
+
+
+def test_moments_are_one_row_however_they_are_written():
+    row_ids = [f"2020-12-31T{k:02}:00:00Z" for k in range(10, 15)]
+    moments = pd.DatetimeIndex(row_ids).tz_convert("Asia/Tokyo")
+    for ids in (row_ids, [i.replace("T", " ") for i in row_ids], moments):
+        frame = LABELS.set_axis(ids)[::-1]
+        for source in (csv(frame), frame):
+            found = load_partitions(source, row_ids)
+            assert found.labels[0].tolist() == LABELS["a"].tolist()
+
+
+def test_label_vectors_of_other_libraries_are_read():
+    vectors = {"m": pa.chunked_array([[0, 1, 1]]), "n": pa.array(["u", "u", "v"])}
+    assert load_partitions(vectors).labels.tolist() == [[0, 1, 1], [0, 0, 1]]
+
+
+def test_columns_of_lists_hold_no_labels():
+    with pytest.raises(DataError, match="no label"):
+        load_partitions(parquet(TABLE.assign(c=[["p"], ["q", "r"], [], ["p"]])))

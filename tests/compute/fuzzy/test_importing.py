@@ -1,5 +1,6 @@
 """Memberships from files: rows find their samples, and are checked."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -54,3 +55,49 @@ def test_rows_are_divided_by_their_sums_on_request_only_and_noted():
     found = load_memberships(ROWS * 4, IDS, normalize=True)
     assert found.memberships[:, 0].tolist() == [0.9, 0.2, 0.5]
     assert "divided" in found.notes[0]
+
+
+ORDER = [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        ROWS.iloc[ORDER],
+        ROWS.assign(id=range(3)).iloc[ORDER],
+        ROWS.assign(id=range(3)).iloc[ORDER].reset_index(drop=True),
+        ROWS.set_axis([f"{k}.0" for k in range(3)]).iloc[ORDER],
+        ROWS.iloc[ORDER].astype(">f4").set_axis(np.array(ORDER, dtype=">i4")),
+    ],
+)
+def test_rows_in_another_order_find_their_samples(frame):
+    found = load_memberships(frame, range(3))
+    assert np.allclose(found.memberships[:, 0], [0.9, 0.2, 0.5])
+    assert not any("by position" in note for note in found.notes)
+
+
+def test_dates_name_the_rows_of_a_file():
+    days = ["2020-01-01", "2020-01-02", "2020-01-03"]
+    file = ROWS.assign(day=days)[["day", "one", "two"]].iloc[ORDER]
+    found = load_memberships(file.to_csv(index=False).encode(), pd.to_datetime(days))
+    assert found.memberships[:, 0].tolist() == [0.9, 0.2, 0.5]
+
+
+@pytest.mark.parametrize("name", ["id", "sample_id", None])
+@pytest.mark.parametrize("form", ["frame", "csv", "parquet"])
+def test_an_id_twice_is_refused_by_name(name, form, tmp_path):
+    frame = ROWS.set_axis(pd.Index(["a", "b", "a"], name=name))
+    source = tmp_path / "rows"
+    if form == "csv":
+        frame.to_csv(source)
+    elif form == "parquet":
+        frame.to_parquet(source)
+    else:
+        source = frame
+    for row_ids in (None, ["a", "b"], IDS):
+        with pytest.raises(DataError, match="more than one row for 'a'"):
+            load_memberships(source, row_ids)
+
+
+def test_rows_taken_by_position_are_noted():
+    assert "rows taken by position" in load_memberships(ROWS, IDS).notes[-1]

@@ -1,0 +1,231 @@
+"""Tables made elsewhere, whose rows find the samples by their ids or by position."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._validation import DataError, IntArray, as_pandas
+from clusterlens.compute.ensemble.row_ids import RowIds, as_text
+from clusterlens.compute.notes import Note
+from clusterlens.compute.table.dataset import Dataset, is_id_name
+from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
+
+_SHOWN = 5  # ids or names that a message lists
+# Words in names of columns that hold ids of clusters, not of rows.
+_CLUSTER_WORDS = ("cluster", "class", "label", "group", "community", "partition")
+
+
+@dataclass(frozen=True)
+class IdTable:
+    """A table and the ids of its rows, all different, if it has any.
+
+    `title` names the table in messages. The columns `aside` hold other ids.
+    """
+
+    title: str
+    frame: pd.DataFrame
+    ids: list[str] | None = None
+    aside: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    @property
+    def values(self) -> pd.DataFrame:
+        """The columns that hold no ids."""
+        return self.frame.drop(columns=list(self.aside))
+
+    def __post_init__(self) -> None:
+        """Refuse a name or an id that stands twice."""
+        twice = self.frame.columns[self.frame.columns.duplicated()]
+        if len(twice):
+            raise DataError(
+                f"{self} has several columns {listed(twice)}; give each a name of its "
+                "own."
+            )
+        ids = pd.Index(self.ids or [])
+        self.refuse_repeated(dict.fromkeys(ids[ids.duplicated()]))
+
+    def refuse_repeated(self, ids: Collection[str]) -> None:
+        """Refuse ids that stand twice, if there are any."""
+        if len(ids):
+            raise DataError(
+                f"{self} has more than one row for {listed(ids)}; keep one row per "
+                "sample."
+            )
+
+    def __str__(self) -> str:
+        """Name the source in messages."""
+        return repr(self.title) if self.title else "source"
+
+    def column(self, name: Any) -> pd.Series:
+        """Return a column that has to be there."""
+        if not isinstance(name, Hashable) or name not in self.frame:
+            raise DataError(
+                f"{self} has no column {name!r}; it has {listed(self.frame)}."
+            )
+        return self.frame[name]
+
+    def with_ids_of(self, column: Any) -> IdTable:
+        """Take the ids out of a column."""
+        ids = [as_text(i) for i in self.column(column).tolist()]
+        return replace(self, frame=self.frame.drop(columns=column), ids=ids)
+
+
+def read_id_table(
+    source: Any,
+    title: str,
+    row_id: str | None = None,
+    known: RowIds | None = None,
+    limit: int = BYTES_LIMIT,
+) -> IdTable:
+    """Read a DataFrame or a file with the ids of its rows.
+
+    Parameters
+    ----------
+    source : DataFrame, path, file object or bytes
+        A table.
+    title : str
+        What to call it; a file without a title is called by its name.
+    row_id : str or None
+        The column of ids. Default: the index of a DataFrame, unless it counts 0, 1, 2,
+        ... to the last row; else a column that is named like ids or, in a file, looks
+        like them.
+    known : RowIds or None
+        The samples; among several columns of ids the first that names them counts.
+    limit : int
+        As max_bytes of `load_table`.
+
+    Returns
+    -------
+    table : IdTable
+        The other columns; typed, if read from a file.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or an id stands twice.
+    """
+    source = as_pandas(source)
+    if isinstance(source, pd.DataFrame):
+        table = IdTable(title, source.set_axis(source.columns.map(str), axis=1))
+        if row_id is None and _has_ids(source.index):
+            ids = [as_text(i) for i in source.index.tolist()]
+            return _with_aside(replace(table, ids=ids))
+        return _with_ids(table, row_id, (), known)
+    ds = load_table(source, row_id=row_id, max_bytes=limit)
+    table = IdTable(title or ds.name, ds.table)
+    for note in ds.reading_notes:
+        if isinstance(note, Note) and note.kind == "rows numbered":
+            table.refuse_repeated([note.subject] * bool(note.subject))
+    likely = [name for name, role in ds.roles.items() if role == "row id"]
+    if not likely and _has_ids(ds.table.index):
+        ids = [as_text(i) for i in ds.table.index.tolist()]
+        table = _with_aside(replace(table, ids=ids))
+    else:
+        table = _with_ids(table, row_id, likely or _guessed_ids(ds, known), known)
+    return replace(table, notes=[*ds.reading_notes, *table.notes])
+
+
+def _has_ids(index: pd.Index) -> bool:
+    """Say whether an index (n,) does more than count 0, 1, ... n - 1."""
+    if index.nlevels > 1:
+        return False
+    return not index.equals(pd.RangeIndex(len(index)))
+
+
+def _with_ids(
+    table: IdTable, row_id: str | None, likely: Sequence[str], known: RowIds | None
+) -> IdTable:
+    """Take the ids out of the given column, else of the likeliest one."""
+    if row_id is not None:
+        return _with_aside(table.with_ids_of(row_id))
+    likely = [*dict.fromkeys([*_named_ids(table.frame), *likely])]
+    if not likely:
+        return table
+    fitting = [
+        name
+        for name in likely
+        if known is not None and all(known.find(i) >= 0 for i in table.frame[name])
+    ]
+    chosen = (fitting or likely)[0]
+    note = f"Column {chosen!r} taken as row ids: its values all differ."
+    return _with_aside(replace(table.with_ids_of(chosen), notes=[note]))
+
+
+def _with_aside(table: IdTable) -> IdTable:
+    """Set aside the columns that are named like ids."""
+    aside = _named_ids(table.frame)
+    if not aside:
+        return table
+    note = f"{table}: columns named like ids hold no labels: {listed(aside)}."
+    return replace(table, aside=aside, notes=[*table.notes, note])
+
+
+def _named_ids(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that are named like ids of rows."""
+    names = [name for name in map(str, frame) if is_id_name(name)]
+    return [n for n in names if not any(word in n.lower() for word in _CLUSTER_WORDS)]
+
+
+def _guessed_ids(ds: Dataset, known: RowIds | None) -> list[str]:
+    """Return the first column whose values all differ, or the very first if most do.
+
+    A first column without a name is the index of a table that was saved.
+    """
+    n_rows = len(ds.table)
+    for name, facts in ds.facts.items():
+        if facts.n_distinct == n_rows:
+            return [name]
+    name, facts = next(iter(ds.facts.items()))
+    once = facts.values.value_counts() == 1 if facts.kind != "other" else np.empty(0)
+    is_label = facts.kind == "number" and (
+        known is None or not facts.numbers.max() >= len(known)
+    )
+    is_index = name.lower().startswith("unnamed")
+    if len(ds.facts) > 1 and (is_index or (2 * once.sum() > n_rows and not is_label)):
+        return [name]
+    return []
+
+
+def place_rows(table: IdTable, known: RowIds) -> IntArray:
+    """Return the sample of each row of a table, -1 for ids that are unknown.
+
+    Parameters
+    ----------
+    table : IdTable
+        The rows; without ids they are the samples in their order.
+    known : RowIds
+        The samples.
+
+    Returns
+    -------
+    places : array of int64, shape (n_rows,)
+        Positions of samples, or -1.
+
+    Raises
+    ------
+    DataError
+        If two rows are of one sample, or rows without ids are too many or too few.
+    """
+    if table.ids is None:
+        if len(table.frame) != len(known):
+            raise DataError(
+                f"{table} has {len(table.frame)} rows without ids for {len(known)} "
+                "samples; give one row per sample, or a column of row ids."
+            )
+        return np.arange(len(known))
+    places = np.array([known.find(i) for i in table.ids], dtype=np.int64)
+    found = pd.Index(places[places >= 0])
+    table.refuse_repeated([known.texts[at] for at in found[found.duplicated()]])
+    return places
+
+
+def listed(things: Iterable[Any]) -> str:
+    """Name a few of the things, and how many more there are."""
+    names = [repr(str(thing)) for thing in things]
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
