@@ -67,6 +67,26 @@ def test_what_was_chosen_in_a_select_is_undone_by_the_next_key(app):
     expect(score).to_have_text(before)
 
 
+@pytest.mark.parametrize("key", ["Enter", " ", "ArrowDown", "ArrowUp"])
+def test_a_select_is_opened_and_used_by_keys_alone(app, key):
+    score = app.locator(".cl-score").get_by_role("combobox")
+    before = score.inner_text()
+    options = app.locator(".MuiMenuItem-root")
+    score.focus()
+    app.keyboard.down(key)
+    focused = app.locator(".MuiMenuItem-root:focus")
+    expect(focused).to_have_text(before)
+    app.keyboard.up(key)
+    app.keyboard.press("ArrowDown")
+    expect(focused).not_to_have_text(before)
+    chosen = focused.inner_text()
+    app.keyboard.press("Enter")
+    expect(options).to_have_count(0)
+    expect(score).to_have_text(chosen)
+    app.keyboard.press("Control+z")
+    expect(score).to_have_text(before)
+
+
 def test_a_select_and_a_field_keep_the_keys_that_are_theirs(app):
     front = app.locator(".cl-ranking-table .ranked.front > .model")
     leader = front.inner_text()

@@ -120,10 +120,11 @@ export function render({model}) {
 
 
 class Keys(JSComponent):
-    """Tells which of the wanted keys was pressed outside of fields, menus and lists.
+    """Send which of the wanted keys was pressed outside of fields, menus and lists.
 
-    Names are like "m", "ctrl+shift+z", "?", "escape", "space". One more puts the focus
-    on the next step of the page: its filled button.
+    Names are like "m", "ctrl+shift+z", "?", "escape", "space". One more moves the focus
+    to the next step of the page: its filled button. Enter, Space and the arrows open a
+    select that has the focus.
     """
 
     wanted = param.List(default=[], doc="Names of the keys to take.")
@@ -135,6 +136,7 @@ const STEERED = ['combobox', 'slider', 'radio', 'application'];
 const STEERS = /^(space|enter|home|end|page.*|arrow.*)$/;
 const NO_TEXT = /^(checkbox|radio|button|submit|range)$/;
 const PRESSABLE = /^(BUTTON|A|SUMMARY)$/;
+const OPENS = ['enter', 'space', 'arrowdown', 'arrowup'];
 export function render({model}) {
   const has = (part, roles) => roles.includes(part.getAttribute?.('role'));
   const writes = (part) => part.isContentEditable || part.tagName === 'TEXTAREA'
@@ -167,6 +169,18 @@ export function render({model}) {
     const name = (event.ctrlKey || event.metaKey ? 'ctrl+' : '')
       + (event.altKey ? 'alt+' : '')
       + (event.shiftKey && /^[a-z]$/.test(key) ? 'shift+' : '') + key;
+    // The selects of the widget set open by clicks only.
+    const [target] = event.composedPath();
+    const isClosed = target.matches?.('[role=combobox][aria-expanded=false]');
+    if (isClosed && OPENS.includes(name)) {
+      event.preventDefault();
+      event.stopPropagation();
+      target.click();
+      // Its release would choose the option that has the focus by then.
+      window.addEventListener('keyup', (up) => up.stopPropagation(),
+        {capture: true, once: true});
+      return;
+    }
     const isStep = name === model.step;
     if (!(isStep || model.wanted.includes(name)) || takes(event, key, name)) return;
     if (isStep) {
