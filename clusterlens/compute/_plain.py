@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import DataError, FloatArray
 
 LONGEST_TEXT = 100_000
+# No value that this package writes is nested nearly as deeply.
+MOST_NESTED = 50
+# A value takes some 60 bytes in memory.
+MOST_VALUES = 2_000_000
+# A quoted text, or a mark that begins, ends or separates values.
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},:]', re.DOTALL)
 
 
 class Record:
@@ -43,7 +51,7 @@ class Record:
     def text(self, key: str, allowed: Sequence[str] | None = None) -> str:
         """Return a text, one of those allowed."""
         value = self.get(key)
-        if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        if not _is_text(value):
             raise self._wrong(key, "a text")
         if allowed is not None and value not in allowed:
             raise self._wrong(key, f"one of {', '.join(allowed)}")
@@ -85,7 +93,7 @@ class Record:
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts."""
         entries = self.entries(key)
-        if not all(isinstance(x, str) and len(x) <= LONGEST_TEXT for x in entries):
+        if not all(map(_is_text, entries)):
             raise self._wrong(key, "a list of texts")
         return tuple(entries)
 
@@ -112,12 +120,60 @@ class Record:
         return DataError(f"{self._name}: {key} is not {wanted}")
 
 
-def read_json(data: bytes, name: str) -> Record:
+def _is_text(value: Any) -> bool:
+    """Say whether a value is a text that can be written as UTF-8."""
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def read_json(data: bytes, name: str, most: int) -> Record:
     """Return the record that JSON text (UTF-8) holds, called by a name in messages.
 
-    DataError if it is no JSON, or nested too deeply.
+    DataError if it is no JSON, or more than `read_plain` takes.
     """
     try:
-        return Record(json.loads(data), name)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name} is no JSON ({error!s:.80})") from None
+        return Record(read_plain(data, most), name)
+    except ValueError as error:
+        raise DataError(f"{name} is no JSON ({error!s:.120})") from None
+
+
+def read_plain(text: str | bytes, most: int, most_values: float = MOST_VALUES) -> Any:
+    """Read JSON of any origin after counting its values and levels.
+
+    Parameters
+    ----------
+    text : str or bytes
+        JSON; bytes are UTF-8.
+    most : int
+        Largest length.
+    most_values : float
+        Largest number of values; those inside lists and mappings count, and names.
+
+    Raises
+    ------
+    ValueError
+        If it is longer, has more values, is nested more deeply than `MOST_NESTED`, or
+        is no JSON.
+    """
+    if len(text) > most:
+        raise ValueError(
+            f"it is {whole(len(text))} characters long, the limit is {whole(most)}"
+        )
+    text = text if isinstance(text, str) else text.decode()
+    level, n_values = 0, 1
+    for found in _MARK.finditer(text):
+        mark = found[0]
+        if mark in ("{", "["):
+            level += 1
+        elif mark in ("}", "]"):
+            level -= 1
+            continue
+        n_values += mark in ("{", "[", ",", ":")
+        if level > MOST_NESTED:
+            raise ValueError(f"its brackets are nested more than {MOST_NESTED} deep")
+        if n_values > most_values:
+            raise ValueError(
+                f"it has more than {whole(most_values)} values; that many are not taken"
+            )
+    return json.loads(text)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
@@ -26,6 +27,7 @@ from clusterlens.ui.state.links import LinkError
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import Derived
 from clusterlens.ui.work.jobs import Job, Jobs, Notice, explain
+from clusterlens.ui.work.reading import read_apart
 
 # Pages that show the table and the pool, not a run.
 OF_DATA = ("data", "pool")
@@ -396,7 +398,9 @@ class Session:
             return False
 
         def begin() -> Callable[[Job], str]:
-            return lambda job: import_analysis(store, content)
+            return lambda job: import_analysis(
+                store, content, apart=partial(read_apart, job, "the analysis", content)
+            )
 
         made = await self.jobs.act("Read the analysis", begin, kind="take in")
         return made is not None and await self.open(made)

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from clusterlens.compute._plain import MOST_NESTED, read_plain
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.state.address import from_query, plain_look, restore_look, to_query
 from clusterlens.ui.state.look import Look
-from clusterlens.ui.state.plain import MOST_NESTED, read_plain
 
 
 def test_a_link_says_again_what_was_looked_at():

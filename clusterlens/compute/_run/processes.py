@@ -11,12 +11,12 @@ Workers do not import the caller's main module, so that a script needs no
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -52,12 +52,15 @@ class WorkerJob:
         Positions of the jobs that must have ended before, whatever became of them.
     seconds_limit : float
         The worker is ended when the call takes longer.
+    on_told : callable
+        Called with whatever the function gives to `tell_caller`.
     """
 
     payload: bytes
     n_bytes: float
     needs: tuple[int, ...] = ()
     seconds_limit: float = np.inf
+    on_told: Callable[[Any], object] = id
 
 
 class Workers:
@@ -249,10 +252,12 @@ def run_jobs(
                 worker = workers.take(function, turn, jobs[at].n_bytes)
                 if worker is not None:
                     waiting.remove(at)
-                    # The clock of a new worker starts when its imports are done.
-                    limit = jobs[at].seconds_limit if worker.is_ready else np.inf
-                    busy[worker.connection] = worker, at, time.monotonic() + limit
-                    worker.send(function, jobs[at].payload)
+                    busy[worker.connection] = worker, at, np.inf
+                    # A new worker gets its job, and its clock, when imports are done.
+                    if worker.is_ready:
+                        end = time.monotonic() + jobs[at].seconds_limit
+                        busy[worker.connection] = worker, at, end
+                        worker.send(function, jobs[at].payload)
                 if waits is bool(busy):
                     waits = not waits
                     if workers.on_wait is not None:
@@ -270,6 +275,10 @@ def run_jobs(
                     if isinstance(result, _Ready):
                         end = time.monotonic() + jobs[at].seconds_limit
                         busy[connection] = worker, at, end
+                        worker.send(function, jobs[at].payload)
+                        continue
+                    if isinstance(result, _Told):
+                        jobs[at].on_told(result.what)
                         continue
                 elif time.monotonic() > end:
                     limit = jobs[at].seconds_limit
@@ -310,6 +319,21 @@ class _Ready:
     """The first answer of a worker: its imports are done."""
 
 
+@dataclass(frozen=True)
+class _Told:
+    """A message of a function that is not its result."""
+
+    what: Any
+
+
+_TELL: ContextVar[Callable[[_Told], object]] = ContextVar("tell", default=id)
+
+
+def tell_caller(what: Any) -> None:
+    """Send something from a worker, in the middle of a job, to the caller."""
+    _TELL.get()(_Told(what))
+
+
 class _Worker:
     """A process that answers jobs with results, one at a time.
 
@@ -336,7 +360,8 @@ class _Worker:
     def send(self, function: Callable[[bytes], Any], payload: bytes) -> None:
         """Start a job; a worker already dead is noticed when its result is read."""
         with suppress(OSError):
-            self.connection.send_bytes(pickle.dumps((function, payload)))
+            self.connection.send(function)
+            self.connection.send_bytes(payload)
 
     def receive(self) -> Any:
         """Return the result of the job, or WorkerDied."""
@@ -373,6 +398,7 @@ def _serve(connection: Connection[Any, Any], first: Callable[[bytes], Any]) -> N
     """Answer jobs until the caller closes its end; `first` came with its imports."""
     with suppress(EOFError, OSError, KeyboardInterrupt):
         connection.send(_Ready())
+        _TELL.set(connection.send)
         while True:
-            function, payload = connection.recv()
-            connection.send(function(payload))
+            function = connection.recv()
+            connection.send(function(connection.recv_bytes()))

@@ -41,6 +41,7 @@ _DAMAGED = (
     NotImplementedError,
     RuntimeError,
     OSError,
+    ValueError,
     pa.ArrowException,
 )
 
@@ -49,9 +50,11 @@ def read_kept(data: bytes) -> Kept:
     """Return the segmentation that a file of any origin holds, or raise DataError."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            about = read_json(_member(archive, ABOUT), "the segmentation")
+            about = read_json(_member(archive, ABOUT), "the segmentation", MAX_BYTES)
             _check_format(about)
             rows, odd = (_numbers(_member(archive, name)) for name in (ROWS, ODD))
+    except DataError:
+        raise
     except _DAMAGED as error:
         raise DataError(f"it is damaged or no segmentation ({error!s:.80})") from None
     return _kept(about, rows, odd)
@@ -196,7 +199,7 @@ def _check_levels(columns: tuple[Baseline, ...], known: tuple[Any, ...]) -> None
 
 def _labels(about: Record, key: str) -> IntArray:
     values = about.array(key, -1)
-    labels = values.astype(np.int64)
+    labels = np.clip(values, -_MOST, _MOST).astype(np.int64)
     if not len(values) or (np.diff(values) <= 0).any() or (labels != values).any():
         raise DataError(f"the segmentation: {key} are no ascending labels")
     return read_only(labels)
@@ -210,7 +213,7 @@ def _counts(about: Record, key: str, length: int) -> IntArray:
 
 
 def _codes(values: FloatArray, k: int) -> IntArray:
-    codes = values.astype(np.int64)
+    codes = np.clip(values, -1, k).astype(np.int64)
     if (codes != values).any() or (codes < 0).any() or (codes >= k).any():
         raise DataError("the segmentation: rows of a cluster that is not there")
     return codes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clusterlens.compute._plain import read_plain
 from clusterlens.compute._validation import DataError, read_only
 from clusterlens.compute.ensemble._stored import FORMAT, KEY
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -48,13 +48,13 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
         raise DataError(f"path is {path!r:.60}; give the path of a file.")
     try:
         table = pq.read_table(Path(path))
-        about = json.loads((table.schema.metadata or {})[KEY])
+        text = (table.schema.metadata or {})[KEY]
+        about = read_plain(text, len(text), len(text))
     except (
         OSError,
         pa.ArrowException,
         ValueError,
         KeyError,
-        RecursionError,
     ) as error:
         raise DataError(
             f"path {os.fspath(path)!r} is no ensemble ({type(error).__name__}); give a "

@@ -161,6 +161,22 @@ def load_table(
     )
 
 
+def load_part(
+    source: IO[bytes], part: str | None = None, **how: Any
+) -> tuple[Dataset, TableParts, dict[str, str]]:
+    """Read a part of a file with a name; where none is given the usual or first one.
+
+    Returns the table, the parts of the file, and the argument of `load_table` that
+    chose one. Where a file has no parts the argument is the separator of its text.
+    """
+    parts = table_parts(source)
+    part = part or parts.usual or next(iter(parts.names), None)
+    chosen: dict[str, Any] = {} if part is None else {parts.option or "separator": part}
+    source.seek(0)
+    table = load_table(source, name=str(source.name), **how, **chosen)
+    return table, parts, chosen
+
+
 def table_parts(source: str | os.PathLike[str] | IO[Any] | bytes) -> TableParts:
     """Name the tables that a file holds: sheets of a workbook, matrices of an archive.
 

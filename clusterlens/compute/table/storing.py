@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clusterlens.compute._plain import read_plain
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import Content, read_parquet
 from clusterlens.compute.table._files import BYTES_LIMIT
@@ -64,7 +65,8 @@ def dataset_from_parquet(data: bytes, *, max_bytes: int = BYTES_LIMIT) -> Datase
     DataError if it is damaged, is no such file, or would take more than max_bytes.
     """
     try:
-        about = json.loads(pq.read_schema(pa.BufferReader(data)).metadata[_KEY])
+        text = pq.read_schema(pa.BufferReader(data)).metadata[_KEY]
+        about = read_plain(text, len(text))
         of_any_shape = math.inf, math.inf
         content = Content(data, "the stored table", max_bytes, shape=of_any_shape)
         frame = read_parquet(content).frame
@@ -77,7 +79,6 @@ def dataset_from_parquet(data: bytes, *, max_bytes: int = BYTES_LIMIT) -> Datase
         KeyError,
         TypeError,
         ValueError,
-        RecursionError,
     ) as error:
         raise DataError(
             f"The stored table cannot be read ({type(error).__name__}: {error}); it is "

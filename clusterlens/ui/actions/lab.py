@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from clusterlens.ui.state.analysis import Analysis, SoftTable
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import COUNT, TEXT, any_of, flag, key, number, record
+from clusterlens.ui.work.reading import read_apart
 
 
 def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -28,8 +28,11 @@ def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
     samples = analysis.samples or analysis.dataset
     if samples is None:
         raise ValueError("no table is prepared; load one on the Data page.")
-    rows = load_memberships(
-        io.BytesIO(job.files[values["sha256"]]),
+    rows = read_apart(
+        job,
+        values["name"],
+        job.files[values["sha256"]],
+        load_memberships,
         samples.row_ids,
         name=values["name"],
         normalize=values.get("normalize", False),

@@ -17,7 +17,7 @@ from clusterlens.ui.state.links import (
     PlainId,
     find_link,
     has_row,
-    links_from_text,
+    links_from_file,
     named_alike,
     refuse_contradiction,
     with_link,
@@ -31,6 +31,7 @@ from clusterlens.ui.state.shapes import (
     ROW_IDS,
     record,
 )
+from clusterlens.ui.work.reading import read_apart
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -90,7 +91,8 @@ def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
 
 def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Take the links of a file in; those between the same rows are replaced."""
-    new, unsure = links_from_text(values["text"], rows_of(analysis))
+    text, rows = values["text"].encode(), rows_of(analysis)
+    new, unsure = read_apart(job, "links", text, links_from_file, rows)
     if not new and not unsure:
         raise ValueError("the file holds no link.")
     result = _with_links(analysis, new)

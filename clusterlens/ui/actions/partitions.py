@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -55,6 +54,7 @@ from clusterlens.ui.state.shapes import (
     row,
     sequence,
 )
+from clusterlens.ui.work.reading import read_apart
 
 KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 
@@ -113,9 +113,9 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     dataset, run = analysis.dataset, analysis.run
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
-    content = io.BytesIO(job.files[values["sha256"]])
-    content.name = values["name"]
-    found = load_partitions(content, dataset.table.index)
+    name, content = values["name"], job.files[values["sha256"]]
+    job.enter(f"Read {name}", unit="MB")
+    found = read_apart(job, name, content, load_partitions, dataset.table.index)
     refuse_large_labels(found)
     if found.notes:
         job.notify("info", " ".join(found.notes))

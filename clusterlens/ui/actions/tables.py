@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import io
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,7 @@ from clusterlens.compute.table.reading import (
     DECIMAL_NAMES,
     ENCODING_NAMES,
     SEPARATOR_NAMES,
-    load_table,
-    table_parts,
+    load_part,
 )
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
@@ -39,6 +37,7 @@ from clusterlens.ui.state.shapes import (
     nothing,
     record,
 )
+from clusterlens.ui.work.reading import read_apart
 
 # How text is written, where that is said rather than found out.
 WRITING = {
@@ -65,22 +64,10 @@ def read_table(
 
     The parts of text are what may separate its cells.
     """
-    content, name = job.files[values["sha256"]], values["name"]
-    file = io.BytesIO(content)
-    file.name = name
-    parts = table_parts(file)
-    part = values.get("part") or parts.usual or next(iter(parts.names), None)
-    chosen = {} if part is None else {parts.option or "separator": part}
-    megabytes = len(content) // 1_000_000
+    name, part = values["name"], values.get("part")
     job.enter(f"Read {name}", unit="MB")
-    table = load_table(
-        content,
-        name=name,
-        progress=lambda done, total: job.report(megabytes * done // total, megabytes),
-        cancel=job.cancelled,
-        **chosen,
-        **_writing(values),
-    )
+    content, how = job.files[values["sha256"]], _writing(values)
+    table, parts, chosen = read_apart(job, name, content, load_part, part, **how)
     if separator := _separator(table):
         return table, ("separator", separator), tuple(SEPARATOR_NAMES)
     return table, tuple(*chosen.items()), parts.names

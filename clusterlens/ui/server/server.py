@@ -24,6 +24,8 @@ from clusterlens.ui.work.warm import Warming
 
 # Of CLUSTERLENS_HOME: nothing is kept.
 OFF = "off"
+# One goes on to read while a file keeps the other.
+_N_READERS = 2
 
 
 class Server:
@@ -43,6 +45,8 @@ class Server:
     workers : Workers
         Fits of all sessions run in these processes, one for each core, and need no more
         memory together than one run may; they can be ended, and wait for the next run.
+    readers : Workers
+        Files that come are read in these processes, which may die of them.
     actions, live, idle : ThreadPoolExecutor
         Threads of the lanes of `Jobs`.
     writing : ThreadPoolExecutor
@@ -74,6 +78,7 @@ class Server:
         self.store, self.told = store, told
         self.kernels = ThreadPoolExecutor(n_cores, thread_name_prefix="kernel")
         self.workers = Workers(n_cores, MEMORY_LIMIT)
+        self.readers = Workers(_N_READERS, MEMORY_LIMIT)
         self.actions = ThreadPoolExecutor(16, thread_name_prefix="action")
         self.live = ThreadPoolExecutor(8, thread_name_prefix="live")
         self.idle = ThreadPoolExecutor(8, thread_name_prefix="idle")
@@ -81,7 +86,7 @@ class Server:
         self.results = Results()
         if store is not None:
             self.results = Results(folder=store.found, writer=store.name)
-        self.warming = Warming(self.workers)
+        self.warming = Warming(self.workers, self.readers)
         self.turns, self.collector = Turns(), Collector()
         self.pages: WeakSet[Any] = WeakSet()
         self.left: WeakSet[Any] = WeakSet()
@@ -102,6 +107,7 @@ class Server:
     def close(self) -> None:
         """End its processes and threads, which finish what they do, and its store."""
         self.workers.close()
+        self.readers.close()
         for executor in (self.actions, self.live, self.idle, self.kernels):
             executor.shutdown(cancel_futures=True)
         self.writing.shutdown()

@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from clusterlens.compute._plain import read_plain
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.state.plain import read_plain
 
 # Characters of the two parts of a link.
 MOST_LOOK, MOST_ID = 10_000, 100

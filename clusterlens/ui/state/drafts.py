@@ -16,10 +16,10 @@ from typing import Any
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from clusterlens.compute._numbers import whole
+from clusterlens.compute._plain import read_plain
 from clusterlens.compute.ensemble.ensemble import NoiseMeans
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
-from clusterlens.ui.state.plain import read_plain
 
 # What a share stands for, by parameter.
 SHARES = {

@@ -10,12 +10,13 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import IO, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from clusterlens.compute._numbers import whole
+from clusterlens.compute._plain import read_plain
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Link, Run
@@ -190,6 +191,13 @@ def without_pair(unsure: Unsure, a: PlainId, b: PlainId) -> Unsure:
     return tuple(pair for pair in unsure if {*pair[:2]} != {a, b})
 
 
+def links_from_file(
+    file: IO[bytes], index: pd.Index
+) -> tuple[tuple[Link, ...], Unsure]:
+    """Read links and unsure pairs from a file of UTF-8, as `links_from_text` does."""
+    return links_from_text(file.read().decode(), index)
+
+
 def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsure]:
     """Read links and unsure pairs from CSV or JSON, as the Report page writes them.
 
@@ -261,7 +269,7 @@ def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
 
 def _pairs_of_json(text: str) -> list[tuple[Any, str, str, str]]:
     try:
-        content = json.loads(text)
+        content = read_plain(text, len(text))
         if not isinstance(content, dict):
             raise ValueError("it is a list")
         lists = {f"{kind}_link": kind for kind in KINDS} | {UNSURE: UNSURE}
@@ -282,7 +290,7 @@ def _pairs_of_json(text: str) -> list[tuple[Any, str, str, str]]:
             (kind, str(plain_id(a)), str(plain_id(b)), "".join(by).strip())
             for kind, (a, b, *by) in pairs
         ]
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"the file is no JSON of links ({error}); give an object with the lists "
             "must_link and cannot_link of pairs of row ids."

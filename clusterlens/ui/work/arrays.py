@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clusterlens.compute._plain import read_plain
+
 _ABOUT = "about.json"
 
 
@@ -42,7 +44,7 @@ def arrays_from_bytes(
                 raise ValueError("a member is compressed")
             if sum(i.file_size for i in infos) > len(data):
                 raise ValueError("members claim more bytes than there are")
-            about = json.loads(archive.read(_ABOUT))
+            about = read_plain(archive.read(_ABOUT), len(data), len(data))
             arrays = {
                 i.filename.removesuffix(".npy"): _array(archive.read(i))
                 for i in infos

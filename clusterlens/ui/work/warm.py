@@ -21,6 +21,7 @@ from functools import cache
 
 from clusterlens.compute._run.kernels import all_on_disk
 from clusterlens.compute._run.processes import Workers
+from clusterlens.ui.work.reading import start_readers
 
 _LOG = logging.getLogger(__name__)
 # Writes a line after each step.
@@ -40,6 +41,8 @@ class Warming:
     ----------
     workers : Workers
         Are started first, and show how fast they are last.
+    readers : Workers
+        Are started before them.
 
     Attributes
     ----------
@@ -49,9 +52,9 @@ class Warming:
         Set when all is ready.
     """
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, workers: Workers, readers: Workers) -> None:
         self.said, self.ended = "", threading.Event()
-        self._workers, self._lock = workers, threading.Lock()
+        self._workers, self._readers, self._lock = workers, readers, threading.Lock()
         self._thread = threading.Thread(target=self._work, name="warm", daemon=True)
 
     def start(self) -> None:
@@ -62,6 +65,7 @@ class Warming:
 
     def _work(self) -> None:
         """Do one thing after the other; what fails is left to its first user."""
+        _try("Reader processes", start_readers, self._readers)
         _try("Worker processes", _start, self._workers)
         compiled = None if all_on_disk() else _compile_beside()
         if compiled:

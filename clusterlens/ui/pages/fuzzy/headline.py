@@ -18,6 +18,8 @@ from clusterlens.ui.pages.fuzzy.nodes import MODELS, PRECISIONS, Choices, Pair
 from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.work.reading import read_apart
 
 # Under the selects where names would be cut beside it.
 SUMMARY_CSS = """
@@ -259,7 +261,9 @@ class FuzzyHeadline(Panel):
         self._divide.visible = (
             not done
             and samples is not None
-            and await asyncio.to_thread(_divides, name, content, samples.row_ids)
+            and await asyncio.to_thread(
+                _divides, Job(name, self.session.server), name, content, samples.row_ids
+            )
         )
         self._divide.body = (
             f"<p>“{safe(name)}” was refused. If its rows are meant to be shares: "
@@ -289,10 +293,10 @@ class FuzzyHeadline(Panel):
             await self._read(*self._refused, normalize=True)
 
 
-def _divides(name: str, content: bytes, row_ids: Any) -> bool:
+def _divides(job: Job, name: str, content: bytes, row_ids: Any) -> bool:
     """Whether a file is refused for nothing but the sums of its rows."""
     try:
-        load_memberships(content, row_ids, name=name, normalize=True)
+        read_apart(job, name, content, load_memberships, row_ids, normalize=True)
     except ValueError:
         return False
     return True

@@ -9,15 +9,19 @@ every content is compared with its hash, and what is not asked for is refused.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import IO, Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from clusterlens import __version__
 from clusterlens.compute._numbers import whole
+from clusterlens.compute._plain import MOST_VALUES, read_plain
 from clusterlens.ui.server.memory.records import Records, check_row
 from clusterlens.ui.server.memory.schema import ARCHIVE
 from clusterlens.ui.server.memory.store import Row, Store, Stored, new_id
@@ -26,7 +30,7 @@ FORMAT = 1
 SUFFIX = ".clusterlens"
 MAX_BYTES = 4_000_000_000
 _LOG, _CONTENTS = "analysis.json", "contents/"
-_MAX_LOG_BYTES = 200_000_000
+_MAX_LOG_BYTES, _VALUES_PER_BYTE = 200_000_000, 4
 
 
 class ArchiveError(ValueError):
@@ -57,8 +61,26 @@ def export_analysis(store: Store, analysis: str) -> bytes:
     return out.getvalue()
 
 
-def import_analysis(store: Store, data: bytes, *, max_bytes: int = MAX_BYTES) -> str:
+def import_analysis(
+    store: Store,
+    data: bytes,
+    *,
+    max_bytes: int = MAX_BYTES,
+    apart: Callable[..., Any] | None = None,
+) -> str:
     """Take a file in as a new analysis of the store; return its id.
+
+    Parameters
+    ----------
+    store : Store
+        Where it is kept.
+    data : bytes
+        The file.
+    max_bytes : int
+        Most bytes of its contents.
+    apart : callable, optional
+        Calls a function with the file, and what else it is given, in a process that may
+        end (`read_apart`). Default in this one.
 
     Raises
     ------
@@ -66,21 +88,36 @@ def import_analysis(store: Store, data: bytes, *, max_bytes: int = MAX_BYTES) ->
         If it is damaged, no such file, made by a newer version, or too large. Nothing
         is taken in then.
     """
+    if apart is None:
+        log = check_analysis(io.BytesIO(data), max_bytes)
+    else:
+        log = apart(check_analysis, max_bytes)
+    rows = _rows(log)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        contents = _Contents(archive, rows, max_bytes)
+        for key in contents:
+            store.contents.put(contents.get(key))
+    about = {**log["about"], "imported": True}
+    stored = Stored(new_id(), 0, log["cursor"], (), about, log["look"])
+    store.write(stored, 0, rows)
+    return stored.id
+
+
+def check_analysis(file: IO[bytes], max_bytes: int) -> dict[str, Any]:
+    """Return the log of a file, after everything in it was read once."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(file) as archive:
             log = _log(archive)
             ARCHIVE(log)
-            rows = [Row(**{**s, "holds": frozenset(s["holds"])}) for s in log["steps"]]
+            rows = _rows(log)
             for row in rows:
                 check_row(row)
-            keys = sorted({key for row in rows for key in row.holds})
-            _take_contents(archive, store, keys, max_bytes)
-        steps = Records(store.contents, max_bytes=max_bytes).read(rows)
-        cursor = log["cursor"]
-        if cursor >= len(steps):
-            raise ArchiveError(f"its cursor is {cursor} of {len(steps)} steps")
-        about = {**log["about"], "imported": True}
-        stored = Stored(new_id(), 0, cursor, (), about, log["look"])
+            contents = _Contents(archive, rows, max_bytes)
+            for key in contents:
+                contents.get(key)
+            steps = Records(contents, max_bytes=max_bytes).read(rows)
+        if log["cursor"] >= len(steps):
+            raise ArchiveError(f"its cursor is {log['cursor']} of {len(steps)} steps")
     except NewerError:
         raise
     except _DAMAGED as error:
@@ -88,8 +125,12 @@ def import_analysis(store: Store, data: bytes, *, max_bytes: int = MAX_BYTES) ->
             f"The file is no analysis that can be opened: {_words(error)}. Save it "
             "again on the Report page of the ClusterLens that has it."
         ) from error
-    store.write(stored, 0, rows)
-    return stored.id
+    return log
+
+
+def _rows(log: Mapping[str, Any]) -> list[Row]:
+    """Return the steps of a log."""
+    return [Row(**{**s, "holds": frozenset(s["holds"])}) for s in log["steps"]]
 
 
 _DAMAGED = (
@@ -119,7 +160,10 @@ def _log(archive: zipfile.ZipFile) -> dict[str, Any]:
     if info.file_size > _MAX_LOG_BYTES:
         raise ArchiveError(f"its log claims {whole(info.file_size)} bytes")
     with archive.open(info) as file:
-        log = json.loads(file.read(_MAX_LOG_BYTES + 1))
+        text = file.read(_MAX_LOG_BYTES + 1)
+    # So that a small file cannot hold many; what people write packs less well.
+    most_values = MOST_VALUES + _VALUES_PER_BYTE * info.compress_size
+    log = read_plain(text, _MAX_LOG_BYTES, most_values)
     if not isinstance(log, dict) or not isinstance(log.get("format"), int):
         raise ArchiveError("its log has no format")
     if log["format"] > FORMAT:
@@ -133,18 +177,34 @@ def _log(archive: zipfile.ZipFile) -> dict[str, Any]:
     return log
 
 
-def _take_contents(
-    archive: zipfile.ZipFile, store: Store, keys: list[str], max_bytes: int
-) -> None:
-    """Put the contents of an archive into the store, each after a look at its size."""
-    infos = [archive.getinfo(_CONTENTS + key) for key in keys]
-    total = sum(info.file_size for info in infos)
-    if total > max_bytes:
-        raise ArchiveError(
-            f"it unpacks to {whole(total)} bytes, the limit is {whole(max_bytes)}"
-        )
-    for key, info in zip(keys, infos, strict=True):
-        if info.compress_type != zipfile.ZIP_STORED:
+class _Contents:
+    """The contents of an archive that its steps hold, as `Contents` of a store."""
+
+    def __init__(
+        self, archive: zipfile.ZipFile, rows: Iterable[Row], max_bytes: int
+    ) -> None:
+        self.alive: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self.keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        self._archive = archive
+        held = sorted({key for row in rows for key in row.holds})
+        self._infos = {key: archive.getinfo(_CONTENTS + key) for key in held}
+        total = sum(info.file_size for info in self._infos.values())
+        if total > max_bytes:
+            raise ArchiveError(
+                f"it unpacks to {whole(total)} bytes, the limit is {whole(max_bytes)}"
+            )
+        if any(i.compress_type != zipfile.ZIP_STORED for i in self._infos.values()):
             raise ArchiveError("a content is compressed")
-        if store.contents.put(archive.read(info)) != key:
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the keys."""
+        return iter(self._infos)
+
+    def get(self, key: str) -> bytes:
+        """Return a content after a look at its hash."""
+        if key not in self._infos:
+            raise ArchiveError(f"a step names the content {key[:12]}…, which it lacks")
+        data = self._archive.read(self._infos[key])
+        if hashlib.sha256(data).hexdigest() != key:
             raise ArchiveError(f"the content {key[:12]}… is damaged")
+        return data

@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from clusterlens.compute._plain import read_plain
 from clusterlens.ui.server.memory.database import ERRORS, FILE
-from clusterlens.ui.state.plain import read_plain
 
 # Characters of what one step decided.
 _LONGEST = 200_000_000
@@ -169,7 +169,7 @@ def _compare(digest: str, *cells: Any) -> None:
 
 def read_values(text: Any) -> dict[str, Any]:
     """Read values by name; TypeError or ValueError where there are none."""
-    values = read_plain(text, _LONGEST)
+    values = read_plain(text, _LONGEST, _LONGEST)
     if not isinstance(values, dict):
         raise TypeError("values without names")
     return values
@@ -183,6 +183,6 @@ def as_text(values: Any) -> str:
 def plain_or_none(text: Any) -> Any:
     """Return the values of a text, None where it holds none."""
     try:
-        return read_plain(text, _LONGEST)
+        return read_plain(text, _LONGEST, _LONGEST)
     except (ValueError, TypeError):
         return None

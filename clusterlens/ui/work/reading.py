@@ -1,0 +1,123 @@
+"""Files from outside are read in processes that may die, with limits of their own.
+
+A native parser may end its process or take all memory, and one in Python may hold the
+interpreter for long. Either costs one reading then, with a message to the analyst.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute._run.context import running
+from clusterlens.compute._run.process_settings import limit_memory
+from clusterlens.compute._run.processes import (
+    WorkerDied,
+    WorkerJob,
+    Workers,
+    run_jobs,
+    tell_caller,
+)
+from clusterlens.compute._validation import DataError
+
+# Not used here: a reader process imports them with this module before a file comes.
+from clusterlens.compute.ensemble.importing import load_partitions  # noqa: F401
+from clusterlens.compute.fuzzy.importing import load_memberships  # noqa: F401
+
+if TYPE_CHECKING:
+    from clusterlens.ui.work.jobs import Job
+
+# Limits of one reading: a constant, and so much more for each byte of the file.
+_BYTES, _BYTES_PER_BYTE = 500_000_000, 30
+_MB = 1_000_000
+_SECONDS, _SECONDS_PER_BYTE = 10.0, 1e-5
+
+
+@dataclass(frozen=True)
+class _Raised:
+    """An error of the function that was called."""
+
+    error: Exception
+
+
+def start_readers(readers: Workers) -> None:
+    """Let so many processes wait for files as may, with their imports done."""
+    readers.start(_answer)
+
+
+def read_apart(
+    job: Job,
+    name: str,
+    content: bytes,
+    read: Callable[..., Any],
+    /,
+    *given: Any,
+    **options: Any,
+) -> Any:
+    """Return read(file, *given, **options), called in a process of its own.
+
+    Progress of the function is reported to the job in megabytes.
+
+    Parameters
+    ----------
+    job : Job
+        Ends the process when it is cancelled.
+    name, content : str, bytes
+        The file.
+    read : callable
+        Its arguments and its result are sent by pickle.
+
+    Raises
+    ------
+    DataError
+        If the process ended, or came to a limit of memory or time.
+    """
+    size = len(content)
+    n_bytes = _BYTES + _BYTES_PER_BYTE * size
+    work = read, name, content, given, options, n_bytes
+    reading = WorkerJob(
+        pickle.dumps(work, pickle.HIGHEST_PROTOCOL),
+        n_bytes,
+        seconds_limit=_SECONDS + _SECONDS_PER_BYTE * size,
+        on_told=lambda share: job.report(int(size * share) // _MB, size // _MB),
+    )
+    ((_, answer),) = run_jobs(
+        _answer,
+        [reading],
+        n_workers=1,
+        memory_limit=float("inf"),
+        cancel=job.cancelled,
+        workers=job.server.readers.telling(job.wait),
+    )
+    if isinstance(answer, WorkerDied):
+        raise DataError(
+            f"{name!r} cannot be read ({answer}); it is damaged, or takes more than "
+            f"the {whole(n_bytes / _MB)} MB that a file of its size may: save it "
+            "again, or keep fewer rows or columns."
+        )
+    if isinstance(answer, _Raised):
+        raise answer.error
+    return answer
+
+
+def _answer(payload: bytes) -> Any:
+    """Call the function in the worker; its errors are results, too."""
+    try:
+        read, name, content, given, options, n_bytes = pickle.loads(payload)
+        limit_memory(n_bytes)
+        file = io.BytesIO(content)
+        file.name = name
+        with running(progress=_tell):
+            return read(file, *given, **options)
+    except MemoryError:
+        return WorkerDied("there was not enough memory")
+    except Exception as error:
+        return _Raised(error)
+
+
+def _tell(done: int, total: int) -> None:
+    tell_caller(done / total)
