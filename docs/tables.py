@@ -131,6 +131,30 @@ def cns_ranks() -> str:
     return f"{len(whole)} tasks.\n\n" + markdown(["method", "AMI rank"], rows)
 
 
+def cns_wins() -> str:
+    """Tasks on which CNS has the higher AMI, minus those where another method has."""
+    found, paper = cns()
+    found = found.round(2)
+    printed = pd.DataFrame({t: paper["data_sets"][t]["AMI"] for t in found.index}).T
+    printed = printed.where(found.notna())
+
+    def lead(scores: pd.DataFrame, method: str, other: str) -> int:
+        difference = scores[method] - scores[other]
+        return int((difference > 0).sum() - (difference < 0).sum())
+
+    rows = [
+        [
+            other,
+            *(
+                f"{lead(printed, method, other):+d} / {lead(found, method, other):+d}"
+                for method in ("CNSe", "CNSc")
+            ),
+        ]
+        for other in paper["methods"]
+    ]
+    return markdown(["against", "CNSe", "CNSc"], rows)
+
+
 def fuzzy_toy() -> str:
     """Values of the ten comparisons of nine points."""
     found = pd.read_csv(BENCHMARKS / "fuzzy_toy.csv").set_index("id")
@@ -295,6 +319,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "eac-density": lambda: eac("density"),
     "cns-sets": cns_sets,
     "cns-ranks": cns_ranks,
+    "cns-wins": cns_wins,
     "fuzzy-toy": fuzzy_toy,
     "labels-correlation": labels,
     "label-anchors": anchors,

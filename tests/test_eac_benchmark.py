@@ -48,4 +48,4 @@ def test_report_puts_printed_values_beside_and_says_what_is_not_the_papers(
     assert f"{table['kmeans']:.1f} (85.7, {table['kmeans'] - 85.7:+.1f})" in text
     assert "{'breastcancer': 2}" in text
     assert "breastcancer: 16 empty cells" in text
-    assert "gisette: not run, no file" in text
+    assert "gisette: no results" in text
