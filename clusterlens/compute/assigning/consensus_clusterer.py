@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import (
     UNLABELLED,
     FloatArray,
@@ -25,6 +26,8 @@ from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import estimate_agreements
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.notes import as_note
 from clusterlens.compute.pool.k_selection import select_k
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.specs import Pool
@@ -69,16 +72,22 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters, without noise.
     ensemble_ : Ensemble
-        The partitions of the pool, with their votes.
+        The partitions of the pool, with their votes; if all rows are equal, one cluster
+        three times, as two partitions tell little.
     ranking_ : Ranking
         Its models, the closest to the consensus first.
     assigner_ : Assigner
         What assigns new rows, with the share of the samples that keep their cluster.
+    notes_ : tuple of str
+        What the pool noted, and whether fewer rows differ than there would be clusters.
 
     Notes
     -----
     X is used as given: scale it before, by `prepare` (of which Segmentation keeps the
     rules too), or in a Pipeline. Agreements of more than 100,000 samples are estimated.
+    If there would be more clusters than rows that differ, each of these is a cluster,
+    with a warning, unless cannot-links separate equal rows. If all rows are equal, they
+    are one cluster and the pool is not run.
 
     Examples
     --------
@@ -128,15 +137,30 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         self._check_n_clusters(len(data))
         links = check_constraints(self.constraints, len(data))
         by: Any = check_choice(self.votes, VOTES, name="votes")
-        ensemble = run_pool(data, self.pool, seed, self.n_jobs)
+        distinct, rows = np.unique(data + 0.0, axis=0, return_inverse=True)
+        one_row = len(distinct) == 1 and not len(links.cannot_link)
+        ensemble = (
+            Ensemble([rows] * 3, [f"equal rows ({k})" for k in (1, 2, 3)])
+            if one_row
+            else run_pool(data, self.pool, seed, self.n_jobs)
+        )
         weights = vote_weights(ensemble, by, n_jobs=self.n_jobs)
         self.ensemble_ = ensemble.with_weights(weights)
         counted: Any = self.ensemble_
         if len(data) > MOST_COUNTED:
             counted = estimate_agreements(self.ensemble_, random_state=seed)
         self.ranking_ = rank_partitions(counted, constraints=links)
-        self.labels_ = self._partition(data, links, seed)
-        self.n_clusters_ = int(self.labels_.max()) + 1
+        labels = rows if one_row else self._partition(data, links, seed)
+        self.notes_ = ensemble.notes
+        if one_row or (labels.max() >= len(distinct) and not len(links.cannot_link)):
+            labels = rows
+            note = f"Only {count(len(distinct), 'row')} of X differ; each is a cluster."
+            if one_row:
+                note = "All rows of X are equal; they are one cluster."
+            self.notes_ = (*self.notes_, as_note(note))
+            warn_caller(note)
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
         self.assigner_ = fit_assigner(data, self.labels_, random_state=seed)
         return self
 

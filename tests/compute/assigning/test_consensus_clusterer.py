@@ -132,3 +132,40 @@ def test_those_vote_who_are_asked_to(blobs, model):
 def test_wrong_parameters_are_named(blobs, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         ConsensusClusterer(POOL, **wrong).fit(blobs[0])
+
+
+@pytest.mark.parametrize("pool", ["quick", POOL[:1]])
+@pytest.mark.parametrize("k", ["leader", "closest", "select", 3])
+@pytest.mark.parametrize(
+    "X", [np.ones((40, 3)), np.zeros((3, 1)), np.full((30, 2), -0.0), [[0.1, -7]] * 20]
+)
+def test_equal_rows_are_one_cluster_with_a_note(pool, k, X):
+    with pytest.warns(UserWarning, match="All rows of X are equal"):
+        made = ConsensusClusterer(pool, k, n_jobs=1).fit(X)
+    assert made.n_clusters_ == 1
+    assert set(made.labels_) == set(made.predict(X)) == {0}
+    assert "one cluster" in made.notes_[-1]
+    assert made.ranking_.values.size == made.ensemble_.n_partitions
+
+
+def test_zeros_of_either_sign_are_equal():
+    X = np.array([[0.0], [-0.0]] * 10)
+    with pytest.warns(UserWarning, match="All rows of X are equal"):
+        assert ConsensusClusterer("quick", n_jobs=1).fit(X).n_clusters_ == 1
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters is")
+def test_there_are_no_more_clusters_than_rows_that_differ():
+    X = np.repeat([[0.0, 0], [1, 1], [5, 0]], [30, 5, 5], axis=0)
+    pool = [{"clusterer": "agglomerative", "n_clusters": [5, 6, 7]}]
+    for k in ("leader", 6):
+        with pytest.warns(UserWarning, match="Only 3 rows of X differ"):
+            made = ConsensusClusterer(pool, k, n_jobs=1).fit(X)
+        assert adjusted_rand_score(made.labels_, X[:, 0]) == 1
+
+
+def test_cannot_links_may_separate_equal_rows():
+    links = cl.Constraints(cannot_link=[(0, 1)])
+    pool = [{"clusterer": "agglomerative", "n_clusters": [2, 3, 4]}]
+    made = ConsensusClusterer(pool, 2, links, n_jobs=1).fit(np.ones((9, 2)))
+    assert made.labels_[0] != made.labels_[1]
