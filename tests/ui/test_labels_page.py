@@ -597,3 +597,40 @@ def test_names_on_the_chart_of_agreement_cover_no_dot(page):
             for x, y, width, height, *_ in dots:
                 beside = x >= right or x + width <= left
                 assert beside or y >= bottom or y + height <= top
+
+
+@pytest.mark.parametrize(
+    ("names", "marks"),
+    [
+        ([0, 1, 2], ["0", "1", "2"]),
+        (["far", "left", "right"], ["1", "2", "3"]),
+        ([1990, 2000, 2010], ["#1", "#2", "#3"]),
+    ],
+)
+def test_no_class_stands_under_the_number_of_another(names, marks):
+    async def look(opened):
+        table = labelled()
+        column = np.repeat(names, 30)
+        frame = table.table.assign(label=column)
+        await opened.read(make_dataset(frame, label="label"))
+        body = opened.pairs._table.body
+        last = body.rpartition("<tr>")[2]
+        assert re.findall(r"<td>([^<]*)</td>", last) == marks
+        heads = re.findall(r"<th title='([^']+), 30 rows'><span>([^<]+)<", body)
+        shown = {str(n): [m, f"{m} {n}"] for m, n in zip(marks, names, strict=True)}
+        assert all(head in shown[title] for title, head in heads)
+        assert [title for title, _ in heads] == [str(name) for name in names]
+
+    looked_at(look)
+
+
+def test_the_map_of_given_labels_names_the_classes():
+    async def look(opened):
+        frame = labelled().table.assign(label=np.repeat([0, 1, 2], 30))
+        await opened.read(make_dataset(frame, label="label"), pool=POOL)
+        opened.look.colour_by = "labels"
+        SampleMap(opened.session).look(True)
+        await opened.rest()
+        assert opened.value("legend").numbers == ["0", "1", "2"]
+
+    looked_at(look)

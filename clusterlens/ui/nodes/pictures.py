@@ -46,6 +46,8 @@ _JOINED = Reading("apart", "together")
 _FILLED = Reading(*["#% of the pairs here together"] * 2)
 # Clusters whose numbers are written on the map; more would cover it.
 NUMBERED = 40
+# Characters of a class name that are written on the map.
+_NAME_LENGTH = 12
 # Least distance of two of them, as a part of the longer side of the map.
 _NUMBER_GAP = 0.05
 
@@ -97,7 +99,7 @@ class Legend:
     entries : list of (int, str, int)
         Cluster or class, its name and size; empty for disagreement.
     places : array of float, shape (n_numbers, 2)
-        Where the numbers of clusters stand.
+        Where the numbers of clusters or the names of classes stand.
     numbers : list of str
         What is written there.
     """
@@ -134,8 +136,15 @@ def legend(
         "model" if given is None else "labels",
         list(zip(numbers.tolist(), names, sizes.tolist(), strict=True)),
         number_places(projection.coordinates, codes, placed),
-        [str(k + 1) for k in placed],
+        [
+            str(k + 1) if given is None else _cut(str(samples.label_names[k]))
+            for k in placed
+        ],
     )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME_LENGTH else f"{name[: _NAME_LENGTH - 1]}…"
 
 
 def number_places(

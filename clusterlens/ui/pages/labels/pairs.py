@@ -73,6 +73,8 @@ PAIRS_CSS = """
 # Up to so many classes cells are large, middling, small; then they hold only
 # a colour and a title.
 _FEW, _LARGE, _NUMBERED = 5, 8, 14
+# Characters of a class name that fit below a column.
+_SHORT = 3
 
 
 class LabelPairs(Panel):
@@ -139,29 +141,38 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
     classes = list(judged.sizes)
     numbered = len(classes) <= _NUMBERED
     rows = {(int(r.class_a), int(r.class_b)): r for r in check.pairs.itertuples()}
+    marks = _marks([str(judged.name(b)) for b in classes])
     body = ""
     for at, b in enumerate(classes):
         cells = "".join(
             _cell(judged, rows[a, b], (a, b) == opened, numbered) for a in classes[:at]
         )
         name, size = safe(judged.name(b)), whole(judged.sizes[b])
-        told = f"<span>{_numbered(at + 1, name)}</span>"
+        mark = safe(marks[at])
+        heading = name if name == mark else f"{mark} {name}"
         body += (
-            f"<tr><th title='{name}, {size} rows'>{told}</th>{cells}"
+            f"<tr><th title='{name}, {size} rows'><span>{heading}</span></th>{cells}"
             f"<td class='size'>{size}</td></tr>"
         )
     sizes = {_FEW: "few", _LARGE: "", _NUMBERED: "some"}
     kind = next((kind for n, kind in sizes.items() if len(classes) <= n), "many")
-    foot = "".join(f"<td>{k + 1}</td>" for k in range(len(classes)))
+    foot = "".join(f"<td>{safe(mark)}</td>" for mark in marks)
     rows_of = f"style='--n:{len(classes)}'"
     return (
         f"<table class='pairs {kind}' {rows_of}>{body}<tr><th></th>{foot}</tr></table>"
     )
 
 
-def _numbered(number: int, name: str) -> str:
-    """Put the number of a class before its name, if that is another."""
-    return name if name == str(number) else f"{number} {name}"
+def _marks(names: list[str]) -> list[str]:
+    """Return what stands for each class below its column.
+
+    Short names stand for themselves, long ones have the number of their row; with a
+    sign before it if it could be taken for a name.
+    """
+    if all(len(name) <= _SHORT for name in names):
+        return names
+    sign = "#" if any(name[:1].isdigit() for name in names) else ""
+    return [f"{sign}{k + 1}" for k in range(len(names))]
 
 
 def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:
