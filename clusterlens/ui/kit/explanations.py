@@ -435,7 +435,7 @@ EXPLANATIONS = {
         "Another version of a library may find other clusters.",
     ),
     "cl-lessons-card": Explanation(
-        "Six lessons on the working pages.",
+        "Lessons on the working pages.",
         "Each checks by the state of its own analysis that a step is done.",
         "What they show was computed on small examples.",
     ),

@@ -43,7 +43,7 @@ LESSON = Lesson(
             title="Where they disagree",
             text="If the pieces were groups, the models would quarrel about a few "
             "points between them only.",
-            task="Let <b>Colour</b> of the map be <b>disagreement of the pool</b>.",
+            task="Set <b>Colour</b> of the map to <b>disagreement of the pool</b>.",
             target="cl-colour-by",
             done=looks(colour_by="disagreement"),
             way=(look(colour_by="disagreement"),),

@@ -34,7 +34,7 @@ LESSON = Lesson(
             title="Two or three",
             text="150 flowers of three species. Closest to what fourteen models agree "
             "on is an HDBSCAN with two clusters.",
-            task="Let <b>Colour</b> of the map be <b>given labels</b>.",
+            task="Set <b>Colour</b> of the map to <b>given labels</b>.",
             target="cl-colour-by",
             done=looks(colour_by="labels"),
             way=(look(colour_by="labels"),),

@@ -40,7 +40,7 @@ LESSON = Lesson(
             text="900 points lie on three nested rings; a label column says which. A "
             "pool of 42 models was run without it. The map shows the clusters of the "
             "model that ranks first.",
-            task="Let <b>Colour</b> of the map be <b>given labels</b>.",
+            task="Set <b>Colour</b> of the map to <b>given labels</b>.",
             target="cl-colour-by",
             done=looks(colour_by="labels"),
             way=(look(colour_by="labels"),),
@@ -51,7 +51,7 @@ LESSON = Lesson(
             title="Meet the leader",
             text="The ranking orders the models by their distance to what all 42 agree "
             "on. A Gaussian mixture with three clusters comes first.",
-            task="Let <b>Colour</b> be <b>clusters</b> again.",
+            task="Set <b>Colour</b> back to <b>clusters</b>.",
             target="cl-colour-by",
             done=looks(colour_by="model"),
             way=(look(colour_by="model"),),
