@@ -36,6 +36,13 @@ SERVER_SETTINGS = {
     "session_token_expiration": 86_400,
     # Files come in pieces of 5 MB; a lasso over many samples comes at once.
     "websocket_max_message_size": 100_000_000,
+    # A connection that sends no request makes room for others. Files come by websocket.
+    "http_server_kwargs": {
+        "idle_connection_timeout": 20,
+        "body_timeout": 20,
+        "max_body_size": 1_000_000,
+        "max_header_size": 65_536,
+    },
 }
 
 
@@ -64,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DataError, OSError) as error:
         print(f"clusterlens: {error}", file=sys.stderr)
         return 2
-    from clusterlens.ui.server.hardening import shorten_logs
+    from clusterlens.ui.server.hardening import raise_file_limit, shorten_logs
 
     host = given.address if given.address in LOOPBACK else "localhost"
     address = f"http://{host}:{server.port}/"
@@ -74,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.browser:  # which starts while the page is imported
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     shorten_logs()
+    raise_file_limit()
     run(server)
     return 0
 

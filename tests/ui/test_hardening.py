@@ -1,5 +1,6 @@
 """What a stranger makes up is refused before it is unpacked; logs keep no data."""
 
+import asyncio
 import base64
 import gzip
 import json
@@ -12,6 +13,7 @@ from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
+from clusterlens.ui import cli
 from clusterlens.ui.server import hardening
 from clusterlens.ui.server.hardening import leave_out_data, problem_of
 from tests.ui.loop import run
@@ -142,3 +144,50 @@ def test_the_limits_let_an_upload_through():
     piece = base64.b64encode(bytes(5_000_000)).decode()
     assert problem_of(json.dumps({"piece": piece})) == ""
     assert 2 * len(piece) < hardening.MAX_TEXT_BYTES
+
+
+def test_a_message_that_repeats_is_logged_a_few_times_a_minute():
+    handler = hardening.LeaveOutRepeats()
+
+    def passed(second: float, message: str) -> str | None:
+        made = logging.LogRecord("x", 30, "", 1, message, (), None)
+        made.created = second
+        return made.getMessage() if handler.filter(made) else None
+
+    lines = [passed(61, "too many open files") for _ in range(100)]
+    assert lines[:9] == ["too many open files"] * 9
+    assert lines[9] == "too many open files (no more of it this minute)"
+    assert set(lines[10:]) == {None}
+    assert passed(62, "another") == "another"
+    assert passed(125, "too many open files") == "too many open files"
+
+
+def test_a_connection_that_sends_no_request_is_closed(monkeypatch, tmp_path):
+    brief = cli.SERVER_SETTINGS["http_server_kwargs"] | {"idle_connection_timeout": 0.2}
+    settings = cli.SERVER_SETTINGS | {"http_server_kwargs": brief}
+    monkeypatch.setattr(cli, "SERVER_SETTINGS", settings)
+
+    async def main():
+        server = cli.make_server(0, "127.0.0.1")
+        server.start()
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: 127")
+            assert await reader.read() == b""
+            writer.close()
+        finally:
+            server.stop()
+
+    run(main())
+
+
+def test_the_limit_of_open_files_is_raised_to_what_the_system_allows():
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[0], 256), before[1]))
+        hardening.raise_file_limit()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert soft == hard or soft == 65_536
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -11,6 +11,8 @@ import json
 import logging
 import secrets
 import traceback
+from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 from panel.io.server import AutoloadJsHandler, WSHandler
@@ -25,6 +27,9 @@ MAX_BUFFER_BYTES = 100_000_000
 _SHORT = 64_000
 _LOG_CHARACTERS = 1_000
 _ARGUMENT_CHARACTERS = 200
+_MOST_FILES = 65_536
+# The same message is logged so many times a minute.
+_REPEATS = 10
 _TOO_BIG = 1009  # close code of RFC 6455
 
 
@@ -108,6 +113,17 @@ class _SameOriginOnly(OutputTransform):
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
 
 
+def raise_file_limit() -> None:
+    """Let this process open as many files and connections as the system allows it."""
+    with suppress(ImportError, ValueError, OSError):  # no such limits on Windows
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else hard
+        if soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def shorten_logs() -> None:
     """Let what is logged in this process leave out data that somebody sent."""
     logging.basicConfig(level=logging.WARNING)
@@ -128,6 +144,25 @@ def leave_out_data(record: logging.LogRecord) -> bool:
         lines = traceback.format_exception(kind, error, trace, limit=-8)
         record.exc_text = "".join(lines[:-1]) + _cut(lines[-1].rstrip())
     return True
+
+
+class LeaveOutRepeats(logging.Filter):
+    """Pass each message of a minute only so many times: a full disk has other uses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._minute, self._counts = 0.0, Counter[int]()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Count a record; return whether it is logged."""
+        minute = record.created // 60
+        if minute != self._minute:
+            self._minute, self._counts = minute, Counter()
+        message = record.getMessage()
+        self._counts[hash(message)] += 1
+        if self._counts[hash(message)] == _REPEATS:
+            record.msg, record.args = f"{message} (no more of it this minute)", None
+        return self._counts[hash(message)] <= _REPEATS
 
 
 def _brief(argument: Any) -> Any:
