@@ -93,9 +93,12 @@ def technique_ranks(scores: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def stabilities(scores: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """max(p, 1 - p) for each pair of techniques, ties split in half."""
+    """max(p, 1 - p) for each pair of techniques, ties split in half.
+
+    At most half of the data sets are drawn: all of them would be the same every time.
+    """
     rng = np.random.default_rng(0)
-    size = min(SETS_PER_DRAW, len(scores))
+    size = min(SETS_PER_DRAW, len(scores) // 2)
     draws = np.array(
         [
             scores.to_numpy()[rng.choice(len(scores), size, replace=False)].mean(axis=0)

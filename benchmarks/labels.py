@@ -224,7 +224,7 @@ def run_stability(out: Path) -> None:
     ]
     table = pd.DataFrame(rows)
     table.to_csv(out / "stability.csv", index=False)
-    print(f"top and bottom {size} of {len(order)} data sets by CH_btwn")
+    print(f"top and bottom {size} of {len(order)} data sets by CH_btwn (the paper: 20)")
     print(
         "figure 4a: stability for pairs of techniques (the paper: near 1 for top only)"
     )

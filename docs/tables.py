@@ -189,6 +189,20 @@ def labels() -> str:
     return markdown(["measure", "correlation"], rows)
 
 
+def labels_tuned() -> str:
+    """Rank correlation of tuned classifiers and of other aggregates, by each index."""
+    found = pd.read_csv(BENCHMARKS / "labels_tuned.csv").set_index("measure")
+    printed = load(REFERENCE / "clm.json")["published_table_1_spearman"]
+    heads = printed["measure"]
+    names = {"CH_btwn": "ch_btwn"}
+    rows = []
+    for measure, row in found.iterrows():
+        given = printed.get(names.get(measure, measure), [None] * len(heads))
+        cells = [beside(g, row[h], 3) for h, g in zip(heads, given, strict=True)]
+        rows.append([measure, *cells])
+    return markdown(["measure", "AMI", "adjusted Rand", "V-measure", "NMI"], rows)
+
+
 def anchors() -> str:
     rows = [[a.example, f"{a.score:.3f}", f"{a.dbcv:.3f}"] for a in cl.LABEL_ANCHORS]
     return markdown(["example", "CH_btwn", "DBCV"], rows)
@@ -322,6 +336,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "cns-wins": cns_wins,
     "fuzzy-toy": fuzzy_toy,
     "labels-correlation": labels,
+    "labels-tuned": labels_tuned,
     "label-anchors": anchors,
     "dbcv": dbcv,
     "clusterers": clusterers,

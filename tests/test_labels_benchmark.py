@@ -17,6 +17,7 @@ from benchmarks.label_tables import (
     PUBLISHED,
     correlations,
     seconds_by_set,
+    stabilities,
     technique_ranks,
 )
 from clusterlens.compute.indices.class_match import label_match
@@ -107,3 +108,10 @@ def test_techniques_are_ranked_by_their_means_in_each_group():
     ranks = technique_ranks({"all": scores, "first": scores[:1]})
     assert ranks["all"].to_dict() == {"x": 2, "y": 3, "z": 1}
     assert ranks["first"].to_dict() == {"x": 3, "y": 1, "z": 2}
+
+
+def test_stability_tells_an_open_order_from_a_settled_one_on_few_data_sets():
+    scores = pd.DataFrame({"x": [0.0, 1.0] * 5, "y": [1.0, 0.0] * 5, "z": [2.0] * 10})
+    result = stabilities(scores)
+    assert result["x", "y"] < 0.7
+    assert result["x", "z"] == result["y", "z"] == 1
