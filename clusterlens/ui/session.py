@@ -374,7 +374,7 @@ class Session:
         key = await self.jobs.act(
             f"Upload {upload.name}", lambda: arrive, kind="load file"
         )
-        upload.ended = True
+        upload.end()
         if key is None:
             return False
         if upload.name.endswith(SUFFIX):

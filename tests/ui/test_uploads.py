@@ -184,3 +184,43 @@ def test_a_file_of_the_command_line_that_is_gone_or_too_large_is_told_on_the_pag
         assert session.analysis.table is None
 
     run(main())
+
+
+def test_a_place_takes_one_file_at_a_time():
+    begun = []
+    taker = FileTaker(begun.append)
+    piece = pieces(b"12345", 5)[0]
+    for name, size in (("first", 10), ("second", 5)):
+        taker._handle_msg({"name": name, "size": size, "others": 0})
+        taker._handle_msg({"piece": piece})
+    for name in ("third", "fourth"):
+        taker._handle_msg({"name": name, "size": 5, "others": 0})
+    first, second, third, fourth = begun
+    assert first._pieces == third._pieces == []
+    assert third.ended
+    assert fourth.ended
+    with pytest.raises(ValueError, match="first did not arrive whole, because second"):
+        content(first)
+    with pytest.raises(ValueError, match="third was not taken, because second waits"):
+        content(third)
+    assert content(second) == b"12345"
+
+
+def test_what_came_of_a_file_is_freed_when_its_page_ends():
+    async def main():
+        session = Session(Server())
+        hold, upload = threading.Event(), Upload("t.csv", 20)
+        running = asyncio.create_task(
+            session.jobs.act("Hold", lambda: lambda job: hold.wait(), kind="hold")
+        )
+        await asyncio.sleep(0)
+        received = asyncio.create_task(session.receive(upload))
+        await asyncio.sleep(0)
+        upload.take(pieces(b"12345", 5)[0])
+        session.close()
+        hold.set()
+        await asyncio.gather(running, received)
+        assert upload.ended
+        assert upload._pieces == []
+
+    run(main())

@@ -84,10 +84,24 @@ class Upload:
             self._missing -= len(self._pieces[-1])
         self._came.set()
 
+    def give_way(self, other: Upload) -> None:
+        """Let another upload of the same place go on, unless this one waits whole."""
+        if self.ended:
+            return
+        if self._missing == 0:
+            other._refuse(
+                f"was not taken, because {self.name} waits to be read; drop it later."
+            )
+        else:
+            self._refuse(
+                f"did not arrive whole, because {other.name} came; drop it again."
+            )
+            self._came.set()
+
     def _refuse(self, why: str) -> None:
-        """Let go of what has come; nothing more is taken."""
-        self._refused, self.ended = why, True
-        self._pieces.clear()
+        """Refuse the file, and free the pieces that came."""
+        self._refused = why
+        self.end()
 
     async def content(self, job: Job) -> bytes:
         """Wait for the whole file; the job tells how far it is.
@@ -107,8 +121,12 @@ class Upload:
                 raise ValueError(f"{self.name} {self._refused}")
             return await asyncio.to_thread(b"".join, self._pieces)
         finally:
-            self.ended = True
-            self._pieces = []
+            self.end()
+
+    def end(self) -> None:
+        """Take no more pieces and free those that came."""
+        self.ended = True
+        self._pieces = []
 
     async def _next(self, job: Job) -> None:
         """Wait for a piece, but not for ever, nor where it is not wanted any more."""
@@ -279,9 +297,15 @@ function wherever(model, take) {
             name, size, others = data["name"], data["size"], data["others"]
             given = data.get("rows_of")
             rows_of = given if given == NEW_TABLE else TABLE
-            self._upload = Upload(str(name), int(size), int(others), rows_of)
-            go_on(self._begin(self._upload))
-        elif self._upload is not None:
-            self._upload.take(data["piece"])
-        wanted = self._upload is not None and not self._upload.ended
+            upload = Upload(str(name), int(size), int(others), rows_of)
+            if self._upload is not None:
+                self._upload.give_way(upload)
+            if not upload.ended:
+                self._upload = upload
+            go_on(self._begin(upload))
+        else:
+            upload = self._upload
+            if upload is not None:
+                upload.take(data["piece"])
+        wanted = upload is not None and not upload.ended
         self._send_msg("next" if wanted else "stop")
