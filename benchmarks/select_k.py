@@ -1,11 +1,13 @@
 """How often the number of clusters is right: `select_k`, PAC alone, gap statistic.
 
-Planted groups (k = 3, 5 and 8, equal and unequal sizes, 2 to 10 columns) and tables
-without any (uniform, Gaussian, correlated, skewed). Right means the planted k, or no
-answer where nothing is planted; PAC alone always answers.
+Groups on a line, on a circle and in blobs (2, 3, 4, 5 and 8 of them, neighbours 6 to
+1,000 standard deviations apart, in 2 and 4 columns, as they are and standardised), and
+tables without groups. Right means the planted number, or no answer where nothing is
+planted; PAC alone always answers. Standardising can make groups so flat that k-means
+does not find them even if it is given their number; these tables are counted apart.
 
-    python -m benchmarks.select_k [--samples 240] [--subsamples 30] [--seed 0]
-                                  [--kind planted|noise|both]
+    python -m benchmarks.select_k [--rounds 40] [--samples 200] [--seed 0]
+                                  [--kind planted|noise|both] [--gap] [--jobs 1]
 """
 
 from __future__ import annotations
@@ -13,45 +15,42 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binomtest
 from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 from clusterlens import select_k
-from clusterlens.compute._validation import FloatArray
+from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.pool._k_curves import uniform_box
 
 KS = range(2, 11)
-PLANTED = [  # k, columns, ratio of the sizes of successive groups, least distance
-    (3, 2, 1.0, 4.5),
-    (3, 5, 0.6, 4.5),
-    (3, 10, 1.0, 4.0),
-    (3, 2, 0.6, 5.0),
-    (5, 2, 1.0, 4.5),
-    (5, 5, 0.75, 4.5),
-    (5, 10, 0.75, 4.0),
-    (8, 2, 1.0, 5.0),
-    (8, 5, 0.85, 5.0),
-    (8, 10, 1.0, 4.0),
-]
-NOISE = [
-    (kind, columns)
-    for kind in ("uniform", "gaussian", "correlated", "rectangle", "lognormal")
-    for columns in (2, 6)
-]
+SHAPES = ("line", "circle", "blobs")
+NUMBERS = (2, 3, 4, 5, 8)
+APART = (6.0, 8.0, 12.0, 1000.0)
+NOISE = ("uniform", "gaussian", "disc", "exponential", "t(3)")
 
 
 def planted(
-    k: int, columns: int, ratio: float, apart: float, n: int, rng: np.random.Generator
-) -> FloatArray:
-    """Gaussian groups of unit variance (n, columns), centres at least `apart` apart."""
-    centres = np.zeros((k, columns))
-    while np.min(_distances(centres)) < apart:
-        centres = rng.uniform(-1, 1, centres.shape) * apart * max(1, k ** (1 / columns))
-    sizes = ratio ** np.arange(k)
-    groups = rng.choice(k, n, p=sizes / sizes.sum())
-    return centres[groups] + rng.standard_normal((n, columns))
+    shape: str, k: int, apart: float, columns: int, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, IntArray]:
+    """Gaussian groups of unit variance, neighbours `apart` apart: table and groups."""
+    axes = np.linalg.qr(rng.standard_normal((columns, 2)))[0].T
+    if shape == "line":
+        centres = apart * np.arange(k)[:, None] * axes[0]
+    elif shape == "circle":
+        turn = 2 * np.pi * (np.arange(k) / k + rng.random())
+        around = np.column_stack([np.cos(turn), np.sin(turn)])
+        centres = apart / (2 * np.sin(np.pi / k)) * around @ axes
+    else:
+        centres = np.zeros((k, columns))
+        while np.min(_distances(centres)) < apart:
+            centres = rng.uniform(-1, 1, centres.shape) * apart * k ** (1 / columns)
+    groups = rng.permutation(np.arange(n) % k)
+    return centres[groups] + rng.standard_normal((n, columns)), groups
 
 
 def _distances(centres: FloatArray) -> FloatArray:
@@ -62,15 +61,17 @@ def _distances(centres: FloatArray) -> FloatArray:
 
 def noise(kind: str, columns: int, n: int, rng: np.random.Generator) -> FloatArray:
     """A table (n, columns) without groups."""
+    shape = (n, columns)
     if kind == "uniform":
-        return rng.random((n, columns))
-    if kind == "rectangle":
-        return rng.random((n, columns)) * np.linspace(1, 3, columns)
-    if kind == "lognormal":
-        return rng.lognormal(0.0, 0.7, (n, columns))
-    normal = rng.standard_normal((n, columns))
-    if kind == "correlated":
-        return normal @ rng.standard_normal((columns, columns))
+        return rng.random(shape)
+    if kind == "exponential":
+        return rng.exponential(size=shape)
+    if kind == "t(3)":
+        return rng.standard_t(3, shape)
+    normal = rng.standard_normal(shape)
+    if kind == "disc":
+        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+        return normal * rng.random((n, 1)) ** (1 / columns)
     return normal
 
 
@@ -95,15 +96,26 @@ def _log_scatter(X: FloatArray, k: int) -> float:
     return float(np.log(KMeans(k, n_init=2, random_state=0).fit(X).inertia_))
 
 
-def tables(n: int, seed: int) -> Iterator[tuple[str, int | None, FloatArray]]:
-    """Yield name, planted number (None: nothing) and standardised table."""
-    for at, (k, columns, ratio, apart) in enumerate(PLANTED):
-        sizes = "equal" if ratio == 1 else "unequal"
-        X = planted(k, columns, ratio, apart, n, np.random.default_rng([seed, at]))
-        yield f"{k} groups, {sizes} sizes, {columns} columns", k, _standard(X)
-    for at, (kind, columns) in enumerate(NOISE):
-        X = noise(kind, columns, n, np.random.default_rng([seed, 100 + at]))
-        yield f"{kind}, {columns} columns", None, _standard(X)
+def tables(
+    n: int, rounds: int, seed: int
+) -> Iterator[tuple[str, int | None, bool, FloatArray]]:
+    """Yield name, planted number (None: nothing), whether k-means finds it, table.
+
+    A round has a table of each shape and number, and two or three of each noise.
+    """
+    for at in range(rounds):
+        columns, standardised = (2, 4)[at % 2], at // 2 % 2 == 1
+        for row, (shape, k) in enumerate((s, k) for s in SHAPES for k in NUMBERS):
+            rng = np.random.default_rng([seed, at, row])
+            apart = APART[(at // 4 + row) % len(APART)]
+            X, groups = planted(shape, k, apart, columns, n, rng)
+            X = _standard(X) if standardised else X
+            own = KMeans(k, n_init=10, random_state=0).fit(X).labels_
+            yield shape, k, adjusted_rand_score(groups, own) > 0.9, X
+        for row, kind in enumerate(NOISE * 5):
+            if row % 2 == at % 2:
+                rng = np.random.default_rng([seed, at, 100 + row])
+                yield kind, None, True, noise(kind, columns, n, rng)
 
 
 def _standard(X: FloatArray) -> FloatArray:
@@ -111,41 +123,59 @@ def _standard(X: FloatArray) -> FloatArray:
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
+def report(answers: pd.DataFrame) -> None:
+    """Print the shares of right answers, with 95 % intervals (Wilson)."""
+    for name, some in answers.groupby(["table", "planted"], dropna=False, sort=False):
+        shares = []
+        for title in answers.columns[3:]:
+            right = some[title].eq(some["planted"])
+            right |= some[title].isna() & some["planted"].isna()
+            asked = right[some["found by k-means"]]
+            test = binomtest(int(asked.sum()), max(len(asked), 1))
+            low, high = test.proportion_ci(method="wilson")
+            shares.append(
+                f"{title} {asked.sum()} of {len(asked)} ({low:.0%} to {high:.0%})"
+            )
+            if len(asked) < len(some):
+                left = right[~some["found by k-means"]]
+                shares[-1] += f" + {left.sum()} of {len(left)} hidden from k-means"
+        print(*name, *shares, sep="   ", flush=True)
+
+
 def main() -> None:
-    """Print the answers and the shares of right ones."""
+    """Print the wrong answers and the shares of right ones."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--samples", type=int, default=240)
-    parser.add_argument("--subsamples", type=int, default=30)
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--kind", choices=("planted", "noise", "both"), default="both")
+    parser.add_argument("--gap", action="store_true", help="gap statistic as well")
     asked = parser.parse_args()
     start, rows = time.perf_counter(), []
-    for name, k, X in tables(asked.samples, asked.seed):
+    with suppress(KeyboardInterrupt):  # reports what is done
+        for row in _answers(asked):
+            rows.append(row)
+    print(f"{asked.samples} samples, seed {asked.seed}")
+    report(pd.DataFrame(rows).astype({"planted": "Int64", "select_k": "Int64"}))
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+def _answers(asked: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """Yield the answers for each table; print the wrong ones."""
+    for name, k, findable, X in tables(asked.samples, asked.rounds, asked.seed):
         if asked.kind == ("noise" if k else "planted"):
             continue
-        found = select_k(X, KS, asked.seed, n_resamples=asked.subsamples)
-        gap = gap_statistic(X, np.random.default_rng(asked.seed))
-        answers = {
-            "select_k": found.k,
-            "PAC alone": int(found.n_clusters[found.data.pac.argmin()]),
-            "gap statistic": None if gap == 1 else gap,
-        }
-        rows.append({"planted": k, **answers})
-        shown = ", ".join(f"{title} {answer}" for title, answer in answers.items())
-        print(f"{name}: {shown}   p {found.p_value.min():.2f}", flush=True)
-    answers = pd.DataFrame(rows).astype("Int64")
-    is_planted = answers["planted"].notna()
-    print(
-        f"\nright answers, {asked.samples} samples, seed {asked.seed}, "
-        f"{time.perf_counter() - start:.0f} s"
-    )
-    for title in ("select_k", "PAC alone", "gap statistic"):
-        right = answers[title].eq(answers["planted"]).fillna(False)
-        right |= answers[title].isna() & ~is_planted
-        print(
-            f"{title:14} planted {right[is_planted].sum()} of {is_planted.sum()}, "
-            f"none planted {right[~is_planted].sum()} of {(~is_planted).sum()}"
-        )
+        found = select_k(X, KS, asked.seed, n_jobs=asked.jobs)
+        row = {"table": name, "planted": k, "found by k-means": findable}
+        row["select_k"] = found.k
+        row["PAC alone"] = int(found.n_clusters[found.data.pac.argmin()])
+        if asked.gap:
+            gap = gap_statistic(X, np.random.default_rng(asked.seed))
+            row["gap statistic"] = None if gap == 1 else gap
+        if found.k != k:
+            print("wrong:", *row.values(), np.round(found.data.valley, 1), flush=True)
+        yield row
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ from clusterlens.compute._run.processes import (
     run_jobs,
 )
 from clusterlens.compute._validation import FloatArray, IntArray, check_mapping
-from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool._kmeans import kmeans_seconds, subsampled_kmeans
+from clusterlens.compute.pool._valleys import least_valleys
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.nulls import COPIES
 from clusterlens.compute.pool.resampling import (
     SubsampledClusterer,
     draw_subsample,
-    measure_consensus,
+    measure_labels,
     number_parameter,
 )
 from clusterlens.compute.pool.specs import Spec
@@ -57,6 +57,7 @@ class Curves(NamedTuple):
     area: FloatArray
     pac: FloatArray
     stability: FloatArray
+    valley: FloatArray
 
 
 class TableJob(NamedTuple):
@@ -64,6 +65,7 @@ class TableJob(NamedTuple):
 
     kind: str
     seed: int
+    numbers: IntArray
     models: Sequence[Any]
     n_resamples: int
     share: float
@@ -105,9 +107,8 @@ def fit_seconds(shape: tuple[int, ...], job: TableJob) -> float:
     n_init = _seedings_of_kmeans(job.models)
     if n_init is None:
         return np.inf
-    numbers = np.array([model.n_clusters for model in job.models])
     size = round(job.share * shape[0])
-    return job.n_resamples * kmeans_seconds(size, shape[1], numbers, n_init)
+    return job.n_resamples * kmeans_seconds(size, shape[1], job.numbers, n_init)
 
 
 def judge_tables(
@@ -155,13 +156,15 @@ def _judge(X: FloatArray, packed: TableJob | bytes) -> _Result:
     rng = np.random.default_rng(job.seed)
     table = X if job.kind == "data" else REFERENCES[job.kind](X, rng)
     if n_init := _seedings_of_kmeans(job.models):
-        return _Result(_curves(_by_kmeans(table, job, n_init, rng)), ())
+        return _Result(_curves(table, _by_kmeans(table, job, n_init, rng), job), ())
     try:
         with one_thread(), record_warnings() as caught:
             labels = _by_models(table, job, rng)
     except Exception as error:
         return _Result(None, (), f"{type(error).__name__}: {error}")
-    return _Result(_curves(labels), [str(warning.message) for warning in caught])
+    return _Result(
+        _curves(table, labels, job), [str(warning.message) for warning in caught]
+    )
 
 
 def _by_models(table: FloatArray, job: TableJob, rng: np.random.Generator) -> IntArray:
@@ -171,7 +174,10 @@ def _by_models(table: FloatArray, job: TableJob, rng: np.random.Generator) -> In
         for model in job.models
         for seed in rng.integers(2**31, size=job.n_resamples)
     ]
-    compared = np.array([row[job.compared] for row in labels], np.int32)
+    compared = np.array(
+        [np.unique(row[job.compared], return_inverse=True)[1] for row in labels],
+        np.int32,
+    )
     return compared.reshape(len(job.models), job.n_resamples, -1)
 
 
@@ -179,19 +185,22 @@ def _by_kmeans(
     table: FloatArray, job: TableJob, n_init: int, rng: np.random.Generator
 ) -> IntArray:
     """Labels (n_k, n_resamples, n_compared) by k-means, on subsamples that k share."""
-    numbers = np.array([model.n_clusters for model in job.models])
-    labels = np.empty((len(numbers), job.n_resamples, len(job.compared)), np.int32)
+    labels = np.empty((len(job.numbers), job.n_resamples, len(job.compared)), np.int32)
     for at in range(job.n_resamples):
         samples = draw_subsample(len(table), job.share, rng)
-        found = subsampled_kmeans(table, numbers, samples, n_init, rng)
+        found = subsampled_kmeans(table, job.numbers, samples, n_init, rng)
         labels[:, at] = found[:, job.compared]
     return labels
 
 
-def _curves(labels: IntArray) -> Curves:
-    """Measure the consensus for each k of labels (n_k, n_resamples, n_compared)."""
+def _curves(table: FloatArray, labels: IntArray, job: TableJob) -> Curves:
+    """Measure labels (n_k, n_resamples, n_compared) for each number of clusters."""
+    compared = table[job.compared]
     return stack_curves(
-        [measure_consensus(Ensemble(list(one)), n_jobs=1) for one in labels]
+        [
+            (*measure_labels(one), np.median(least_valleys(compared, one, int(k))))
+            for one, k in zip(labels, job.numbers, strict=True)
+        ]
     )
 
 

@@ -49,7 +49,7 @@ def kmeans_seconds(
     """Estimate the seconds of `subsampled_kmeans` on structureless samples."""
     # Steps until it settles grow with the samples, about as their power of 0.4.
     step = n_samples**1.42 * (n_features + 3)
-    return 5e-5 + 5e-10 * n_init * step * float(numbers.sum())
+    return 5e-5 + 2.5e-10 * n_init * step * float(numbers.sum())
 
 
 @kernel(fast_sums=True)
@@ -57,9 +57,10 @@ def _fit(
     X: Any, samples: Any, numbers: Any, draws: Any, tol: Any, max_iter: Any, labels: Any
 ) -> None:
     """Fill in the labels of all samples, for each number of clusters."""
-    part = X[samples]
+    part, columns = X[samples], X.T.copy()
     least = np.full(len(numbers), np.inf)
     own, nearest = np.empty(len(part), np.int32), np.empty(len(part))
+    distances = np.empty(len(X))
     for start in range(len(draws)):
         seeds = _seeds(part, draws[start])
         for at, k in enumerate(numbers):
@@ -67,33 +68,28 @@ def _fit(
             total = lloyd(part, centres, tol, max_iter, own, nearest)
             if total < least[at]:
                 least[at] = total
-                for i in range(len(X)):
-                    labels[at, i] = _closest(X, i, centres)[0]
+                _assign(columns, centres, labels[at], distances)
 
 
 @kernel(fast_sums=True)
 def _seeds(X: Any, draws: Any) -> Any:
     """Draw seeds far from each other by uniform numbers (n_seeds, n_candidates)."""
-    n, d = X.shape
+    n = len(X)
+    columns = X.T.copy()
     seeds = np.empty(len(draws), np.int64)
     seeds[0] = min(int(draws[0, 0] * n), n - 1)
-    nearest = np.full(n, np.inf)
+    nearest = np.empty(n)
+    _distances(columns, X[seeds[0]], nearest)
     tried, best = np.empty(n), np.empty(n)
-    for k in range(len(draws)):
-        n_tried = 1 if k == 0 else draws.shape[1]
+    for k in range(1, len(draws)):
         potential = np.inf
-        cumulated = np.cumsum(nearest) if k else nearest
-        for c in range(n_tried):
-            j = seeds[0]
-            if k:
-                j = min(np.searchsorted(cumulated, draws[k, c] * cumulated[-1]), n - 1)
-            total = 0.0
+        cumulated = np.cumsum(nearest)
+        for c in range(draws.shape[1]):
+            j = min(np.searchsorted(cumulated, draws[k, c] * cumulated[-1]), n - 1)
+            _distances(columns, X[j], tried)
             for i in range(n):
-                distance = 0.0
-                for f in range(d):
-                    distance += (X[i, f] - X[j, f]) ** 2
-                tried[i] = min(nearest[i], distance)
-                total += tried[i]
+                tried[i] = min(nearest[i], tried[i])
+            total = tried.sum()
             if total < potential:
                 potential, seeds[k] = total, j
                 best[:] = tried
@@ -110,10 +106,11 @@ def lloyd(
     A cluster that loses all its samples takes the one farthest from its centre.
     """
     n, d = X.shape
+    columns = X.T.copy()
     sums, sizes = np.empty_like(centres), np.empty(len(centres), np.int64)
     labels[:] = -1
     for _ in range(max_iter):
-        changed = _assign(X, centres, labels, nearest)
+        changed = _assign(columns, centres, labels, nearest)
         sums[:], sizes[:] = 0.0, 0
         for i in range(n):
             sizes[labels[i]] += 1
@@ -136,29 +133,36 @@ def lloyd(
                 centres[k, f] = centre
         if not changed or moved <= tol:
             break
-    _assign(X, centres, labels, nearest)
+    _assign(columns, centres, labels, nearest)
     return nearest.sum()
 
 
 @kernel(fast_sums=True)
-def _assign(X: Any, centres: Any, labels: Any, nearest: Any) -> bool:
-    """Assign each sample to its nearest centre; return whether any moved."""
+def _assign(columns: Any, centres: Any, labels: Any, nearest: Any) -> bool:
+    """Assign each sample to its nearest centre, the first of equal ones.
+
+    Fill in its squared distance; return whether any label changed.
+    """
+    closest = np.zeros(len(nearest), np.int64)
+    tried = np.empty(len(nearest))
+    _distances(columns, centres[0], nearest)
+    for k in range(1, len(centres)):
+        _distances(columns, centres[k], tried)
+        for i in range(len(nearest)):
+            closer = tried[i] < nearest[i]
+            nearest[i] = tried[i] if closer else nearest[i]
+            closest[i] = k if closer else closest[i]
     changed = False
-    for i in range(len(X)):
-        k, nearest[i] = _closest(X, i, centres)
-        changed = changed or k != labels[i]
-        labels[i] = k
+    for i in range(len(nearest)):
+        changed = changed or closest[i] != labels[i]
+        labels[i] = closest[i]
     return changed
 
 
 @kernel(fast_sums=True)
-def _closest(X: Any, i: Any, centres: Any) -> Any:
-    """Nearest centre of a sample, the first of equal ones, and its squared distance."""
-    least, closest = np.inf, 0
-    for k in range(len(centres)):
-        distance = 0.0
-        for f in range(X.shape[1]):
-            distance += (X[i, f] - centres[k, f]) ** 2
-        if distance < least:
-            least, closest = distance, k
-    return closest, least
+def _distances(columns: Any, point: Any, squared: Any) -> None:
+    """Fill in the squared distances of samples, given by column, to a point."""
+    squared[:] = 0.0
+    for f in range(len(columns)):
+        for i in range(len(squared)):
+            squared[i] += (columns[f, i] - point[f]) ** 2

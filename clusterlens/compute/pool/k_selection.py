@@ -1,9 +1,8 @@
 """select_k: is there a number of clusters that stands out against structureless data?
 
 One clusterer runs on many subsamples of the data, for each k, and on as many subsamples
-of copies without clusters. The share of ambiguous pairs (PAC) falls with k in any data,
-so that it is compared with its value on copies at the same k, never between numbers of
-clusters. The answer may be that no k stands out.
+of copies without clusters. A k stands out if valleys of the density separate all of its
+clusters, and more clearly than in the copies. The answer may be that no k stands out.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import skew
+from scipy.stats import binom, skew
 
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.context import takes_running
@@ -59,12 +58,13 @@ if TYPE_CHECKING:
 
 K_MEANS: Spec = {"clusterer": "k-means", "n_init": 2}
 _SKEWED = 1.0
-_SECONDS_PER_PAIR = 1.5e-11  # of samples, for each partition
-_SECONDS_PER_CONSENSUS = 1.5e-3
+_SECONDS_PER_PAIR = 2e-11  # of samples, for each partition
+_SECONDS_PER_CONSENSUS = 5e-4
 _SECONDS_TO_START = 3.0  # worker processes
 _SECONDS_PER_FIT = 1e-3  # to draw a subsample and to assign the other samples
 _FLOOR = 0.002  # shares of pairs this small are as good as none
-_LEAST_GAIN = np.log10(2.0)  # of what stands out: half the ambiguous pairs of copies
+_LEAST_GAIN = np.log10(2.0)  # where PAC decides: half the ambiguous pairs of copies
+_LEAST_CHANCE = 0.05  # that more draws would tell
 _UNAMBIGUOUS = 0.01  # of numbers with so few ambiguous pairs the largest is taken
 
 
@@ -82,16 +82,19 @@ class KSelection(Frozen):
         On the data: cdf (n_k, 101), the share of pairs of samples with a consensus of
         at most 0, 0.01, ..., 1; the area under it; PAC, the share of pairs with a
         consensus above 0.1 and at most 0.9, lower is clearer; stability, the adjusted
-        Rand index of two runs.
+        Rand index of two runs; valley, how clearly the two least separated clusters
+        are separated (median of the runs): standard errors by which the density midway
+        between their centres is below three quarters of that at either. NaN where
+        more than a fifth of the samples are nearer to the centre of another cluster.
     references : mapping of str to Curves
         The same on each copy, by kind of copy, with n_draws as first axis.
     p_values : mapping of str to array of float64, shape (n_k,)
-        By kind of copy: share of the copies, the data counted among them, whose
-        clearest number of clusters is at least as clear as k is in the data. Thus
-        corrected for looking at all k; in [1 / (n_draws + 1), 1].
+        By kind of copy: share of the copies, the data counted among them, that are at
+        some number of clusters at least as clear as the data are at k. Thus corrected
+        for looking at all k; in [1 / (n_draws + 1), 1].
     gain : array of float64, shape (n_k,)
-        How much clearer the data are than the copies: decimal logarithm of the ratio of
-        the PAC, of the kind of copy where it is smallest.
+        How many fewer pairs are ambiguous than in the copies: decimal logarithm of the
+        ratio of the PAC, of the kind of copy where it is smallest.
     level : float
         Largest p-value at which k stands out.
     clusterer : str
@@ -129,15 +132,13 @@ class KSelection(Frozen):
     @property
     def sentence(self) -> str:
         """What the comparison says, in words."""
-        draws = " and ".join(
-            f"{len(curves.pac)} {kind}" for kind, curves in self.references.items()
-        )
+        draws = " and ".join(f"{n} {kind}" for kind, n in self._n_draws.items())
         asked = ", ".join(map(str, self.n_clusters))
         if self.k is None:
             return (
-                f"No k stands out: for none of k = {asked} do the clusters of "
-                f"{self.clusterer} leave half as many pairs ambiguous as in {draws} "
-                f"copies without clusters (p at most {self.level:g}).{self._closest}"
+                f"No k stands out: for none of k = {asked} are the clusters of "
+                f"{self.clusterer} separated more clearly than those of {draws} copies "
+                f"without clusters (p at most {self.level:g}).{self._closest}"
             )
         at = int(np.flatnonzero(self.n_clusters == self.k)[0])
         spans = " and ".join(
@@ -145,31 +146,50 @@ class KSelection(Frozen):
             f"{percent(curves.pac[:, at].max())} in {kind}"
             for kind, curves in self.references.items()
         )
-        others = self.n_clusters[_stands_out(self.p_value, self.gain, self.level)]
+        depth = ""
+        if np.isfinite(self.data.valley[at]):
+            most = max(np.nanmax(one.valley) for one in self.references.values())
+            depth = (
+                f"; valleys of {self.data.valley[at]:.1f} standard errors or more "
+                f"separate the clusters, against {most:.1f} at any k in the copies"
+            )
+        others = self.n_clusters[self._stands_out]
         others = others[others != self.k]
-        also = (
-            f" Less clearly: k = {', '.join(map(str, others))}." if len(others) else ""
-        )
+        also = f" Also: k = {', '.join(map(str, others))}." if len(others) else ""
         return (
             f"k = {self.k} stands out: {percent(self.data.pac[at])} of the pairs are "
-            f"ambiguous, against {spans} copies (p = {self.p_value[at]:.2g})." + also
+            f"ambiguous, against {spans} copies{depth} (p = {self.p_value[at]:.2g})."
+            + also
         )
+
+    @property
+    def _n_draws(self) -> dict[str, int]:
+        return {kind: len(curves.pac) for kind, curves in self.references.items()}
+
+    @property
+    def _stands_out(self) -> npt.NDArray[np.bool_]:
+        return (self.p_value <= self.level) & _is_clear(self.data, self.gain)
 
     @property
     def _closest(self) -> str:
         """The number that is clear enough, but that copies reach by chance, if any."""
-        at = int(self.gain.argmax())
-        if self.gain[at] < _LEAST_GAIN:
+        clear = _is_clear(self.data, self.gain)
+        if not clear.any():
             return ""
-        n_draws = {kind: len(curves.pac) for kind, curves in self.references.items()}
-        reached = " and ".join(
-            f"{round(self.p_values[kind][at] * (n + 1)) - 1} of {n} {kind}"
-            for kind, n in n_draws.items()
+        at = int(np.argmin(np.where(clear, self.p_value, np.inf)))
+        reached = {
+            kind: (round(self.p_values[kind][at] * (n + 1)) - 1, n)
+            for kind, n in self._n_draws.items()
+        }
+        counts = " and ".join(
+            f"{some} of {n} {kind}" for kind, (some, n) in reached.items()
         )
+        chance = min(binom.sf(some - 1, n, self.level) for some, n in reached.values())
         return (
             f" The closest is k = {self.n_clusters[at]}, which leaves "
-            f"{percent(self.data.pac[at])} ambiguous, but {reached} copies are as "
-            f"clear at some k (p = {self.p_value[at]:.2g}); more draws may tell."
+            f"{percent(self.data.pac[at])} of the pairs ambiguous, but {counts} copies "
+            f"are as clear at some k (p = {self.p_value[at]:.2g})"
+            f"{'; more draws may tell' if chance > _LEAST_CHANCE else ''}."
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -178,15 +198,16 @@ class KSelection(Frozen):
         Returns
         -------
         frame : DataFrame
-            Columns pac, delta_area, stability of the data; for each kind of copy
-            pac_<kind>, delta_area_<kind>, stability_<kind> (means), pac_low_<kind>,
-            pac_high_<kind> (range) and p_<kind>; gain; and p_value. The index is
-            n_clusters.
+            Columns pac, delta_area, stability, valley of the data; for each kind of
+            copy pac_<kind>, delta_area_<kind>, stability_<kind>, valley_<kind> (means),
+            pac_low_<kind>, pac_high_<kind> (range) and p_<kind>; gain; and p_value. The
+            index is n_clusters.
         """
         columns = {
             "pac": self.data.pac,
             "delta_area": area_growth(self.data.area, self.n_clusters),
             "stability": self.data.stability,
+            "valley": self.data.valley,
         }
         for kind, curves in self.references.items():
             columns |= {
@@ -197,6 +218,7 @@ class KSelection(Frozen):
                     axis=0
                 ),
                 f"stability_{kind}": curves.stability.mean(axis=0),
+                f"valley_{kind}": curves.valley.mean(axis=0),
                 f"p_{kind}": self.p_values[kind],
             }
         columns |= {"gain": self.gain, "p_value": self.p_value}
@@ -303,23 +325,34 @@ def select_k(
     all k share subsamples and seeds; where a table takes less than half a second, it
     runs on threads instead of worker processes.
 
-    The clearness of a k is minus the logarithm of its PAC (plus 0.002), standardised
-    over the data and its copies. The p-value of a k is the rank of its clearness among
-    the largest clearness over all k of every copy (single-step maxT), which holds the
-    probability that any k of structureless data stands out at the level. With two kinds
-    of copies the larger p-value counts. Beyond chance is not enough: a k stands out if
-    its p-value is at most the level and its PAC at most half of that of the copies (a
-    gain of 0.3), since slight departures from both kinds of copies, such as tails, are
-    beyond chance, too. Among the k that stand out the one with the largest gain is
-    taken; but where some leave at most one pair in a hundred ambiguous, which cannot be
-    any clearer, the largest of these, since clusters nested in clear clusters leave
-    both clear.
+    Two clusters are separated by a valley if few samples lie midway between their
+    centres. On the line through both centres, f is the smaller number of samples in the
+    two windows around the centres, m the number in the window of the same width around
+    the midpoint; the valley is 2 sqrt(3f/4 + 3/8) - 2 sqrt(m + 3/8), in standard errors
+    of the counts (Anscombe), with 0 for an f below 4. The valley of k is that of its
+    least separated pair, in the median run. A density with one mode has no valleys,
+    whatever its tails and edges; the share of ambiguous pairs does not tell here, since
+    a long box without clusters is cut into halves at the same place every time.
 
-    What it does not see: clusters that the clusterer cannot find. Copies are as
-    structureless as their kind, so that tails count as structure where neither kind has
-    them: columns with a skewness beyond 1 are noted; transform them, or add "permuted",
-    which keeps every column as it is. Permuted copies also keep clusters that show in
-    single columns, as a grid, and then hide clusters that are there.
+    The p-value of a k is the rank of its valley among the largest valley over all k of
+    every copy (single-step maxT), which holds the probability that any k of
+    structureless data stands out at the level. With two kinds of copies the larger
+    p-value counts. A k stands out if its p-value is at most the level and its valley
+    above 0. The largest of these is taken, since clusters nested in clear clusters
+    leave both clear.
+
+    For clusters that do not lie around their centres, such as rings, which is noted,
+    the same holds with the PAC: its logarithm (plus 0.002), negative and standardised
+    over the data and its copies, takes the place of the valley in the rank, and the PAC
+    has to be at most half of that of the copies (a gain of 0.3). The largest k that
+    leaves at most one pair in a hundred ambiguous is taken, else the one with the
+    largest gain. Tails count as structure there if the copies lack them: columns with a
+    skewness beyond 1 are noted; transform them, or add "permuted", which keeps every
+    column as it is. Permuted copies also keep clusters that show in single columns, as
+    a grid, and may then hide clusters that are there.
+
+    What it does not see: clusters that the clusterer cannot find. k-means does not find
+    flat ones, as standardising makes of groups that differ in one column only.
 
     References
     ----------
@@ -333,6 +366,8 @@ def select_k(
     Carlo reference-based consensus clustering", Scientific Reports 10, 2020,
     doi:10.1038/s41598-020-58766-1 (Gaussian copies; relative clearness at the same k).
     Westfall & Young, "Resampling-based multiple testing", 1993 (maxT).
+    Halkidi & Vazirgiannis, ICDM 2001, doi:10.1109/ICDM.2001.989517 (density midway).
+    Anscombe, Biometrika 35, 1948, doi:10.1093/biomet/35.3-4.246 (roots of counts).
 
     Examples
     --------
@@ -361,7 +396,7 @@ def select_k(
     compared = np.sort(rng.choice(len(features), size, replace=False))
     tables = ["data", *(kind for kind in kinds for _ in range(n_draws))]
     jobs = [
-        TableJob(kind, int(one), models, n_resamples, share, compared)
+        TableJob(kind, int(one), numbers, models, n_resamples, share, compared)
         for kind, one in zip(tables, rng.integers(2**63, size=len(tables)), strict=True)
     ]
     found: dict[int, Curves] = {}
@@ -375,15 +410,17 @@ def select_k(
         for kind in ["data", *kinds]
     }
     data = Curves(*(column[0] for column in curves.pop("data")))
-    p_values = {kind: _p_values(data.pac, one.pac) for kind, one in curves.items()}
+    p_values = {kind: _p_values(data, one) for kind, one in curves.items()}
     gain = np.min([_gain(data.pac, one.pac) for one in curves.values()], axis=0)
-    notes = [] if "permuted" in kinds else _skewed(features)
+    notes = _without_valleys(numbers, data)
+    if np.isnan(data.valley).any() and "permuted" not in kinds:
+        notes += _skewed(features)
     if size < len(features):
         notes.append(f"Pairs counted of {size} of {len(features)} samples.")
     notes += [f"{text} ({count} runs)" for text, count in said.items()]
     p_value = np.max(list(p_values.values()), axis=0)
     return KSelection(
-        _choose(numbers, data.pac, gain, _stands_out(p_value, gain, level)),
+        _choose(numbers, data, gain, (p_value <= level) & _is_clear(data, gain)),
         numbers,
         data,
         curves,
@@ -438,7 +475,7 @@ def select_k_seconds(
     n_tables = 1 + len(_checked_references(references, n_features)) * n_draws
     numbers = checked_numbers(ks, round(share * n_samples), name="ks")
     models, _ = models_of(clusterer, numbers)
-    job = TableJob("data", 0, models, n_resamples, share, np.arange(0))
+    job = TableJob("data", 0, numbers, models, n_resamples, share, np.arange(0))
     fits = fit_seconds((n_samples, n_features), job)
     workers = min(RunOptions(n_jobs).n_workers, n_tables)
     start = _SECONDS_TO_START if workers > 1 and fits >= LONGEST_BLOCK else 0.0
@@ -491,14 +528,15 @@ def _skewed(X: FloatArray) -> list[str]:
     ]
 
 
-def _p_values(pac: FloatArray, reference: FloatArray) -> FloatArray:
-    """p-values (n_k,) of PAC (n_k,) among that of copies (n_draws, n_k), by maxT."""
-    clear = -np.log(np.vstack([pac, reference]) + _FLOOR)
-    spread = clear.std(axis=0)
-    standard = (clear - clear.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    clearest = standard.max(axis=1)
+def _p_values(data: Curves, copies: Curves) -> FloatArray:
+    """p-values (n_k,) of the data among the clearest k of each copy (maxT)."""
+    few = -np.log(np.vstack([data.pac, copies.pac]) + _FLOOR)
+    spread = few.std(axis=0)
+    few = (few - few.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    valleys = np.vstack([data.valley, copies.valley])
+    clear = np.where(np.isnan(valleys), few, valleys)
     # Rounding must not put the data below themselves.
-    return (clearest[:, None] >= standard[0] - 1e-9).mean(axis=0)
+    return (clear.max(axis=1)[:, None] >= clear[0] - 1e-9).mean(axis=0)
 
 
 def _gain(pac: FloatArray, reference: FloatArray) -> FloatArray:
@@ -506,23 +544,32 @@ def _gain(pac: FloatArray, reference: FloatArray) -> FloatArray:
     return np.log10(reference + _FLOOR).mean(axis=0) - np.log10(pac + _FLOOR)
 
 
-def _stands_out(
-    p_value: FloatArray, gain: FloatArray, level: float
-) -> npt.NDArray[np.bool_]:
-    """Which numbers (n_k,) are clearer than the copies, beyond chance and by enough."""
-    return (p_value <= level) & (gain >= _LEAST_GAIN)
+def _is_clear(data: Curves, gain: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which numbers (n_k,) are clear enough to stand out, if not by chance."""
+    return np.where(np.isnan(data.valley), gain >= _LEAST_GAIN, data.valley > 0)
 
 
 def _choose(
     numbers: IntArray,
-    pac: FloatArray,
+    data: Curves,
     gain: FloatArray,
     stands_out: npt.NDArray[np.bool_],
 ) -> int | None:
-    """The largest unambiguous of the numbers that stand out, else the clearest."""
+    """The largest number separated by valleys, else unambiguous, else the clearest."""
     if not stands_out.any():
         return None
-    unambiguous = stands_out & (pac <= _UNAMBIGUOUS)
-    if unambiguous.any():
-        return int(numbers[unambiguous].max())
+    for largest in (~np.isnan(data.valley), data.pac <= _UNAMBIGUOUS):
+        if (stands_out & largest).any():
+            return int(numbers[stands_out & largest].max())
     return int(numbers[np.argmax(np.where(stands_out, gain, -np.inf))])
+
+
+def _without_valleys(numbers: IntArray, data: Curves) -> list[str]:
+    """Say for which numbers PAC decides."""
+    some = numbers[np.isnan(data.valley)]
+    if not len(some):
+        return []
+    return [
+        f"k = {', '.join(map(str, some))}: clusters do not lie around their centres, "
+        "so that ambiguous pairs are compared instead of valleys."
+    ]

@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._run.context import takes_running
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -32,11 +33,7 @@ from clusterlens.compute._validation import (
     check_random_state,
     check_range,
 )
-from clusterlens.compute.consensus.cohesion import (
-    CONSENSUS_GRID,
-    consensus_cdf,
-    distribution_at,
-)
+from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID, distribution_at
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.catalogue import CLUSTERERS
@@ -336,33 +333,61 @@ def measure_consensus(
 ) -> ConsensusMeasures:
     """Read how clear the consensus is of partitions into about as many clusters each.
 
-    O(n² T) comparisons of bytes, O(n T) memory. The stability follows from the same
-    counts: with q_t the pairs that vote t joins, N all pairs, E the mean over t != u of
-    q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
+    O(n² T) comparisons of bytes, O(n T) memory.
     """
-    agreement = count_agreements(ensemble, cancel=cancel, n_jobs=n_jobs)
-    shares = consensus_cdf(agreement)
+    pairs = count_agreements(ensemble, cancel=cancel, n_jobs=n_jobs).pair_counts.copy()
+    pairs[-1] -= ensemble.n_samples
+    return _measures(pairs, ensemble.codes, ensemble.votes)
+
+
+def measure_labels(labels: IntArray) -> ConsensusMeasures:
+    """Read the same from labels (T, n) from 0, in one thread and without checks.
+
+    O(n² T) comparisons of bytes, O(n T) memory.
+    """
+    pairs = np.zeros(len(labels) + 1, np.int64)
+    kind = np.min_scalar_type(max(len(labels), int(labels.max())))
+    _count_pairs(labels.astype(kind), pairs)
+    return _measures(pairs, labels, np.ones(len(labels), np.int64))
+
+
+def _measures(
+    pairs: IntArray, codes: IntArray, votes: npt.NDArray[Any]
+) -> ConsensusMeasures:
+    """Measure ordered pairs (n_votes + 1,) of different samples by the votes they have.
+
+    Stability, with q_t the pairs that vote t joins, N all pairs, E the mean over t != u
+    of q_t q_u / N: (mean of pairs joined by t and u - E) / (mean q_t - E).
+    """
+    n, count = codes.shape[1], len(pairs) - 1
+    total = n * (n - 1)
+    shares = np.cumsum(pairs) / total if total else np.ones(count + 1)
     low, high = distribution_at(shares, np.array(AMBIGUOUS))
+    c = np.arange(count + 1)
+    both = pairs @ (c * (c - 1.0)) / (count * (count - 1))
+    joined = np.array([(np.bincount(row) ** 2.0).sum() - n for row in codes])
+    chance = ((votes @ joined) ** 2 - votes @ joined**2) / (count * (count - 1))
+    chance /= max(total, 1)
+    most = votes @ joined / count - chance
     return ConsensusMeasures(
         distribution_at(shares, CONSENSUS_GRID),
         float(shares[:-1].mean()),
         float(high - low),
-        _stability(ensemble, agreement.pair_counts),
+        float((both - chance) / most) if most > 0 else 1.0,
     )
 
 
-def _stability(ensemble: Ensemble, pair_counts: IntArray) -> float:
-    """Adjusted Rand index of two runs, both parts of the ratio averaged over pairs."""
-    n, count, votes = ensemble.n_samples, ensemble.n_votes, ensemble.votes
-    pairs = pair_counts.astype(float)
-    pairs[-1] -= n
-    c = np.arange(count + 1)
-    joined = np.array([(np.bincount(row) ** 2.0).sum() - n for row in ensemble.codes])
-    both = pairs @ (c * (c - 1)) / (count * (count - 1))
-    chance = ((votes @ joined) ** 2 - votes @ joined**2) / (count * (count - 1))
-    chance /= max(n * (n - 1), 1)
-    most = votes @ joined / count - chance
-    return float((both - chance) / most) if most > 0 else 1.0
+@kernel()
+def _count_pairs(labels: Any, pairs: Any) -> None:
+    """Count the ordered pairs of samples by the number of equal labels (T, n)."""
+    equal = np.empty(labels.shape[1], labels.dtype)
+    for i in range(labels.shape[1]):
+        equal[:i] = 0
+        for t in range(len(labels)):
+            for j in range(i):
+                equal[j] += labels[t, j] == labels[t, i]
+        for j in range(i):
+            pairs[equal[j]] += 2
 
 
 def area_growth(area: FloatArray, numbers: IntArray) -> FloatArray:

@@ -9,20 +9,24 @@ from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool import _k_curves as module
 from clusterlens.compute.pool._k_curves import Curves, uniform_box
+from clusterlens.compute.pool._valleys import least_valleys
 from clusterlens.compute.pool.k_selection import (
     _choose,
     _gain,
+    _is_clear,
     _p_values,
-    _stands_out,
     select_k,
 )
 from clusterlens.compute.pool.resampling import (
     SubsampledClusterer,
     area_growth,
     measure_consensus,
+    measure_labels,
 )
 
 FAST = {"n_resamples": 6, "n_draws": 19, "level": 0.1, "n_jobs": 1}
+CHAINS = {"clusterer": "agglomerative", "linkage": "single"}
+RINGS = {"clusterer": "spectral", "n_neighbors": 8}
 
 
 def groups(rng, n=90):
@@ -47,6 +51,109 @@ def test_planted_groups_stand_out(selection):
     assert frame["gain"].idxmax() == 3
     assert selection.sentence.startswith("k = 3 stands out: 0% of the pairs are")
     assert "gaussian and" in selection.sentence
+
+
+@pytest.mark.parametrize("apart", [6.0, 12.0, 1600.0])
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_groups_on_a_line_are_counted(k, apart):
+    """Copies in the same long box are as stable, but are not split by valleys."""
+    rng = np.random.default_rng([k, int(apart)])
+    X = rng.normal(size=(40 * k, 3))
+    X += np.repeat(np.arange(k), 40)[:, None] * [0.8 * apart, 0.6 * apart, 0.0]
+    found = select_k(X, range(2, 7), 1, **FAST)
+    assert found.k == k
+    assert "standard errors" in found.sentence
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 8])
+def test_groups_on_a_circle_are_counted_standardised_or_not(k):
+    rng = np.random.default_rng(k)
+    turn = 2 * np.pi * (np.arange(30 * k) % k) / k
+    X = 4 / np.sin(np.pi / k) * np.column_stack([np.cos(turn), np.sin(turn)])
+    X = (X + rng.normal(size=X.shape)) @ [[0.6, 0.8], [-0.8, 0.6]]
+    for table in (X, (X - X.mean(axis=0)) / X.std(axis=0)):
+        assert select_k(table, range(2, 10), 1, **FAST).k == k
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["exponential", "standard_t", "disc", "random"])
+def test_tails_and_edges_are_no_clusters(kind, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "disc":
+        turn = rng.uniform(0, 2 * np.pi, 120)
+        away = np.sqrt(rng.random((120, 1)))
+        X = away * np.column_stack([np.cos(turn), np.sin(turn)])
+    else:
+        few = {"standard_t": {"df": 3}}.get(kind, {})
+        X = getattr(rng, kind)(size=(120, 4), **few)
+    few = {**FAST, "level": 0.05}
+    assert select_k(X, range(2, 9), seed, **few).k is None
+
+
+def test_copies_of_three_points_are_three_clusters():
+    """With more clusters than points some are empty."""
+    X = np.repeat([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]], 20, axis=0)
+    assert select_k(X, range(2, 7), **FAST).k == 3
+
+
+def valley_by_definition(X, labels, k):
+    """Least valley of the pairs of clusters, from the windows on their line."""
+    centres = [X[labels == c].mean(axis=0) for c in range(k)]
+    found = []
+    for a in range(k):
+        for b in range(a):
+            line = centres[b] - centres[a]
+            both = X[(labels == a) | (labels == b)]
+            along = (both - centres[a]) @ line / (line @ line)
+            counts = [np.sum(abs(along - at) < 0.25) for at in (0, 0.5, 1)]
+            lower = min(counts[0], counts[2])
+            lower = 0.75 * lower if lower >= 4 else 0
+            found.append(2 * (np.sqrt(lower + 3 / 8) - np.sqrt(counts[1] + 3 / 8)))
+    return min(found)
+
+
+def test_valleys_follow_their_definition():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(300, 3)) + 1e3
+    labels = [KMeans(4, n_init=1, random_state=s).fit(X).labels_ for s in range(5)]
+    expected = [valley_by_definition(X, one, 4) for one in labels]
+    assert_allclose(least_valleys(X, np.array(labels), 4), expected)
+
+
+def test_valleys_depend_on_neither_unit_nor_turn_nor_order(planted):
+    labels = np.arange(90)[None] % 3
+    turn = np.linalg.qr(np.random.default_rng(9).normal(size=(2, 2)))[0]
+    expected = least_valleys(planted, labels, 3)
+    assert expected > 0
+    assert_allclose(least_valleys(100 * planted @ turn + 7, labels, 3), expected)
+    assert_allclose(least_valleys(planted[::-1], labels[:, ::-1], 3), expected)
+    assert_allclose(least_valleys(planted, 2 - labels, 3), expected)
+
+
+def test_an_empty_cluster_is_not_separated_and_rings_have_no_valleys(planted):
+    assert least_valleys(planted, np.arange(90)[None] % 3, 4) <= 0
+    turn = np.linspace(0, 2 * np.pi, 90)
+    ring = np.column_stack([np.cos(turn), np.sin(turn)])
+    ring[::2] *= 5
+    assert np.isnan(least_valleys(ring, np.arange(90)[None] % 2, 2))
+
+
+def test_a_few_outliers_have_no_valley():
+    X = np.r_[np.random.default_rng(0).normal(size=(50, 2)), np.full((3, 2), 99.0)]
+    assert least_valleys(X, (np.arange(53) >= 50)[None].astype(int), 2) <= 0
+
+
+def test_rings_are_judged_by_ambiguous_pairs_and_it_is_noted():
+    rng = np.random.default_rng(0)
+    turn = rng.uniform(0, 2 * np.pi, 120)
+    ring = np.where(np.arange(120) % 2, 1.0, 4.0)[:, None]
+    X = ring * np.column_stack([np.cos(turn), np.sin(turn)])
+    X += rng.normal(size=X.shape) / 10
+    found = select_k(X, [2], clusterer=RINGS, **FAST)
+    assert found.k == 2
+    assert np.isnan(found.data.valley[0])
+    assert found.notes[0].startswith("k = 2: clusters do not lie around their centres")
+    assert "standard errors" not in found.sentence
 
 
 def test_structureless_data_leave_the_question_open():
@@ -80,6 +187,8 @@ def test_measures_follow_their_definitions(planted):
     )
     labels[0] = rng.integers(4, size=len(planted))
     found = measure_consensus(Ensemble(labels))
+    for known, direct in zip(found, measure_labels(labels), strict=True):
+        assert_allclose(direct, known)
     matrix = (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
     values = matrix[np.triu_indices(len(planted), 1)]
     assert found.pac == pytest.approx(((values > 0.1) & (values <= 0.9)).mean())
@@ -108,8 +217,15 @@ def test_stability_of_equal_runs_is_one():
     assert measure_consensus(Ensemble([[0, 0], [0, 0]])).stability == 1.0
 
 
+def curves(pac, valley=None):
+    """Curves of given PAC and valleys (..., n_k), the rest empty."""
+    pac = np.asarray(pac)
+    valley = np.full(pac.shape, np.nan) if valley is None else np.asarray(valley)
+    return Curves(np.zeros((*pac.shape, 101)), pac, pac, pac, valley)
+
+
 def test_p_values_rank_the_data_among_the_clearest_of_each_copy():
-    """Definition: standardise over all tables, compare with the maximum of each."""
+    """Definition: compare with the largest of each, of standardised PAC or valleys."""
     rng = np.random.default_rng(4)
     pac, copies = rng.random(3), rng.random((9, 3))
     clear = [[-np.log(v + 0.002) for v in row] for row in [pac, *copies]]
@@ -119,40 +235,56 @@ def test_p_values_rank_the_data_among_the_clearest_of_each_copy():
     ]
     for k in range(3):
         expected = sum(max(row) >= z[0][k] for row in z) / 10
-        assert _p_values(pac, copies)[k] == pytest.approx(expected)
+        assert _p_values(curves(pac), curves(copies))[k] == pytest.approx(expected)
+    z = rng.normal(size=(10, 3))
+    found = _p_values(curves(pac, z[0]), curves(copies, z[1:]))
+    for k in range(3):
+        assert found[k] == pytest.approx(sum(max(row) >= z[0, k] for row in z) / 10)
 
 
 def test_p_values_of_exchangeable_tables_hold_their_level():
     rng = np.random.default_rng(5)
-    draws = rng.random((2000, 20, 4))
-    silent = [_p_values(one[0], one[1:]).min() > 0.05 for one in draws]
-    assert 1 - np.mean(silent) == pytest.approx(0.05, abs=0.015)
+    pac, valley = rng.random((2000, 20, 4)), rng.normal(size=(2000, 20, 4))
+    valley[rng.random(valley.shape) < 0.2] = np.nan
+    for given in (np.full_like(pac, np.nan), valley):
+        silent = [
+            _p_values(curves(p[0], v[0]), curves(p[1:], v[1:])).min() > 0.05
+            for p, v in zip(pac, given, strict=True)
+        ]
+        assert 1 - np.mean(silent) == pytest.approx(0.05, abs=0.015)
 
 
 def test_equal_tables_have_a_p_value_of_one():
-    assert_array_equal(_p_values(np.ones(3), np.ones((9, 3))), 1.0)
+    assert_array_equal(_p_values(curves(np.ones(3)), curves(np.ones((9, 3)))), 1.0)
+
+
+def test_of_numbers_that_valleys_separate_the_largest_is_taken():
+    numbers, out = np.array([2, 3, 5, 8]), np.array([True, True, True, False])
+    data = curves([0.0, 0.1, 0.1, 0.0], [2.0, np.nan, 1.0, 9.0])
+    assert _choose(numbers, data, np.ones(4), out) == 5
 
 
 def test_of_numbers_that_leave_no_pair_ambiguous_the_largest_is_taken():
     numbers = np.array([2, 3, 5, 8])
-    pac = np.array([0.0, 0.1, 0.004, 0.03])
+    data = curves([0.0, 0.1, 0.004, 0.03])
     gain = np.array([2.1, 0.3, 1.9, 1.2])
     out = np.array([True, True, True, True])
-    assert _choose(numbers, pac, gain, out) == 5
-    assert _choose(numbers, pac, gain, numbers == 2) == 2
-    assert _choose(numbers, pac, gain, ~out) is None
+    assert _choose(numbers, data, gain, out) == 5
+    assert _choose(numbers, data, gain, numbers == 2) == 2
+    assert _choose(numbers, data, gain, ~out) is None
 
 
 def test_of_numbers_that_leave_pairs_ambiguous_that_with_the_largest_gain_is_taken():
     numbers = np.array([2, 3, 5])
-    pac, gain = np.array([0.2, 0.1, 0.05]), np.array([0.5, 0.8, 0.6])
+    data, gain = curves([0.2, 0.1, 0.05]), np.array([0.5, 0.8, 0.6])
     out = np.array([True, True, True])
-    assert _choose(numbers, pac, gain, out) == 3
+    assert _choose(numbers, data, gain, out) == 3
 
 
-def test_to_stand_out_takes_half_the_ambiguous_pairs_and_more_than_chance():
-    p_value, gain = np.array([0.05, 0.05, 0.2]), np.array([0.31, 0.29, 2.0])
-    assert _stands_out(p_value, gain, 0.05).tolist() == [True, False, False]
+def test_to_stand_out_takes_a_valley_or_half_the_ambiguous_pairs():
+    gain = np.array([0.31, 0.29, 2.0, 0.0])
+    data = curves(np.zeros(4), [np.nan, np.nan, -0.1, 0.1])
+    assert _is_clear(data, gain).tolist() == [True, False, False, True]
 
 
 def test_gain_is_the_ratio_of_ambiguous_pairs_in_powers_of_ten():
@@ -195,34 +327,49 @@ def test_one_column_is_not_compared_with_itself():
 
 
 def test_permuted_copies_keep_clusters_that_show_in_single_columns(planted):
-    found = select_k(planted, [3, 9], references=["permuted"], **FAST)
-    assert found.k is None
+    kinds = ["gaussian", "uniform", "permuted"]
+    found = select_k(planted, [3], references=kinds, **FAST)
+    valleys = [np.median(one.valley) for one in found.references.values()]
+    assert valleys[0] < 0
+    assert valleys[1] < 0
+    assert valleys[2] > 0
 
 
-def test_skewed_columns_are_noted_unless_permuted_copies_judge_them():
+def test_skewed_columns_are_noted_if_pairs_decide_unless_permuted_copies_judge():
     X = np.random.default_rng(0).lognormal(size=(60, 2))
-    found = select_k(X, [2], **FAST)
-    assert found.notes[0].startswith("2 of 2 columns are skewed")
+    assert select_k(X, [2], **FAST).notes == ()
+    turn = np.linspace(0, 2 * np.pi, 60)
+    X[:, 0], X[:, 1] = np.exp(np.cos(turn)), np.exp(np.sin(turn))
+    X = np.r_[np.exp(2 * X), [[1.0, 1.0]] * 40 + np.arange(40)[:, None] / 9]
+    found = select_k(X, [2], clusterer=CHAINS, **FAST)
+    assert np.isnan(found.data.valley).all()
+    assert "columns are skewed" in found.notes[1]
     kinds = ["gaussian", "permuted"]
-    assert select_k(X, [2], references=kinds, **FAST).notes == ()
+    found = select_k(X, [2], clusterer=CHAINS, references=kinds, **FAST)
+    assert len(found.notes) == 1
 
 
-def test_what_is_clear_enough_but_reached_by_copies_says_so(planted, monkeypatch):
-    clear = np.array([0.3, 0.004])
-    chance = np.array([0.3, 0.001])  # two copies are clearer by chance
-    tables = iter([clear, chance, chance, *np.full((36, 2), 0.3)])
-
-    def curves(labels):
-        pac = next(tables)
-        return Curves(np.zeros((2, 101)), pac, pac, pac)
-
-    monkeypatch.setattr(module, "_curves", curves)
+@pytest.mark.parametrize(
+    ("n_clearer", "told"),
+    [
+        (2, "2 of 19 gaussian and 0 of 19 uniform copies are as clear at some k "),
+        (9, "9 of 19 gaussian and 0 of 19 uniform copies are as clear at some k "),
+    ],
+)
+def test_more_draws_are_advised_only_if_they_may_tell(
+    planted, monkeypatch, n_clearer, told
+):
+    valleys = [[-1.0, 2.0], *([[-1.0, 3.0]] * n_clearer)]
+    valleys += [[-1.0, -2.0]] * (39 - len(valleys))
+    tables = iter(np.array(valleys))
+    monkeypatch.setattr(
+        module, "_curves", lambda *_: curves(np.array([0.3, 0.004]), next(tables))
+    )
     found = select_k(planted, [2, 3], **FAST)
     assert found.k is None
-    assert found.sentence.endswith(
-        " The closest is k = 3, which leaves <1% ambiguous, but 2 of 19 gaussian and 0 "
-        "of 19 uniform copies are as clear at some k (p = 0.15); more draws may tell."
-    )
+    assert " The closest is k = 3, which leaves <1% of the pairs" in found.sentence
+    assert told in found.sentence
+    assert found.sentence.endswith("more draws may tell.") == (n_clearer == 2)
 
 
 def test_kmeans_as_it_comes_has_a_form_of_its_own(planted, monkeypatch):
@@ -283,11 +430,7 @@ def test_ambiguous_pairs_alone_do_not_decide(monkeypatch, planted):
     level = np.array([0.3, 0.25, 0.02, 0.01])
     tables = iter([falling, *(level * f for f in np.linspace(0.9, 1.2, 38))])
 
-    def curves(labels):
-        pac = next(tables)
-        return Curves(np.zeros((4, 101)), pac, pac, pac)
-
-    monkeypatch.setattr(module, "_curves", curves)
+    monkeypatch.setattr(module, "_curves", lambda *_: curves(next(tables)))
     found = select_k(planted, [2, 3, 4, 5], **FAST)
     assert found.n_clusters[found.data.pac.argmin()] == 5
     assert found.k == 3

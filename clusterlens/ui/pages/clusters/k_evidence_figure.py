@@ -12,7 +12,7 @@ _SIDE = 100.0
 
 
 def evidence(selection: KSelection, k: int) -> str:
-    """Write ambiguous pairs, stability and p-value of k clusters, beside the copies.
+    """Write ambiguous pairs, valleys, stability and p-value of k clusters.
 
     Parameters
     ----------
@@ -33,7 +33,10 @@ def evidence(selection: KSelection, k: int) -> str:
     )
     share = 100 * selection.data.pac[at] / top
     kind = next(iter(selection.references))
-    told = f"k = {k}: {row['pac']:.0%} of the pairs ambiguous, p = {row['p_value']:.2g}"
+    told = f"k = {k}: {row['pac']:.0%} of the pairs ambiguous, "
+    if np.isfinite(row["valley"]):
+        told += f"valleys of {row['valley']:.1f} standard errors, "
+    told += f"p = {row['p_value']:.2g}"
     return (
         f"<div class='strip-of-k' role='img' aria-label='{told}' title='{told}'>"
         f"{bars}<i style='left:{share:.1f}%'></i></div>"
@@ -78,7 +81,8 @@ def heads(selection: KSelection) -> str:
         f"</span> data{keys} copies</span><span class='wide' title='adjusted Rand "
         f"index of two runs; muted: mean of the {first} copies'>stability</span>"
         f"<span class='wide' title='growth of the area under the curve; muted: mean "
-        f"of the {first} copies'>Δ area</span><span>p</span>"
+        f"of the {first} copies'>Δ area</span><span title='share of copies whose "
+        "clusters are separated as clearly by valleys of the density'>p</span>"
     )
 
 
