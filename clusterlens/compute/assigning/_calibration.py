@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import chi2_contingency
 from sklearn.isotonic import IsotonicRegression
 
 from clusterlens.compute._validation import FloatArray, IntArray
 
 N_BINS = 10
+_POINTS = np.r_[np.linspace(0, 0.2, 101), np.linspace(0.22, 1, 40)]
 
 
 def fit_curve(clearness: FloatArray, right: np.ndarray) -> FloatArray:
@@ -48,6 +50,52 @@ def calibration_error(
     bins = np.array_split(np.argsort(told, kind="stable"), N_BINS)
     gaps = [len(b) * abs(told[b].mean() - right[b].mean()) for b in bins]
     return float(sum(gaps) / len(told))
+
+
+def g_statistic(then: FloatArray, now: FloatArray | IntArray) -> tuple[float, int]:
+    """Compare two rows of counts: the G statistic and its degrees of freedom."""
+    table = np.array([then, now])
+    table = table[:, table.sum(axis=0) > 0]
+    if table.shape[1] < 2 or not table.sum(axis=1).all():
+        return 0.0, 0
+    found = chi2_contingency(table, correction=False, lambda_=0.0)
+    return float(found.statistic), int(found.dof)
+
+
+def dispersion(then: FloatArray, now: FloatArray | IntArray) -> float:
+    """Estimate how much more two rows of counts differ than by chance.
+
+    With sizes n and m and variance s of the shares over chance, relative to it, the G
+    statistic is 1 + s / (1/n + 1/m) for each degree of freedom; returns s.
+    """
+    statistic, freedom = g_statistic(then, now)
+    if not freedom:
+        return 0.0
+    return (statistic / freedom - 1) * (1 / then.sum() + 1 / now.sum())
+
+
+def widening(p: FloatArray, least: FloatArray) -> FloatArray:
+    """Learn how often rows that were never seen have p-values as small: (2, n_points).
+
+    `p` (n_rows,) are their p-values, `least` (n_rows,) the least that their cluster can
+    give: a row counts at a point if its cluster can reach it. The result is at least
+    the p-value itself. There are no points without rows.
+    """
+    if not len(p):
+        return np.empty((2, 0))
+    points = np.append(np.quantile(p, _POINTS, method="inverted_cdf"), 1.0)
+    points = np.unique(points)
+    as_small = np.searchsorted(np.sort(p), points, side="right")
+    able = np.searchsorted(np.sort(least), points, side="right")
+    seen = np.maximum((1 + as_small) / (1 + able), points)
+    return np.array([points, np.maximum.accumulate(seen)])
+
+
+def widened(curve: FloatArray, p: FloatArray) -> FloatArray:
+    """Read p-values (n,) on a curve (2, n_points), at the next point, if it has any."""
+    if not curve.size:
+        return p
+    return np.asarray(curve[1][np.searchsorted(curve[0], p)])
 
 
 def p_values(

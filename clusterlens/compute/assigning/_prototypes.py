@@ -36,7 +36,7 @@ class Prototypes:
         self.rows, self.codes = rows, codes
         self._search = NeighborSearch(rows)
         self._within: dict[int, tuple[IntArray, NeighborSearch]] = {}
-        self._cores: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._cores: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
 
     def nearest(
         self, X: FloatArray, n_found: int, own: IntArray | None = None
@@ -62,8 +62,8 @@ class Prototypes:
         or the end of its reach, as a share of this; in noise by how many times the
         reach of the nearest cluster a row is beyond it, at most `FAR`.
         """
-        core, bounds = self._core(n_core)
-        reach = self._reach(X, n_core, core, own)
+        core, without, bounds = self._core(n_core)
+        reach = self._reach(X, n_core, core, own, without)
         rows, nearest = np.arange(len(X)), reach.argmin(axis=1)
         least = reach[rows, nearest]
         cluster = np.where(least <= bounds[nearest], nearest, 0)
@@ -76,27 +76,41 @@ class Prototypes:
         beyond = np.minimum(np.nan_to_num(beyond, nan=FAR), FAR)
         return cluster, np.where(cluster == 0, beyond, inside)
 
-    def _core(self, n_core: int) -> tuple[FloatArray, FloatArray]:
-        """Distance of each prototype to its n-th nearest, and the reach of clusters."""
+    def _core(self, n_core: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Distances of prototypes to their n-th and next, and the reach of clusters."""
         if n_core not in self._cores:
             own = np.arange(len(self.rows))
-            core = self._search.nearest(self.rows, n_core, own)[1][:, -1]
-            reach = self._reach(self.rows, n_core, core, own)
+            n_found = min(n_core + 1, len(own) - 1)
+            nearest = self._search.nearest(self.rows, n_found, own)[1]
+            core, without = nearest[:, n_core - 1], nearest[:, -1]
+            reach = self._reach(self.rows, n_core, core, own, core)
             code = reach.argmin(axis=1)
             kept = code == self.codes
             bounds = np.zeros(self.codes.max() + 1)
             np.maximum.at(bounds, code[kept], reach[kept, code[kept]])
-            self._cores[n_core] = core, bounds
+            self._cores[n_core] = core, without, bounds
         return self._cores[n_core]
 
     def _reach(
-        self, X: FloatArray, n_core: int, core: FloatArray, own: IntArray | None
+        self,
+        X: FloatArray,
+        n_core: int,
+        core: FloatArray,
+        own: IntArray | None,
+        without: FloatArray,
     ) -> FloatArray:
-        """Least mutual reachability distance to each cluster: (n_rows, n_clusters)."""
+        """Least mutual reachability distance to each cluster: (n_rows, n_clusters).
+
+        A prototype that has the row itself (`own`) among its `n_core` nearest is as
+        dense as `without` it.
+        """
         width = min(2 * n_core, len(self.rows) - (own is not None))
         table, distances = self._search.nearest(X, width, own)
         reach = np.maximum(distances, distances[:, n_core - 1 : n_core])
-        reach = np.maximum(reach, core[table])
+        cores = core[table]
+        if own is not None:
+            cores = np.where(distances <= cores, without[table], cores)
+        reach = np.maximum(reach, cores)
         reach[distances[:, 0] == 0, 0] = 0.0
         least = np.full((len(X), self.codes.max() + 1), np.inf)
         rows = np.arange(len(X))

@@ -105,7 +105,8 @@ def _kept(
     counts = _counts(about, "counts", len(clusters))
     if len(names) != len(clusters):
         raise DataError("the segmentation: names are not one per cluster")
-    assigner = _assigner(about.part("assigner"), rows, odd)
+    is_first = about.whole("format", 1, FORMAT) == 1
+    assigner = _assigner(about.part("assigner"), rows, odd, is_first)
     if not set(assigner.clusters.tolist()) <= set(clusters.tolist()):
         raise DataError("the segmentation: the assigner has clusters of its own")
     width = len(preparation.get_feature_names_out())
@@ -129,7 +130,10 @@ def _kept(
 
 
 def _assigner(
-    about: Record, rows: dict[str, FloatArray], odd: dict[str, FloatArray]
+    about: Record,
+    rows: dict[str, FloatArray],
+    odd: dict[str, FloatArray],
+    is_first: bool,
 ) -> Assigner:
     clusters = _labels(about, "clusters")
     k = len(clusters)
@@ -159,10 +163,15 @@ def _assigner(
     ):
         raise DataError("the segmentation: its rule does not fit its prototypes")
     of_cluster = _codes(odd["cluster"], k)
-    error = about.get("calibration error")
+    sizes = _counts(about, "sizes", k)
+    expected, widening = sizes / max(sizes.sum(), 1), np.empty((2, 0))
+    if not is_first:
+        expected, widening = about.array("expected", k), _widening(about)
+    if expected.min() < 0 or expected.max() > 1:
+        raise DataError("the segmentation: an expected share leaves 0 to 1")
     return Assigner(
         clusters=clusters,
-        sizes=_counts(about, "sizes", k),
+        sizes=sizes,
         rule=rule,
         n_neighbors=n_neighbors,
         centres=read_only(centres),
@@ -175,10 +184,27 @@ def _assigner(
         ),
         agreement={key: agreement.number(key, 0, 1) for key in agreement.names()},
         reproduced=about.number("reproduced", 0, 1),
-        calibration_error=np.nan
-        if error is None
-        else about.number("calibration error", 0, 1),
+        calibration_error=_share(about, "calibration error"),
+        expected=read_only(expected),
+        dispersion=0.0 if is_first else about.number("dispersion", 0),
+        widening=read_only(widening),
+        repeated=np.nan if is_first else _share(about, "repeated"),
     )
+
+
+def _share(about: Record, key: str) -> float:
+    """Return a number from 0 to 1, NaN where there is none."""
+    return np.nan if about.get(key) is None else about.number(key, 0, 1)
+
+
+def _widening(about: Record) -> FloatArray:
+    """Return p-values and their widened values, both up to 1."""
+    curve = about.array("widening", 2, -1)
+    if curve.size and (
+        (np.diff(curve) < 0).any() or curve.min() < 0 or (curve[:, -1] != 1).any()
+    ):
+        raise DataError("the segmentation: widening does not ascend to 1")
+    return curve
 
 
 def _column(about: Record) -> Baseline:

@@ -22,7 +22,7 @@ from clusterlens.compute._drafts import draft_of
 from clusterlens.compute.assigning._kept import Kept
 from clusterlens.compute.table.plain_preparation import preparation_to_plain
 
-FORMAT = 1
+FORMAT = 2
 ABOUT, ROWS, ODD = "segmentation.json", "prototypes.parquet", "held-out.parquet"
 
 
@@ -61,7 +61,6 @@ def _about(kept: Kept) -> dict[str, Any]:
     from clusterlens import __version__
 
     assigner = kept.assigner
-    error = assigner.calibration_error
     return {
         "format": FORMAT,
         "made by": f"ClusterLens {__version__}",
@@ -89,6 +88,15 @@ def _about(kept: Kept) -> dict[str, Any]:
             "curve": assigner.curve.tolist(),
             "agreement": dict(assigner.agreement),
             "reproduced": assigner.reproduced,
-            "calibration error": None if np.isnan(error) else error,
+            "calibration error": _number(assigner.calibration_error),
+            "expected": assigner.expected.tolist(),
+            "dispersion": assigner.dispersion,
+            "widening": assigner.widening.tolist(),
+            "repeated": _number(assigner.repeated),
         },
     }
+
+
+def _number(value: float) -> float | None:
+    """Return a number, None for NaN."""
+    return None if np.isnan(value) else value

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import betabinom, chi2_contingency, norm
+from scipy.stats import betabinom, chi2, chi2_contingency, norm
 
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._validation import UNLABELLED, FloatArray, Frozen, IntArray
+from clusterlens.compute.assigning._calibration import g_statistic, widened
 from clusterlens.compute.assigning._kept import Kept
 
 # Of the false alarms of the verdict, half go to columns and half to rows nowhere.
@@ -45,6 +46,9 @@ class Drift(Frozen):
         the change large, a PSI of 0.05 or a share of 0.02 above what is expected.
     reason : str
         Why.
+    is_checked : bool
+        Whether rates of false alarms are known: the partition has no noise, or a
+        clustering was found that repeats it.
 
     Notes
     -----
@@ -70,6 +74,7 @@ class Drift(Frozen):
     nowhere_p: float
     verdict: str
     reason: str
+    is_checked: bool
 
     @property
     def moved(self) -> list[str]:
@@ -135,6 +140,7 @@ def measure_drift(
         nowhere_p=p,
         verdict="refit" if reasons else "keep",
         reason="; ".join(reasons) or "no column moved, no more rows belong nowhere",
+        is_checked=kept.assigner.is_checked,
     )
 
 
@@ -147,9 +153,14 @@ def _shares(kept: Kept, told: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """Shares of the clusters then and now, and a joint test."""
     found = told["cluster"].value_counts()
     now = found.reindex(kept.clusters, fill_value=0).to_numpy(np.int64)
-    then = kept.counts
-    p, low_p, high_p = _wilson(now, now.sum())
-    q, low_q, high_q = _wilson(then, then.sum())
+    n = int(kept.counts.sum())
+    assigner = kept.assigner
+    then = np.zeros(len(kept.clusters))
+    then[np.isin(kept.clusters, assigner.clusters)] = n * assigner.expected
+    m = max(int(now.sum()), 1)
+    more = 1 + assigner.dispersion / (1 / n + 1 / m)
+    p, low_p, high_p = _wilson(now / m, m / more)
+    q, low_q, high_q = _wilson(then / n, n / more)
     difference = p - q
     frame = pd.DataFrame(
         {
@@ -162,27 +173,25 @@ def _shares(kept: Kept, told: pd.DataFrame) -> tuple[pd.DataFrame, float]:
             "high": difference + np.hypot(high_p - p, q - low_q),
         }
     )
-    return frame, _test(then, now, g_test=True)
+    statistic, freedom = g_statistic(then, now)
+    return frame, float(chi2.sf(statistic / more, freedom)) if freedom else 1.0
 
 
-def _wilson(counts: IntArray, total: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shares, and Wilson's 95 % intervals."""
+def _wilson(p: FloatArray, n: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares of a number of rows, and Wilson's 95 % intervals."""
     z = float(norm.ppf(0.975))
-    n = max(int(total), 1)
-    p = counts / n
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return p, middle - half, middle + half
 
 
-def _test(then: IntArray, now: IntArray, g_test: bool = False) -> float:
-    """p-value that two rows of counts have the same shares: chi-squared or G-test."""
+def _test(then: IntArray, now: IntArray) -> float:
+    """p-value that two rows of counts have the same shares: chi-squared test."""
     table = np.array([then, now])
     table = table[:, table.sum(axis=0) > 0]
     if table.shape[1] < 2 or not table.sum(axis=1).all():
         return 1.0
-    kind = 0.0 if g_test else 1.0  # power of the divergence
-    return float(chi2_contingency(table, correction=False, lambda_=kind).pvalue)
+    return float(chi2_contingency(table, correction=False).pvalue)
 
 
 def _columns(kept: Kept, values: FloatArray) -> pd.DataFrame:
@@ -222,10 +231,9 @@ def _nowhere(
     if not n:
         return np.nan, np.nan, 1.0
     k = int(told.loc[judged, "nowhere"].sum())
-    held_out = [
-        len(s) + 1 for s, can in zip(assigner.held_out, able, strict=True) if can
-    ]
-    below = sum(int(alpha * m + 1e-9) for m in held_out)
-    total = sum(held_out)
+    held_out = np.array([len(s) + 1 for s in assigner.held_out])
+    expected = widened(assigner.widening, assigner.n_beyond(alpha) / held_out)
+    total = held_out[able].sum()
+    below = float((expected * held_out)[able].sum())
     p = float(betabinom.sf(k - 1, n, below, total - below))
     return k / n, below / total, p

@@ -83,7 +83,7 @@ def company(
         )
     scores = assigner.held_out[code]
     # p = (1 + those at least as odd) / (1 + all) is at most alpha beyond this one.
-    fewer = int(alpha * (len(scores) + 1) + 1e-9) - 1
+    fewer = int(assigner.n_beyond(alpha)[code]) - 1
     bound = float(scores[len(scores) - 1 - fewer]) if fewer >= 0 else float("nan")
     rows = near if has_rows else near[:0]
     return Company(assigner.clusters[codes], distances[near], rows, oddness, bound)

@@ -9,7 +9,11 @@ import numpy as np
 
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import UNLABELLED, FloatArray, IntArray, read_only
-from clusterlens.compute.assigning._calibration import calibration_error, fit_curve
+from clusterlens.compute.assigning._calibration import (
+    calibration_error,
+    fit_curve,
+    widening,
+)
 from clusterlens.compute.assigning._prototypes import Prototypes, add_misplaced, draw
 from clusterlens.compute.assigning._readings import (
     LEAST_SHOWN,
@@ -19,12 +23,18 @@ from clusterlens.compute.assigning._readings import (
     read_centres,
     read_neighbors,
 )
-from clusterlens.compute.assigning.assigner import Assigner
+from clusterlens.compute.assigning._repeating import (
+    find_clustering,
+    repeat,
+    with_noise,
+)
+from clusterlens.compute.assigning.assigner import ALIKE, Assigner
 
 NEIGHBORS = (1, 5, 15, 31)
 CORES = (5, 15, 31)
 MOST_PROTOTYPES = 20_000
 LEAST_KEPT = 0.99
+MOST_REPEATED = 5_000
 
 
 def fit_assigner(
@@ -32,6 +42,7 @@ def fit_assigner(
     labels: IntArray,
     *,
     rows: bool = True,
+    counts: IntArray | None = None,
     random_state: int = 0,
     run: RunOptions = DEFAULT_RUN,
 ) -> Assigner:
@@ -46,6 +57,8 @@ def fit_assigner(
     rows : bool, default True
         Whether rows may be kept as prototypes. Without, centres and scales decide, and
         no row is assigned to noise.
+    counts : array of int, shape (n_samples,), optional
+        Rows of the table that each sample stands for, in the shares that are expected.
     random_state : int, default 0
         Draws prototypes where there are too many rows to keep all.
     run : RunOptions
@@ -67,15 +80,44 @@ def fit_assigner(
     all at most; where these mislead more than they help, they are left out again. Time
     of a neighbour search of n_samples among the prototypes.
     """
+    if counts is None:
+        counts = np.ones(len(X), np.int64)
+    kept = _fitted(X, labels, counts, rows, random_state, run)
+    noise = (labels == UNLABELLED).mean()
+    if rows and len(X) <= MOST_REPEATED and 0 < noise < 1:
+        kept = _widened(kept, X, labels, random_state, run)
+    same = kept.assign(X, run.quiet).cluster == labels
+    return replace(kept, reproduced=float(same.mean()))
+
+
+def _fitted(
+    X: FloatArray,
+    labels: IntArray,
+    counts: IntArray,
+    rows: bool,
+    random_state: int,
+    run: RunOptions,
+    like: Assigner | None = None,
+) -> Assigner:
+    """Fit an assigner whose held-out rows are left out one at a time.
+
+    It has the rule of another one, where that is given and fits.
+    """
     rng = np.random.default_rng(random_state)
     known = np.ones(len(X), np.bool_) if rows else labels != UNLABELLED
     if not known.any():
         known[:] = True
-    clusters, codes = np.unique(labels[known], return_inverse=True)
-    kept = _blank(X[known], codes, clusters)
-    few = len(codes) <= MOST_PROTOTYPES
-    judged = np.arange(len(codes)) if few else draw(codes, rng)
-    kept = _with_rule(kept, X[known], codes, judged, rows)
+    clusters, places = np.unique(labels[known], return_inverse=True)
+    codes = np.full(len(X), UNLABELLED)
+    codes[known] = places
+    kept = _blank(X[known], places, clusters)
+    few = len(X) <= MOST_PROTOTYPES
+    judged = np.arange(len(X)) if few else draw(codes, rng)
+    inside = judged[known[judged]]
+    if like and UNLABELLED in clusters and like.n_neighbors < len(X) - 1:
+        kept = replace(kept, rule=like.rule, n_neighbors=like.n_neighbors)
+    else:
+        kept = _with_rule(kept, X[known], places, X[inside], codes[inside], rows)
     run.raise_if_cancelled()
     if rows:
         chosen = judged
@@ -83,9 +125,38 @@ def fit_assigner(
             chosen = _condensed(kept, X, codes, judged, rng)
         kept = replace(kept, rows=read_only(X[chosen]), codes=codes[chosen])
     run.raise_if_cancelled()
-    kept = _calibrated(kept, X[known][judged], codes[judged], random_state)
-    same = kept.assign(X, run.quiet).cluster == labels
-    return replace(kept, reproduced=float(same.mean()))
+    # Rows of a small cluster are drawn more often than others.
+    groups = np.unique(codes, return_inverse=True)[1]
+    drawn = np.bincount(groups[judged], counts[judged])
+    weights = counts * (np.bincount(groups, counts) / drawn)[groups]
+    return _calibrated(kept, X[judged], codes[judged], weights[judged], random_state)
+
+
+def _widened(
+    kept: Assigner,
+    X: FloatArray,
+    labels: IntArray,
+    random_state: int,
+    run: RunOptions,
+) -> Assigner:
+    """Correct what held-out rows say by rows that took no part in the partition."""
+    clustering, alike = find_clustering(X, labels, run)
+    if alike < ALIKE:
+        return replace(kept, repeated=max(alike, 0.0))
+
+    def fit(X: FloatArray, labels: IntArray) -> Assigner:
+        run.raise_if_cancelled()
+        return _fitted(X, labels, np.ones(len(X), int), True, random_state, run, kept)
+
+    found = repeat(X, clustering, fit, np.random.default_rng(random_state))
+    expected = with_noise(kept.expected, kept.expected[0] + found.gap)
+    return replace(
+        kept,
+        expected=read_only(expected),
+        dispersion=found.dispersion,
+        widening=read_only(widening(found.p, found.least)),
+        repeated=alike,
+    )
 
 
 def _blank(X: FloatArray, codes: IntArray, clusters: IntArray) -> Assigner:
@@ -111,11 +182,20 @@ def _blank(X: FloatArray, codes: IntArray, clusters: IntArray) -> Assigner:
         agreement={},
         reproduced=np.nan,
         calibration_error=np.nan,
+        expected=read_only(sizes / sizes.sum()),
+        dispersion=0.0,
+        widening=np.empty((2, 0)),
+        repeated=np.nan,
     )
 
 
 def _with_rule(
-    blank: Assigner, X: FloatArray, codes: IntArray, judged: IntArray, rows: bool
+    blank: Assigner,
+    X: FloatArray,
+    codes: IntArray,
+    judged: FloatArray,
+    judged_codes: IntArray,
+    rows: bool,
 ) -> Assigner:
     """Choose the rule that gives most held-out rows their cluster."""
     common = np.sqrt(np.average(blank.scales**2, weights=blank.sizes))
@@ -125,13 +205,13 @@ def _with_rule(
         "round Gaussians": blank,
     }
     right = {
-        name: _mean_right(_without_itself(one, X[judged], codes[judged]), codes[judged])
+        name: _mean_right(_without_itself(one, judged, judged_codes), judged_codes)
         for name, one in centred.items()
     }
     best = max(right, key=lambda name: right[name])
     voted: dict[int, float] = {}
     if rows and len(judged) > 1:
-        voted = dict(_neighbor_agreement(X[judged], codes[judged], len(blank.sizes)))
+        voted = dict(_neighbor_agreement(judged, judged_codes, len(blank.sizes)))
     dense: dict[int, float] = {}
     if voted and len(judged) == len(X) and UNLABELLED in blank.clusters:
         dense = dict(_density_agreement(X, codes))
@@ -200,9 +280,17 @@ def _condensed(
 
 
 def _calibrated(
-    assigner: Assigner, X: FloatArray, codes: IntArray, random_state: int
+    assigner: Assigner,
+    X: FloatArray,
+    codes: IntArray,
+    weights: FloatArray,
+    random_state: int,
 ) -> Assigner:
-    """Learn shares and oddness from rows (m, d), which are the first prototypes."""
+    """Learn shares and oddness from rows (m, d), which are the first prototypes.
+
+    `codes` (m,) are -1 for rows of no cluster that is known, `weights` (m,) the rows of
+    the table that each stands for.
+    """
     reading, odd = _left_out(assigner, X, codes)
     if reading is None:
         return assigner
@@ -212,6 +300,9 @@ def _calibrated(
         assigner,
         curve=read_only(fit_curve(reading.clearness, right)),
         held_out=tuple(map(read_only, scores)),
+        expected=read_only(
+            np.bincount(reading.cluster, weights, len(scores)) / weights.sum()
+        ),
         calibration_error=calibration_error(reading.clearness, right, random_state),
     )
 

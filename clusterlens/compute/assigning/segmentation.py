@@ -119,7 +119,14 @@ class Segmentation:
         columns = preparation.columns_
         self._kept = Kept(
             title=dataset.name,
-            assigner=fit_assigner(X, checked, rows=rows, random_state=seed, run=run),
+            assigner=fit_assigner(
+                X,
+                checked,
+                rows=rows,
+                counts=dataset.row_counts,
+                random_state=seed,
+                run=run,
+            ),
             preparation=preparation,
             names=_checked_names(names, clusters, labels),
             row_id=_row_id(dataset),

@@ -363,7 +363,8 @@ EXPLANATIONS = {
     "cl-new-rows-headline": Explanation(
         "What became of the rows of the new table, and what comes next.",
         "Rows that belong nowhere are further from their cluster than all but 5% of "
-        "the old ones; clearly more of them say that the table is another one.",
+        "the old ones; clearly more of them say that the table is another one. With "
+        "noise the clustering is repeated without the old rows that say so.",
         "It says that something changed, not why, and not whether it matters.",
         "Vovk, Gammerman & Shafer, Algorithmic learning in a random world, 2005",
     ),
@@ -378,7 +379,8 @@ EXPLANATIONS = {
     "cl-new-table-card": Explanation(
         "The share of each cluster in the old table and in the new one.",
         "Lines are Wilson intervals at 95%. Rows that belong nowhere are counted in "
-        "no cluster.",
+        "no cluster. Whether a share changed is judged by what rows like the old ones "
+        "would get, which differs where there is noise.",
         "With many clusters one or the other interval is missed by chance.",
     ),
     "cl-drift": Explanation(

@@ -204,6 +204,34 @@ def test_rows_by_density_are_as_clear_as_reaches_leave_them():
     assert {0, 1, 2} == set(found.tolist())
 
 
+def test_a_row_left_out_makes_no_other_row_dense():
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(c, 0.3, (40, 2)) for c in (0.0, 4.0)])
+    X = np.vstack([X, rng.uniform(-3, 7, (40, 2))])
+    codes = HDBSCAN(5, copy=True).fit_predict(X) + 1
+    k, n = 5, len(X)
+    prototypes = Prototypes(X, codes)
+    found, _ = prototypes.in_reach(X, k, np.arange(n))
+    between = cdist(X, X)
+    np.fill_diagonal(between, np.inf)
+    core = np.sort(between, axis=1)[:, k - 1]
+    reach = np.maximum(between, np.maximum(core[:, None], core))
+    near = np.argsort(between, axis=1)[:, : 2 * k]
+    least = np.full((n, codes.max() + 1), np.inf)
+    for i, j in zip(np.repeat(np.arange(n), 2 * k), near.ravel(), strict=True):
+        least[i, codes[j]] = min(least[i, codes[j]], reach[i, j])
+    kept = least.argmin(axis=1) == codes
+    bounds = [least[kept & (codes == c), c].max() for c in range(codes.max() + 1)]
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        others = np.sort(between[np.ix_(rest, rest)], axis=1)[:, k - 1]
+        distances = np.maximum(np.maximum(between[i, rest], core[i]), others)
+        mine = np.argsort(between[i, rest])[: 2 * k]
+        best = mine[distances[mine].argmin()]
+        code = codes[rest[best]]
+        assert found[i] == (code if distances[best] <= bounds[code] else 0)
+
+
 def test_a_partition_of_noise_alone_keeps_its_rows():
     X = np.random.default_rng(0).normal(size=(60, 2))
     assigned = fit_assigner(X, np.full(60, -1)).assign(X)

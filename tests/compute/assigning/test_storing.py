@@ -194,10 +194,10 @@ def test_claimed_sizes_are_checked_before_memory_is_taken(path, tmp_path, monkey
 
 def test_a_later_format_is_named(path, tmp_path):
     def later(data):
-        return json.dumps({**json.loads(data), "format": 2, "made by": "X 9"}).encode()
+        return json.dumps({**json.loads(data), "format": 3, "made by": "X 9"}).encode()
 
     wrong = changed(path, tmp_path / "a.lens", "segmentation.json", later)
-    with pytest.raises(cl.DataError, match="written by X 9 in format 2"):
+    with pytest.raises(cl.DataError, match="written by X 9 in format 3"):
         cl.load_segmentation(wrong)
 
 
@@ -224,3 +224,20 @@ def test_density_decides_alike_after_reading(tmp_path):
     assert read.assigner.rule == "density"
     new = pd.DataFrame(rng.uniform(-3, 7, (500, 2))).add_prefix("x")
     pd.testing.assert_frame_equal(read.assign(new), kept.assign(new))
+    assert read.assigner.repeated == kept.assigner.repeated >= 0.9
+    assert repr(read.drift(new)) == repr(kept.drift(new))
+    pd.testing.assert_frame_equal(read.drift(new).shares, kept.drift(new).shares)
+
+
+def test_a_file_of_the_first_format_is_read(path, table, tmp_path):
+    def older(data):
+        about = json.loads(data) | {"format": 1}
+        for key in ("expected", "dispersion", "widening", "repeated"):
+            del about["assigner"][key]
+        return json.dumps(about).encode()
+
+    changed(path, tmp_path / "a.lens", "segmentation.json", older)
+    read, now = cl.load_segmentation(tmp_path / "a.lens"), cl.load_segmentation(path)
+    fresh, _ = customers(80, seed=6)
+    pd.testing.assert_frame_equal(read.assign(fresh), now.assign(fresh))
+    assert read.assigner.expected.sum() == 1

@@ -240,10 +240,13 @@ def _rests_on(drifted: Result) -> str:
     """Say what the verdict means, and what it does not."""
     if not drifted.ready or not drifted.value.tells:
         return ""
-    return (
-        "<span class='muted'>False alarms: at most about "
-        f"{percent(LEVEL)}. Says that the table changed, not why.</span>"
-    )
+    alarms = f"False alarms: at most about {percent(LEVEL)}."
+    if not drifted.value.drift.is_checked:
+        alarms = (
+            "How often this is a false alarm is not known: the partition has noise, "
+            "and it was not repeated without the rows it judges."
+        )
+    return f"<span class='muted'>{alarms} Says that the table changed, not why.</span>"
 
 
 def _chips(found: Placed, drifted: Result) -> list[str]:
