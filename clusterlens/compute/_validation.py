@@ -165,7 +165,7 @@ def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> 
     """Return value if it is one of the allowed names."""
     if not isinstance(value, str) or value not in allowed:
         names = ", ".join(repr(choice) for choice in allowed)
-        raise ValueError(f"{name} is {value!r}; give one of {names}.")
+        raise ValueError(f"{name} is {plain_repr(value)}; give one of {names}.")
     return value
 
 
@@ -181,7 +181,7 @@ def check_entries(values: Any, name: str) -> list[Any]:
             return list(values)
         except TypeError:
             pass
-    raise ValueError(f"{name} is {values!r}; give a list of entries.")
+    raise ValueError(f"{name} is {plain_repr(values)}; give a list of entries.")
 
 
 def check_mapping(values: Any, *, name: str, to: str) -> dict[Any, Any]:
@@ -196,7 +196,7 @@ def check_mapping(values: Any, *, name: str, to: str) -> dict[Any, Any]:
 def check_flag(value: Any, *, name: str) -> bool:
     """Return value as a bool if it is one."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is {value!r}; give True or False.")
+        raise ValueError(f"{name} is {plain_repr(value)}; give True or False.")
     return bool(value)
 
 
@@ -224,7 +224,7 @@ def check_range(
     kind = "a whole number" if integer else "a number"
     limits = f"from {low} to {high}" if high < np.inf else f"of at least {low}"
     if number is None:
-        raise ValueError(f"{name} is {value!r}; give {kind} {limits}.")
+        raise ValueError(f"{name} is {plain_repr(value)}; give {kind} {limits}.")
     if not low <= number <= high or abs(number) == np.inf:
         finite = "finite " if abs(number) == np.inf else ""
         raise ValueError(f"{name} is {number}; give a {finite}value {limits}.")
@@ -243,9 +243,9 @@ def check_random_state(random_state: Any) -> int:
     seed = as_number(random_state, integer=True)
     if seed is None or not 0 <= seed <= _LARGEST_SEED:
         raise ValueError(
-            f"random_state is {random_state!r}; give a whole number from 0 to "
-            f"{_LARGEST_SEED}, a numpy.random.Generator, or None for a new draw each "
-            "time."
+            f"random_state is {plain_repr(random_state)}; give a whole number from 0 "
+            f"to {_LARGEST_SEED}, a numpy.random.Generator, or None for a new draw "
+            "each time."
         )
     return int(seed)
 
@@ -257,6 +257,12 @@ def check_memory(n_bytes: int, limit: int, *, what: str, remedy: str) -> None:
             f"{what} would need {n_bytes / 1e9:.1f} GB, the limit is "
             f"{limit / 1e9:.1f} GB; {remedy}"
         )
+
+
+def plain_repr(value: Any) -> str:
+    """Write a value as Python does, its NumPy numbers as plain ones."""
+    with np.printoptions(legacy="1.25"):
+        return repr(value)
 
 
 def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:

@@ -163,3 +163,40 @@ def facts(result):
             if not is_fitted or key.endswith("_")
         }
     )
+
+
+# Numbers as computations give them, each wrong for most arguments.
+NUMPY = {
+    "a negative float": np.float64(-1.5),
+    "a negative number": np.int64(-7),
+    "a list": [np.float64(-1.5), np.int64(-7)],
+    "a pair": (np.int64(-7), np.float32(0.5)),
+    "a dict": {"share": np.float64(-1.5)},
+    "a dict of numbers": {np.int64(7): np.float64(-1.5)},
+}
+# Functions, handles, paths and names are no numbers, and are shown as they came.
+NO_NUMBERS = {
+    *("progress", "cancel", "stop", "on_model", "on_plan", "on_start"),
+    *("executor", "client", "workers", "n_jobs", "path", "tree"),
+    *("name", "definition", "encoding"),
+}
+
+
+@pytest.mark.parametrize("name", public_callables())
+def test_numpy_numbers_are_plain_numbers_in_messages(name):
+    for parameter in set(parameters(name)) - NO_NUMBERS:
+        for value in NUMPY.values():
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                messages = [refusal(name, {parameter: value})]
+            messages += [str(one.message) for one in told]
+            assert "np." not in " ".join(messages), parameter
+
+
+def refusal(name, changed):
+    """Return what a call is refused with, nothing if it is not."""
+    try:
+        call(name, **changed)
+    except (ValueError, TypeError, MemoryError) as error:
+        return str(error)
+    return ""

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import joblib
 import numpy as np
 
+from clusterlens.compute._validation import plain_repr
+
 if TYPE_CHECKING:
     from distributed import Client
 
@@ -193,8 +195,8 @@ def _checked_jobs(n_jobs: Any) -> int | None:
         number = 0
     if number == 0:
         raise ValueError(
-            f"n_jobs is {n_jobs!r}; give a whole number of threads or processes, -1 or "
-            "None for all cores, -2 for all but one."
+            f"n_jobs is {plain_repr(n_jobs)}; give a whole number of threads or "
+            "processes, -1 or None for all cores, -2 for all but one."
         )
     return number
 
@@ -206,8 +208,8 @@ def _checked_bytes(limit: Any) -> float | None:
     number = isinstance(limit, int | float | np.integer | np.floating)
     if isinstance(limit, bool) or not number or not limit > 0:
         raise ValueError(
-            f"memory_limit is {limit!r}; give a positive number of bytes, or None for "
-            "what is free."
+            f"memory_limit is {plain_repr(limit)}; give a positive number of bytes, "
+            "or None for what is free."
         )
     return float(limit)
 

@@ -18,6 +18,7 @@ from clusterlens.compute._validation import (
     check_choice,
     check_random_state,
     check_range,
+    plain_repr,
     warn_caller,
 )
 from clusterlens.compute.assigning.assigner import Assigned
@@ -235,8 +236,8 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         if isinstance(self.n_clusters, str):
             if self.n_clusters not in WAYS:
                 raise ValueError(
-                    f"n_clusters is {self.n_clusters!r}; give 'leader', 'closest', "
-                    "'select' or a whole number."
+                    f"n_clusters is {plain_repr(self.n_clusters)}; give 'leader', "
+                    "'closest', 'select' or a whole number."
                 )
         else:
             name = "n_clusters"

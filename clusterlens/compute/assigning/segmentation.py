@@ -24,6 +24,7 @@ from clusterlens.compute._validation import (
     check_labels,
     check_random_state,
     check_range,
+    plain_repr,
     read_only,
     split_labelled,
 )
@@ -491,11 +492,13 @@ def _checked_names(names: Any, clusters: IntArray, labels: Any) -> dict[int, str
     for key, name in given.items():
         if key not in default:
             raise ValueError(
-                f"names has a name for {key!r}, which is no label; the labels are "
-                f"{', '.join(map(str, clusters[:20].tolist()))}."
+                f"names has a name for {plain_repr(key)}, which is no label; the "
+                f"labels are {', '.join(map(str, clusters[:20].tolist()))}."
             )
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"names[{key!r}] is {name!r}; give a text.")
+            raise ValueError(
+                f"names[{plain_repr(key)}] is {plain_repr(name)}; give a text."
+            )
     return default | given
 
 

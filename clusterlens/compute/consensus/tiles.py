@@ -29,6 +29,7 @@ from clusterlens.compute._validation import (
     check_choice,
     check_random_state,
     check_range,
+    plain_repr,
 )
 from clusterlens.compute.consensus.tile_source import (
     TileSource,
@@ -178,8 +179,8 @@ def consensus_tile(
     col_edges = _edges(whole if cols is None else cols, width, whole, "cols")
     if threshold is not None and kind == "consensus":
         raise ValueError(
-            f"threshold is {threshold}, but kind 'consensus' has none; leave it out or "
-            "choose 'binarised'."
+            f"threshold is {plain_repr(threshold)}, but kind 'consensus' has none; "
+            "leave it out or choose 'binarised'."
         )
     low, high = min(row_edges[0], col_edges[0]), max(row_edges[-1], col_edges[-1])
     source, shift = _source(ensemble, order, low, high)
@@ -207,8 +208,8 @@ def _edges(span: Range, n_pixels: int, whole: Range, name: str) -> IntArray:
     start, stop = _whole_pair(span, name)
     if not whole[0] <= start < stop <= whole[1]:
         raise ValueError(
-            f"{name} is {tuple(span)}; give a half-open range of positions within "
-            f"{whole}."
+            f"{name} is {plain_repr(tuple(span))}; give a half-open range of "
+            f"positions within {whole}."
         )
     n_pixels = check_range(n_pixels, 1, _MOST_PIXELS, name="shape", integer=True)
     n_pixels = min(n_pixels, stop - start)
@@ -223,7 +224,7 @@ def _whole_pair(pair: Any, name: str) -> tuple[int, int]:
         )
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} is {pair!r}; give a pair of whole numbers of at least 0."
+            f"{name} is {plain_repr(pair)}; give a pair of whole numbers of at least 0."
         ) from None
     return first, second
 

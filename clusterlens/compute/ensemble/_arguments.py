@@ -18,6 +18,7 @@ from clusterlens.compute._validation import (
     check_entries,
     check_features,
     check_partition,
+    plain_repr,
     read_only,
     warn_caller,
 )
@@ -174,8 +175,8 @@ def soft_by_position(
     for t, given in (memberships or {}).items():
         if t not in range(n_partitions):
             raise ValueError(
-                f"memberships has the key {t!r}; give positions of partitions, from 0 "
-                f"to {n_partitions - 1}."
+                f"memberships has the key {plain_repr(t)}; give positions of "
+                f"partitions, from 0 to {n_partitions - 1}."
             )
         rows = _check_memberships(given, n_samples, name=f"memberships[{t}]")
         soft[int(t)] = read_only(rows.copy())

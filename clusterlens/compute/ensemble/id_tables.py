@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._validation import DataError, IntArray, as_pandas
+from clusterlens.compute._validation import (
+    DataError,
+    IntArray,
+    as_pandas,
+    plain_repr,
+)
 from clusterlens.compute.ensemble.row_ids import RowIds, as_text
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table.dataset import Dataset, is_id_name
@@ -65,7 +70,7 @@ class IdTable:
         """Return a column that has to be there."""
         if not isinstance(name, Hashable) or name not in self.frame:
             raise DataError(
-                f"{self} has no column {name!r}; it has {listed(self.frame)}."
+                f"{self} has no column {plain_repr(name)}; it has {listed(self.frame)}."
             )
         return self.frame[name]
 

@@ -24,6 +24,7 @@ from clusterlens.compute._validation import (
     as_pandas,
     check_choice,
     check_entries,
+    plain_repr,
     whole_numbers,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, NoiseMeans
@@ -120,11 +121,13 @@ def load_partitions(
     check_choice(gaps, ("missing", "singletons", "noise", "refuse"), name="gaps")
     if not isinstance(families, str | Mapping):
         raise ValueError(
-            f"families is {families!r}; give a text for all models, or a dict of one "
-            "for each."
+            f"families is {plain_repr(families)}; give a text for all models, or a "
+            "dict of one for each."
         )
     if not isinstance(row_id, str | int | None):
-        raise ValueError(f"row_id is {row_id!r}; give the name of a column, or None.")
+        raise ValueError(
+            f"row_id is {plain_repr(row_id)}; give the name of a column, or None."
+        )
     wanted = None if columns is None else check_entries(columns, "columns")
     known = None if row_ids is None else RowIds(row_ids)
     tables = list(_tables(source, "", (row_id, known, max_bytes)))
@@ -301,9 +304,9 @@ def _codes(
         and not (plain := values.map(pd.api.types.is_scalar)).all()
     ):
         raise DataError(
-            f"{table}, column {column!r} holds {values[~plain].iloc[0]!r}, which is no "
-            "label; give whole numbers or texts, or leave the column out with "
-            "columns=[...]."
+            f"{table}, column {column!r} holds {plain_repr(values[~plain].iloc[0])}, "
+            "which is no label; give whole numbers or texts, or leave the column out "
+            "with columns=[...]."
         )
     texts = values.map(as_text, na_action="ignore").astype("str")
     if texts.dropna().str.fullmatch(r"0|-?[1-9]\d{0,17}").all():

@@ -24,6 +24,7 @@ from clusterlens.compute._validation import (
     IntArray,
     check_choice,
     check_range,
+    plain_repr,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators._input import validate_features
@@ -289,7 +290,8 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
             self.min_samples, Iterable
         ):
             raise ValueError(
-                f"min_samples is {self.min_samples!r}; give a list of values to try."
+                f"min_samples is {plain_repr(self.min_samples)}; give a list of "
+                "values to try."
             )
         for value in self.min_samples:
             check_range(value, 2, np.inf, name="min_samples", integer=True)

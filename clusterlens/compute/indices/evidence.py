@@ -27,6 +27,7 @@ from clusterlens.compute._validation import (
     check_features,
     check_random_state,
     check_range,
+    plain_repr,
     split_labelled,
 )
 from clusterlens.compute.indices.class_match import LabelCheck, label_match
@@ -203,8 +204,8 @@ def merge_classes(
     absent = [name for name in classes if not np.isscalar(name) or name not in values]
     if absent or len(set(classes)) < 2:
         raise ValueError(
-            f"classes is {list(classes)!r}; give two or more different ones of "
-            f"{np.unique(values).tolist()!r}."
+            f"classes is {plain_repr(list(classes))}; give two or more different ones "
+            f"of {np.unique(values).tolist()!r}."
         )
     merged = np.full(len(labelled), None, dtype=object)
     names = np.array(values.tolist(), dtype=object)

@@ -19,6 +19,7 @@ from clusterlens.compute._validation import (
     check_features,
     check_random_state,
     check_range,
+    plain_repr,
     split_labelled,
 )
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
@@ -148,7 +149,9 @@ def _facts(ensemble: Ensemble) -> pd.DataFrame:
 
 def _parameters(spec: Mapping[str, Any]) -> str:
     """Write the parameters of a model, as "n_clusters=3, init='random'"."""
-    return ", ".join(f"{k}={v!r}" for k, v in spec.items() if k != "clusterer")
+    return ", ".join(
+        f"{k}={plain_repr(v)}" for k, v in spec.items() if k != "clusterer"
+    )
 
 
 # takes the labels of a partition and which samples it saw

@@ -12,6 +12,7 @@ from clusterlens.compute._validation import (
     Frozen,
     IntArray,
     check_features,
+    plain_repr,
     split_labelled,
 )
 
@@ -88,7 +89,10 @@ def class_pair_view(
     if not all(isinstance(one, str | int | np.integer) for one in (a, b)) or not (
         a in names and b in names and a != b
     ):
-        raise ValueError(f"a and b are {a!r} and {b!r}; give two of {names!r}.")
+        raise ValueError(
+            f"a and b are {plain_repr(a)} and {plain_repr(b)}; give two of "
+            f"{plain_repr(names)}."
+        )
     chosen = np.isin(classes, np.array([a, b]))
     rows = np.flatnonzero(labelled)[chosen]
     is_b = classes[chosen] == b

@@ -19,7 +19,12 @@ from scipy.spatial.distance import pdist
 from sklearn.neighbors import NearestNeighbors
 
 from clusterlens.compute._run.process_settings import one_thread
-from clusterlens.compute._validation import FloatArray, check_features, check_range
+from clusterlens.compute._validation import (
+    FloatArray,
+    check_features,
+    check_range,
+    plain_repr,
+)
 from clusterlens.compute.notes import Note
 
 Rows = npt.NDArray[np.intp]
@@ -61,7 +66,7 @@ class DataScale:
         try:
             return self._resolve(dict(value))
         except ValueError as error:
-            raise ValueError(f"{name} is {value!r}: {error}") from None
+            raise ValueError(f"{name} is {plain_repr(value)}: {error}") from None
 
     def _resolve(self, ref: dict[str, Any]) -> Any:
         """Return the number that a reference to the data stands for, if known."""
@@ -225,9 +230,9 @@ def _what_a_reference_needs(ref: Mapping[str, Any]) -> str:
     if kind in list(_DISTANCES):
         return (
             "give one 'quantile', or two and 'at', how far between them, e.g. "
-            f"{{'quantile': 0.1, 'of': {kind!r}}}."
+            f"{{'quantile': 0.1, 'of': {plain_repr(kind)}}}."
         )
-    found = f"'of' is {kind!r}" if "of" in ref else "'of' is missing"
+    found = f"'of' is {plain_repr(kind)}" if "of" in ref else "'of' is missing"
     return (
         f"{found}; give 'samples' with a 'share', or "
         f"{' or '.join(map(repr, _DISTANCES))} with a 'quantile'."

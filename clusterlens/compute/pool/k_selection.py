@@ -31,6 +31,7 @@ from clusterlens.compute._validation import (
     check_features,
     check_random_state,
     check_range,
+    plain_repr,
 )
 from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID
 from clusterlens.compute.pool._k_curves import (
@@ -502,7 +503,7 @@ def _checked_references(references: Sequence[str], n_features: int) -> tuple[str
         references = check_entries(references, "references")
     if isinstance(references, str) or not references:
         raise ValueError(
-            f"references is {references!r}; give a list with some of "
+            f"references is {plain_repr(references)}; give a list with some of "
             f"{', '.join(map(repr, REFERENCES))}."
         )
     for kind in references:

@@ -33,7 +33,12 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from clusterlens.compute._numbers import whole
-from clusterlens.compute._validation import RandomState, check_random_state, check_range
+from clusterlens.compute._validation import (
+    RandomState,
+    check_random_state,
+    check_range,
+    plain_repr,
+)
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool._quantiles import DataScale, root_of
 from clusterlens.compute.pool.catalogue import CLUSTERERS
@@ -212,7 +217,9 @@ def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[s
     scale = DataScale((n_samples, 1), random_state=0)
     for entry in entries:
         if not isinstance(entry, Mapping):
-            raise ValueError(f"pool has the entry {entry!r}; give specs (dicts) only.")
+            raise ValueError(
+                f"pool has the entry {plain_repr(entry)}; give specs (dicts) only."
+            )
         _check_grid(entry)
         for key, value in entry.items():
             for one in value if _is_list(value) else [value]:
@@ -266,7 +273,7 @@ def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
         return [pool]
     if not isinstance(pool, Sequence | np.ndarray) or isinstance(pool, bytes):
         raise ValueError(
-            f"pool is {pool!r}; give a name in POOLS, or a list of specs and "
+            f"pool is {plain_repr(pool)}; give a name in POOLS, or a list of specs and "
             "estimators."
         )
     if isinstance(pool, str):
@@ -309,7 +316,9 @@ def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:
     """Look a preset up, with the number of clusters if it needs one."""
     if name not in POOLS:
         known = ", ".join(map(repr, POOLS))
-        raise ValueError(f"pool is {name!r}; give one of {known}, or a list of specs.")
+        raise ValueError(
+            f"pool is {plain_repr(name)}; give one of {known}, or a list of specs."
+        )
     preset = POOLS[name]
     if not callable(preset):
         if n_clusters is not None:
@@ -352,8 +361,8 @@ def _clusterer(spec: Spec) -> Clusterer:
     name = spec.get("clusterer")
     if not isinstance(name, str) or name not in CLUSTERERS:
         raise ValueError(
-            f"clusterer is {name!r}; give one of {', '.join(map(repr, CLUSTERERS))}, "
-            "or add it to CLUSTERERS."
+            f"clusterer is {plain_repr(name)}; give one of "
+            f"{', '.join(map(repr, CLUSTERERS))}, or add it to CLUSTERERS."
         )
     return CLUSTERERS[name]
 
@@ -431,8 +440,8 @@ def _plain(key: str, value: Any) -> Any:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{key} is {value!r}; give a number, a string or another plain value, or "
-            "put the estimator itself into the pool."
+            f"{key} is {plain_repr(value)}; give a number, a string or another plain "
+            "value, or put the estimator itself into the pool."
         ) from None
     return value
 
@@ -456,7 +465,7 @@ def _model_of_estimator(
     cls = type(estimator)
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ValueError(
-            f"pool has the entry {estimator!r}; give specs (mappings with a "
+            f"pool has the entry {plain_repr(estimator)}; give specs (mappings with a "
             "'clusterer') or estimator instances."
         )
     known = next((n for n, c in CLUSTERERS.items() if c.make is cls), None)

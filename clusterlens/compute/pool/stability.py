@@ -32,6 +32,7 @@ from clusterlens.compute._validation import (
     check_labels,
     check_random_state,
     check_range,
+    plain_repr,
 )
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
@@ -379,7 +380,7 @@ def _estimator(spec: Spec | Any, X: FloatArray, seed: int) -> Any:
     if not isinstance(spec, Mapping):
         if isinstance(spec, type) or not hasattr(spec, "fit"):
             raise ValueError(
-                f"spec is {spec!r}; give one entry of a pool (a dict with a "
+                f"spec is {plain_repr(spec)}; give one entry of a pool (a dict with a "
                 "'clusterer') or an estimator."
             )
         return spec

@@ -19,6 +19,7 @@ from clusterlens.compute._validation import (
     IntArray,
     check_range,
     is_auto,
+    plain_repr,
 )
 from clusterlens.compute.ensemble.constraints import (
     Constraints,
@@ -191,8 +192,8 @@ def check_weight(weight: Weight) -> Weight:
         return check_range(weight, 0.0, np.inf, name="constraint_weight")
     if weight != EVIDENCE:
         raise ValueError(
-            f"constraint_weight is {weight!r}; give a number of at least 0, or "
-            f"{EVIDENCE!r}."
+            f"constraint_weight is {plain_repr(weight)}; give a number of at least 0, "
+            f"or {EVIDENCE!r}."
         )
     return weight
 

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterlens.compute._validation import Frozen, check_range
+from clusterlens.compute._validation import (
+    Frozen,
+    check_range,
+    plain_repr,
+)
 from clusterlens.compute.ensemble.constraints import (
     ConstraintError,
     Constraints,
@@ -92,7 +96,9 @@ def _checked_pair(pair: Sequence[int], n_samples: int) -> list[int]:
     """Return the positions of two different samples."""
     ends = np.asarray(pair, dtype=object).ravel().tolist()
     if len(ends) != 2:
-        raise ValueError(f"pair is {pair!r}; give the positions of two samples.")
+        raise ValueError(
+            f"pair is {plain_repr(pair)}; give the positions of two samples."
+        )
     link = [check_range(i, 0, n_samples - 1, name="pair", integer=True) for i in ends]
     if link[0] == link[1]:
         raise ValueError(f"pair names sample {link[0]} twice; give two samples.")

@@ -17,7 +17,13 @@ import pandas as pd
 
 from clusterlens.compute._numbers import count, grouped, whole
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute._validation import LARGEST, DataError, FloatArray, IntArray
+from clusterlens.compute._validation import (
+    LARGEST,
+    DataError,
+    FloatArray,
+    IntArray,
+    plain_repr,
+)
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._roles import ordered_levels
 
@@ -305,12 +311,14 @@ def check_columns(names: Sequence[str], columns: Sequence[str] | pd.Index) -> No
 def check_column(name: str, columns: Any, others: Any = None) -> None:
     """Raise unless there is a column of that name; only others may be meant."""
     if not isinstance(name, Hashable):
-        raise DataError(f"A column is named by {name!r}; give one of its names.")
+        raise DataError(
+            f"A column is named by {plain_repr(name)}; give one of its names."
+        )
     if name not in columns:
         known = list(columns if others is None else others)
         close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"it has {shorten(columns)}."
-        raise DataError(f"The table has no column {name!r}; {hint}")
+        raise DataError(f"The table has no column {plain_repr(name)}; {hint}")
 
 
 def shorten(names: Sequence[object] | pd.Index) -> str:
@@ -380,7 +388,7 @@ def _numbers(
     remarks = []
     if words.any():
         first = int(words.argmax())
-        example = f"{values.iloc[first]!r} in row {values.index[first]}"
+        example = f"{plain_repr(values.iloc[first])} in row {values.index[first]}"
         if words.sum() > 0.5 * values.notna().sum():
             raise DataError(
                 f"Column {name!r} has {example}, which is no number; {remedy}."

@@ -29,6 +29,7 @@ from clusterlens.compute._validation import (
     check_choice,
     check_entries,
     check_mapping,
+    plain_repr,
     read_only,
 )
 from clusterlens.compute.table._cells import plain_frame, type_columns
@@ -549,7 +550,9 @@ def _checked_sentinels(sentinels: Any) -> str | tuple[float, ...]:
         return check_choice(sentinels, ("auto",), name="sentinels")
     values = [as_number(value) for value in check_entries(sentinels, "sentinels")]
     if None in values:
-        raise ValueError(f"sentinels is {sentinels!r}; give numbers, or 'auto'.")
+        raise ValueError(
+            f"sentinels is {plain_repr(sentinels)}; give numbers, or 'auto'."
+        )
     return tuple(value for value in values if value is not None)
 
 
@@ -601,8 +604,8 @@ def _index_by_row_id(ds: Dataset) -> Dataset:
     if not ids.is_unique:
         repeated = ids[ids.duplicated()][0]
         raise DataError(
-            f"Row id column {name!r} has the value {repeated!r} more than once; choose "
-            "a column whose values are all different."
+            f"Row id column {name!r} has the value {plain_repr(repeated)} more than "
+            "once; choose a column whose values are all different."
         )
     return replace(ds, table=ds.table.set_axis(ids, axis=0))
 

@@ -14,6 +14,7 @@ from clusterlens.compute._validation import (
     Frozen,
     check_entries,
     check_range,
+    plain_repr,
 )
 from clusterlens.compute.table._features import Column
 from clusterlens.compute.table.dataset import Dataset, check_dataset
@@ -119,8 +120,8 @@ def column_distributions(
     for name in check_entries(columns, "columns"):
         if not isinstance(name, str) or name not in known:
             raise ValueError(
-                f"columns has {name!r}, which is no feature column; give some of "
-                f"{', '.join(map(repr, list(known)[:10]))}."
+                f"columns has {plain_repr(name)}, which is no feature column; give "
+                f"some of {', '.join(map(repr, list(known)[:10]))}."
             )
         values = encoded.values[:, known[name]]
         column = encoded.columns[known[name]]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from clusterlens.compute._validation import check_flag, check_mapping
+from clusterlens.compute._validation import check_flag, check_mapping, plain_repr
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 
 _NUMBER = r"^[+-]?([0-9]+([.,][0-9]+)*|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -62,8 +62,8 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
         values = np.asarray(given)
         if values.shape != (n_samples,):
             raise ValueError(
-                f"labels[{name!r}] has shape {values.shape} for {n_samples} samples; "
-                "give one label per row of X."
+                f"labels[{plain_repr(name)}] has shape {values.shape} for {n_samples} "
+                "samples; give one label per row of X."
             )
         column = pd.Series(values)
         if column.dtype.kind in "iu":

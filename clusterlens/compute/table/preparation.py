@@ -37,6 +37,7 @@ from clusterlens.compute._validation import (
     IntArray,
     as_number,
     check_choice,
+    plain_repr,
 )
 from clusterlens.compute.table._cells import plain_frame, type_columns
 from clusterlens.compute.table._features import (
@@ -463,13 +464,14 @@ class Preparation(TransformerMixin, BaseEstimator):
         if isinstance(self.sentinels, str):
             check_choice(self.sentinels, ("auto",), name="sentinels")
         for name, kind in (self.transforms or {}).items():
-            check_choice(kind, TRANSFORMS, name=f"transforms[{name!r}]")
+            check_choice(kind, TRANSFORMS, name=f"transforms[{plain_repr(name)}]")
         for name, weight in (self.weights or {}).items():
             number = as_number(weight)
             if number is None or not 0 < number < np.inf:
                 raise ValueError(
-                    f"weights[{name!r}] is {weight!r}; give a finite factor above 0 "
-                    "(to leave a column out give it the role 'ignore')."
+                    f"weights[{plain_repr(name)}] is {plain_repr(weight)}; give a "
+                    "finite factor above 0 (to leave a column out give it the role "
+                    "'ignore')."
                 )
 
     def _check_named_columns(self) -> None:
@@ -722,7 +724,7 @@ def _components(X: FloatArray, pca: float) -> Projection:
     number = None if share else as_number(pca, integer=True)
     if not share and (number is None or not 1 <= number <= largest):
         raise DataError(
-            f"pca is {pca!r}; give a number of components from 1 to {largest}, or a "
-            "share of the variance between 0 and 1."
+            f"pca is {plain_repr(pca)}; give a number of components from 1 to "
+            f"{largest}, or a share of the variance between 0 and 1."
         )
     return project(X, pca)

@@ -14,6 +14,7 @@ from clusterlens.compute._validation import (
     Frozen,
     check_features,
     check_range,
+    plain_repr,
 )
 
 _COVARIANCE_WIDTH = 1000  # up to here the d x d covariance is the cheapest way
@@ -101,8 +102,8 @@ def project(ds: npt.ArrayLike, n_components: float = 2) -> Projection:
         check_range(n_components, 1, 10_000, name="n_components", integer=True)
     elif not isinstance(n_components, float) or not 0 < n_components < 1:
         raise ValueError(
-            f"n_components is {n_components!r}; give a whole number of axes, or a "
-            "share of the variance between 0 and 1."
+            f"n_components is {plain_repr(n_components)}; give a whole number of "
+            "axes, or a share of the variance between 0 and 1."
         )
     if np.ptp(X, axis=0).max() == 0:
         return _flat(X, int(n_components) if whole else 1)
