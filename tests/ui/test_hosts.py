@@ -11,6 +11,7 @@ from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
+from benchmarks.pages import Served
 from clusterlens.ui.server import hosts
 from tests.ui.loop import run
 from tests.ui.test_cli import console
@@ -143,3 +144,15 @@ def test_the_interface_listened_on_is_a_name_unless_it_is_all():
     assert "[fd00::1]:80" in hosts.local_hosts("fd00::1", 80)
     assert "10.1.2.3:80" in hosts.local_hosts("10.1.2.3", 80)
     assert len(hosts.local_hosts("0.0.0.0", 80)) == 3
+
+
+def test_a_server_of_several_processes_refuses_its_pages_and_asks_nobody(tmp_path):
+    served = Served(tmp_path)
+    try:
+        served.start("--num-procs", "2")
+        _, page = asked(served.address, "/app", urlsplit(served.address).netloc)
+    finally:
+        served.kill()
+    assert b"Start it again without --num-procs" in page
+    assert b"<script" not in page
+    assert b"token" not in page

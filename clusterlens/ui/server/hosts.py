@@ -19,11 +19,13 @@ from bokeh.settings import settings
 from panel.config import config
 from panel.io.state import state
 from tornado.httputil import HTTPServerRequest
+from tornado.process import task_id
 from tornado.routing import Matcher
 from tornado.web import RequestHandler
 
 EVERYWHERE = ("0.0.0.0", "::", "")
 _REFUSED = Path(__file__).with_name("refused.html")
+_ONE_PROCESS = Path(__file__).with_name("one_process.html")
 
 
 def local_hosts(address: str, port: int) -> list[str]:
@@ -67,7 +69,10 @@ class _Refusal(RequestHandler):
 
 
 def refuses_page() -> bool:
-    """Refuse the page of this session if the name it is under is not known.
+    """Refuse the page of this session in one of several processes of a server.
+
+    They share no sessions. A browser whose connection meets another process than its
+    page asks a foreign host for scripts. Refuse it also under an unknown name.
 
     For a page of `panel serve`, whose server cannot be guarded. Known are localhost and
     addresses without a name, which nobody else can lead here, and what the server was
@@ -78,9 +83,10 @@ def refuses_page() -> bool:
     request = getattr(context, "request", None)
     # What a server asks itself for, to warm up (`--warm`), has no name.
     host = getattr(request, "host", None)
-    if host is None or _leads_here(host, request.host_name):
+    is_known = host is None or _leads_here(host, request.host_name)
+    if is_known and task_id() is None:
         return False
-    config.auth_template = _REFUSED
+    config.auth_template = _REFUSED if task_id() is None else _ONE_PROCESS
     config.authorize_callback = lambda user: False
     return True
 
