@@ -294,6 +294,13 @@ async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
         session.derived.watch(NEEDED, lambda results: None)
         while not session.jobs.at_rest:
             await asyncio.sleep(0.01)
+        errors = (session.derived.get(name).error for name in NEEDED)
+        for error in filter(None, errors):
+            if not isinstance(error, (ValueError, MemoryError)):
+                raise error
+        told = [notice.text for notice in session.jobs.notices]
+        if any("failed unexpectedly" in text for text in told):
+            raise AssertionError(f"it opened and failed: {told}")
         steps = session.history.done
         scripts = [_card(steps)]
         found = gather(session)

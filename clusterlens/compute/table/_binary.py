@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -27,6 +27,7 @@ ROWS_LIMIT = 20_000_000
 COLUMNS_LIMIT = 100_000
 
 CELL_BYTES = 8  # a cell takes at least this in memory
+TEXT_BYTES = 32  # a text about this beside its letters, while columns are made
 OBJECT_BYTES = 100  # and one that is an object of Python about this
 
 
@@ -110,23 +111,45 @@ def read_parquet(content: Content) -> Parsed:
     file = pq.ParquetFile(pa.BufferReader(content.data))
     meta = file.metadata
     check_cells(meta.num_rows, meta.num_columns, content)
-    _check_values(meta, content)
+    _check_values(file, content)
     _check_written_out(file, content)
     table = pq.ParquetFile(pa.BufferReader(content.data)).read()
     table.validate(full=True)
-    return Parsed(table.to_pandas(), ["Read as Parquet."])
+    return Parsed(_days_as_times(table).to_pandas(), ["Read as Parquet."])
 
 
-def _check_values(meta: pq.FileMetaData, content: Content) -> None:
-    """Refuse more values, as those of lists, or packed bytes than may be in memory."""
-    n_bytes = [
-        max(CELL_BYTES, meta.schema.column(j).length) for j in range(meta.num_columns)
+def _days_as_times(table: pa.Table) -> pa.Table:
+    """Let dates be numbers in memory, which are no objects."""
+    fields = [
+        f.with_type(pa.timestamp("s")) if pa.types.is_date32(f.type) else f
+        for f in table.schema
     ]
+    return table.cast(pa.schema(fields, table.schema.metadata))
+
+
+def _check_values(file: pq.ParquetFile, content: Content) -> None:
+    """Refuse more values, as those of lists, or packed bytes than may be in memory."""
+    meta = file.metadata
+    coded = {f.name for f in file.schema_arrow if pa.types.is_dictionary(f.type)}
+    columns = (meta.schema.column(j) for j in range(meta.num_columns))
+    n_bytes = [_value_bytes(column, coded) for column in columns]
     total = sum(
         max(n_values * n_bytes[j], unpacked)
         for j, n_values, unpacked in claimed_sizes(content.data, meta.num_columns)
     )
     check_bytes(total, content)
+
+
+def _value_bytes(column: pq.ColumnSchema, coded: Collection[str]) -> int:
+    """Return the bytes that a value takes in memory; a text also takes its own."""
+    kind = column.logical_type.type
+    if column.path in coded:
+        return CELL_BYTES
+    if kind in ("DECIMAL", "TIME"):
+        return OBJECT_BYTES
+    if kind == "NONE" and column.physical_type.endswith("BYTE_ARRAY"):
+        return OBJECT_BYTES + column.length
+    return max(TEXT_BYTES if kind == "STRING" else CELL_BYTES, column.length)
 
 
 def _check_written_out(file: pq.ParquetFile, content: Content) -> None:

@@ -7,8 +7,13 @@ import pkgutil
 import re
 import zipfile
 from contextlib import suppress
+from datetime import date, time
+from decimal import Decimal
 
 import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from clusterlens import DataError, load_table
@@ -139,3 +144,34 @@ def test_arff_cells_are_charged_before_they_are_made():
     with pytest.raises(DataError, match="the limit is"):
         load_table(dense, max_bytes=20_000_000)
     assert load_table(dense).table.shape == (300_000, 1)
+
+
+def parquet(column, n_columns):
+    out = io.BytesIO()
+    pq.write_table(pa.table({f"c{j}": column for j in range(n_columns)}), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "n_bytes"),
+    [(Decimal("1.5"), 100), (time(1, 2), 100), (b"ab", 100), ("word", 32), (1.5, 8)],
+)
+def test_values_of_parquet_are_charged_as_what_they_are_in_memory(value, n_bytes):
+    data = parquet(pa.array([value] * 999 + [None]), 10)
+    assert load_table(data, max_bytes=10_000 * n_bytes + 99).table.shape == (1000, 10)
+    with pytest.raises(DataError, match="the limit is"):
+        load_table(data, max_bytes=10_000 * n_bytes - 1)
+
+
+def test_dates_of_parquet_are_read_as_numbers_of_any_year():
+    days = [date(1, 1, 1), date(2024, 2, 29), None, date(9999, 12, 31)]
+    read = load_table(parquet(pa.array(days), 1)).table["c0"]
+    assert read.dtype == "datetime64[s]"
+    assert [None if pd.isna(day) else day.date() for day in read] == days
+    data = parquet(pa.array([date(2024, 2, 29)] * 1000), 10)
+    assert load_table(data, max_bytes=80_000).table.shape == (1000, 10)
+
+
+def test_categories_of_parquet_are_charged_as_codes():
+    data = parquet(pa.array(["a", "b"] * 500).dictionary_encode(), 10)
+    assert load_table(data, max_bytes=80_000).table.shape == (1000, 10)
