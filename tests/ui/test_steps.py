@@ -98,7 +98,6 @@ def shells(monkeypatch, tmp_path):
     monkeypatch.setattr(serving, "Shell", Shell)
     server = Server(Store(tmp_path))
     monkeypatch.setattr(cli, "the_server", lambda: server)
-    monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)
     return made
 
 
