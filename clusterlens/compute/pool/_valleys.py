@@ -17,7 +17,7 @@ from clusterlens.compute._validation import FloatArray, IntArray
 
 # A valley has less than this share of the density beside it: cells of data without
 # clusters are a tenth sparser at some borders than at their centres, as in a disc.
-_VALLEY = 0.75
+_VALLEY = 2 / 3
 # Fewer samples around a centre may be outliers, as heavy tails have them.
 _FEWEST = 4
 # Beyond this share of samples nearer to another centre, lines between centres leave
@@ -30,7 +30,7 @@ def least_valleys(X: FloatArray, labels: IntArray, n_clusters: int) -> FloatArra
     """Measure the valley between the two least separated clusters of each partition.
 
     For X (n, d) and labels (T, n) from 0: (T,), in standard errors of the counts. Above
-    0 if the middle is less than three quarters as dense as either side, at most 0 if a
+    0 if the middle is less than two thirds as dense as either side, at most 0 if a
     cluster is empty; NaN if clusters do not lie around their centres. O(T n K d).
     """
     valleys = np.empty(len(labels))

@@ -85,7 +85,7 @@ class KSelection(Frozen):
         consensus above 0.1 and at most 0.9, lower is clearer; stability, the adjusted
         Rand index of two runs; valley, how clearly the two least separated clusters
         are separated (median of the runs): standard errors by which the density midway
-        between their centres is below three quarters of that at either. NaN where
+        between their centres is below two thirds of that at either. NaN where
         more than a fifth of the samples are nearer to the centre of another cluster.
     references : mapping of str to Curves
         The same on each copy, by kind of copy, with n_draws as first axis.
@@ -329,7 +329,7 @@ def select_k(
     Two clusters are separated by a valley if few samples lie midway between their
     centres. On the line through both centres, f is the smaller number of samples in the
     two windows around the centres, m the number in the window of the same width around
-    the midpoint; the valley is 2 sqrt(3f/4 + 3/8) - 2 sqrt(m + 3/8), in standard errors
+    the midpoint; the valley is 2 sqrt(2f/3 + 3/8) - 2 sqrt(m + 3/8), in standard errors
     of the counts (Anscombe), with 0 for an f below 4. The valley of k is that of its
     least separated pair, in the median run. A density with one mode has no valleys,
     whatever its tails and edges; the share of ambiguous pairs does not tell here, since
