@@ -26,7 +26,11 @@ from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import estimate_agreements
-from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.constraints import (
+    ConstraintError,
+    Constraints,
+    check_constraints,
+)
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.notes import as_note
 from clusterlens.compute.pool.k_selection import select_k
@@ -52,7 +56,8 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         The partition to take: of the model closest to the consensus; of the consensus
         with the number of clusters of `closest_cut`; of the consensus with the number
         that `select_k` finds, or of the leader where none stands out, with a warning;
-        or of the consensus with that many clusters.
+        or of the consensus with that many clusters. If cannot-links need more clusters
+        than are found, the fewest that obey them are taken, with a warning.
     constraints : Constraints, optional
         Pairs of samples that should be joined or separated: they count in the ranking,
         and a partition of the consensus obeys them.
@@ -123,7 +128,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite features; at least two samples.
+            Finite features; at least three samples.
         y : object
             Ignored.
 
@@ -133,7 +138,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
             Fitted.
         """
         seed = check_random_state(self.random_state)
-        data = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        data = validate_data(self, X, dtype=np.float64, ensure_min_samples=3)
         self._check_novelty()
         self._check_n_clusters(len(data))
         links = check_constraints(self.constraints, len(data))
@@ -221,9 +226,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
                 return found.labels
             k = found.n_clusters
         if not isinstance(k, str):
-            return consensus_partition(
-                self.ensemble_, k, constraints=links, random_state=seed
-            )
+            return self._obeying(k, links, seed)
         labels = np.asarray(self.ensemble_.labels[self.ranking_.order[0]])
         noise = labels == UNLABELLED
         if noise.all():
@@ -231,6 +234,27 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         numbered = np.full(len(labels), UNLABELLED, np.int64)
         numbered[~noise] = np.unique(labels[~noise], return_inverse=True)[1]
         return numbered
+
+    def _obeying(self, n_clusters: int, links: Constraints, seed: int) -> IntArray:
+        """Return the consensus; with more clusters where links need them, if it may."""
+        k = n_clusters
+        while True:
+            try:
+                labels = consensus_partition(
+                    self.ensemble_, k, constraints=links, random_state=seed
+                )
+            except ConstraintError:
+                if not isinstance(self.n_clusters, str):
+                    raise
+                k += 1
+            else:
+                break
+        if k > n_clusters:
+            warn_caller(
+                f"n_clusters is {self.n_clusters!r}, which finds {n_clusters}, but the "
+                f"cannot-links need {k} clusters; {k} are taken.",
+            )
+        return labels
 
     def _check_n_clusters(self, n_samples: int) -> None:
         if isinstance(self.n_clusters, str):

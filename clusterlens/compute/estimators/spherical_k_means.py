@@ -21,7 +21,8 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, default 8
-        Number of clusters, 1 to the number of rows that are not all zeros.
+        Number of clusters, 1 to the number of different directions of rows; rows of
+        zeros have none.
     n_init : int, default 1
         Starts, of which the best is kept.
     max_iter : int, default 300
@@ -110,6 +111,11 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
             centres, _ = kmeans_plusplus(directed, self.n_clusters, random_state=random)
             n_iter = _settle(directed, centres, self.max_iter)
             labels, cosines = _assign(rows, centres)
+            if (n_found := len(np.unique(labels))) < self.n_clusters:
+                raise ValueError(
+                    f"X has rows in only {count(n_found, 'direction')} for "
+                    f"n_clusters={self.n_clusters}; give no more clusters than those."
+                )
             if (cosine := float(cosines.mean())) > self.mean_cosine_:
                 self.labels_, self.cluster_centers_ = labels, centres
                 self.mean_cosine_, self.n_iter_ = cosine, n_iter

@@ -89,13 +89,13 @@ def find_hubs(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> Hubs:
-    """Find groups of models that share a structure the other models do not see.
+    """Find groups of models, whatever their votes, that share a structure of their own.
 
     Parameters
     ----------
     ensemble : Ensemble
-        T partitions. Their weights do not matter, also where they are 0: hubs say which
-        models resemble each other, not how much each counts.
+        T partitions. Their weights do not matter, not even 0: hubs say which models
+        resemble each other, not how much each counts.
     min_cosine : float, default 0.5
         Mean cosine between similarity profiles that keeps models together, in [0, 1].
     min_models : int, default 3

@@ -1,6 +1,7 @@
 """ConsensusClusterer: scikit-learn's contract, and the answers of what it joins."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,34 @@ def test_without_a_number_that_stands_out_the_leader_is_taken(monkeypatch, blobs
     assert made.n_clusters_ == 3
     Found.k = 4
     assert ConsensusClusterer(POOL, "select", n_jobs=1).fit(blobs[0]).n_clusters_ == 4
+
+
+@pytest.mark.parametrize("way", ["closest", "select"])
+def test_links_that_need_more_clusters_than_are_found_get_them(monkeypatch, blobs, way):
+    from clusterlens.compute.assigning import consensus_clusterer as module
+
+    class Found:
+        k = 2
+
+    monkeypatch.setattr(module, "select_k", lambda *_, **__: Found)
+    five = [(i, j) for j in range(5) for i in range(j)]
+    links = cl.Constraints(cannot_link=five)
+    with pytest.warns(UserWarning, match="the cannot-links need 5 clusters"):
+        made = ConsensusClusterer(POOL, way, links, n_jobs=1).fit(blobs[0])
+    assert made.n_clusters_ == 5
+    assert len(set(made.labels_[:5])) == 5
+    with pytest.raises(cl.ConstraintError, match="ask for 5"):
+        ConsensusClusterer(POOL, 2, links, n_jobs=1).fit(blobs[0])
+
+
+@pytest.mark.parametrize("way", ["leader", "closest", "select", 1, 2])
+def test_three_samples_are_enough_and_two_are_refused(way):
+    X = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so small a table has no k
+        assert len(ConsensusClusterer("quick", way, n_jobs=1).fit(X).labels_) == 3
+    with pytest.raises(ValueError, match="minimum of 3"):
+        ConsensusClusterer("quick", way, n_jobs=1).fit(X[:2])
 
 
 def test_samples_keep_their_cluster_and_new_rows_get_the_near_one(blobs, model):

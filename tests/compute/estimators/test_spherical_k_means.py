@@ -77,6 +77,19 @@ def test_rows_of_zeros_are_no_centres_and_leave_no_cluster_empty(n_zeros):
     assert set(model.labels_[:n_zeros]) == {0}
 
 
+@pytest.mark.parametrize("n_directions", [1, 2, 4])
+def test_no_cluster_is_empty_and_too_few_directions_are_refused(n_directions):
+    directions = np.eye(4)[:n_directions]
+    X = np.vstack([directions * 2.0**power for power in range(6)])
+    for n_clusters in range(1, 7):
+        model = SphericalKMeans(n_clusters, random_state=0)
+        if n_clusters <= n_directions:
+            assert len(np.unique(model.fit_predict(X))) == n_clusters
+        else:
+            with pytest.raises(ValueError, match=f"only {n_directions} direction"):
+                model.fit(X)
+
+
 @pytest.mark.parametrize(
     ("X", "parameters", "says"),
     [
