@@ -1,7 +1,8 @@
-"""Models made for answers: partitions that obey links, judged by links held out.
+"""Models made for answers: partitions guided by links, judged by links held out.
 
-They obey what they were given, so that counts for nothing: each is made again without
-some of the answers, and what it then does with these is its evidence.
+They were made to agree with what they were given, so that counts for nothing: each is
+made again without some of the answers, and what it then does with these is its
+evidence.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class AnswerModels(Frozen):
     ----------
     ensemble : Ensemble
         The partitions of the pool, then those made; `specs` of the latter hold the
-        links they obey, by positions of samples, and what they said of each when it was
-        held out, so that every ranking and posterior judges them by that.
+        links they were made for, by positions of samples, and what they said of each
+        when it was held out, so that every ranking and posterior judges them by that.
     n_made : int
         How many were made.
     posterior : AnswerPosterior
@@ -73,6 +74,12 @@ class AnswerModels(Frozen):
     ensemble: Ensemble
     n_made: int
     posterior: AnswerPosterior
+
+    @property
+    def broken(self) -> FloatArray:
+        """Share of the answers that each partition made for them breaks, (n_made,)."""
+        links = self.posterior.constraints
+        return links.violations(self.ensemble)[-self.n_made :]
 
     @cached_property
     def leader(self) -> int:
@@ -129,7 +136,7 @@ def models_for_answers(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> AnswerModels:
-    """Make partitions that obey answers, and weigh them against those of a pool.
+    """Make partitions for answers, all or most kept, and weigh them against a pool.
 
     Parameters
     ----------
@@ -169,9 +176,10 @@ def models_for_answers(
     -----
     For each number of clusters: average linkage of the consensus, in which models vote
     by the posterior of the answers, and k-means of its one-hot rows, both obeying all
-    links; with X also `ConstrainedKMeans`, of the features as they are and in the
-    `LinkMetric` of the must-links, and `ConstrainedSpectral`, on which links weigh.
-    Where so few clusters cannot obey, more are taken.
+    links; where so few clusters cannot, more are taken. With X also
+    `ConstrainedKMeans`, of the features as they are and in the `LinkMetric` of the
+    must-links, and `ConstrainedSpectral`: there the features may outweigh a link, see
+    `AnswerModels.broken`.
 
     Each is made once with all answers, and once for each fold, votes included, without
     the answers of the fold. A fold's answer that follows from the others (must-links

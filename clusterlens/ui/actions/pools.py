@@ -61,7 +61,7 @@ from clusterlens.ui.work.results import content_key
 
 # A consensus is that of several.
 LEAST_COMPARED = 2
-# Samples of a run up to which models are made that obey links.
+# Samples of a run up to which models are made for links.
 MOST_OBEYING = 5_000
 
 
@@ -295,7 +295,7 @@ def look_closer(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Add models that obey the links to a copy of the run that is read."""
+    """Add models made for the links to a copy of the run that is read."""
     run, known, here = _answered(analysis)
     if len(run.dataset.row_ids) > MOST_OBEYING:
         raise ValueError(

@@ -33,7 +33,7 @@ class ModelsToMake:
     n_models : int
         How many are made.
     n_links : int
-        How many links they obey.
+        How many links they are made for.
     seconds : float
         About how long it takes.
     refusal : str
@@ -85,9 +85,11 @@ def models_to_make(
     plan = ModelsToMake(numbers, len(numbers) * N_MAKERS, n_links, seconds)
     refusal = ""
     if pool.n_samples > MOST_OBEYING:
-        refusal = f"Up to {whole(MOST_OBEYING)} rows models are made that obey answers."
+        refusal = f"Models are made for answers up to {whole(MOST_OBEYING)} rows."
     elif pool.is_partial:
-        refusal = "Models of this run left rows out; none that obeys can be made of it."
+        refusal = (
+            "Models of this run left rows out; none can be made of it for answers."
+        )
     elif made_for(pool, constraints):
         refusal = (
             f"Models were made for {'this link' if n_links == 1 else 'these links'}; "

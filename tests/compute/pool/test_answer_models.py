@@ -53,6 +53,12 @@ def test_what_is_made_obeys_and_says_from_what(made):
     consensus = [t for t in range(10, 20) if any(w in ensemble.names[t] for w in obey)]
     assert len(consensus) == 4
     assert (known.violations(ensemble)[consensus] == 0).all()
+    made = ensemble.labels[-n_made:]
+    pairs = np.concatenate([known.must_link, known.cannot_link])
+    wrong = (made[:, pairs[:, 0]] == made[:, pairs[:, 1]]) != (
+        np.arange(len(pairs)) < len(known.must_link)
+    )
+    assert_allclose(models.broken, wrong.mean(axis=1))
     for spec in ensemble.specs[-n_made:]:
         assert_array_equal(spec["must_link"], known.must_link)
         assert_array_equal(spec["cannot_link"], known.cannot_link)

@@ -13,7 +13,7 @@ class MadeModels(MoreModels):
 
     needs = ("models_to_make",)
     unanswered = (
-        "<p class='muted'>Where no model is yours, models can be made that obey your "
+        "<p class='muted'>Where no model is yours, models can be made for your "
         "answers. Answer a pair first.</p>"
     )
     label, icon = "Make models for your answers", "add"
@@ -35,7 +35,8 @@ class MadeModels(MoreModels):
 def _said(plan: ModelsToMake) -> str:
     numbers = ", ".join(map(str, plan.n_clusters))
     return (
-        f"Makes <b>{count(plan.n_models, 'model')}</b> of k = {numbers} that obey your "
-        f"{count(plan.n_links, 'link')}, <b>{duration(plan.seconds)}</b>. They join "
-        "the ranking, judged by answers that were held out: obeying wins nothing."
+        f"Makes <b>{count(plan.n_models, 'model')}</b> of k = {numbers} for your "
+        f"{count(plan.n_links, 'link')}, <b>{duration(plan.seconds)}</b>. Those of the "
+        "consensus obey every link, those of the features most. They join the ranking, "
+        "judged by answers that were held out: obeying wins nothing."
     )
