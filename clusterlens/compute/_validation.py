@@ -26,6 +26,7 @@ IntArray = npt.NDArray[np.integer[Any]]
 # Label of a sample that has none: noise of a clusterer, or a missing class.
 UNLABELLED = -1
 LARGEST = 1e150  # squares of larger values overflow
+SMALLEST = 1e-140  # squares of smaller differences lose digits, and then vanish
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn and METIS take too
 
 # What random_state may be over the whole package, see check_random_state.
@@ -38,10 +39,13 @@ class DataError(ValueError):
     """The given data cannot be used; the message says what, where and the remedy."""
 
 
-def check_features(X: npt.ArrayLike, *, name: str = "X") -> FloatArray:
+def check_features(
+    X: npt.ArrayLike, *, name: str = "X", compared: bool = True
+) -> FloatArray:
     """Return X as a finite (n_samples, n_features) float64 array.
 
-    X may be an array, a DataFrame of numbers or a prepared Dataset.
+    X may be an array, a DataFrame of numbers or a prepared Dataset. `compared` says
+    whether distances of its rows are computed.
     """
     array = as_array(X, name, "a table of shape (n_samples, n_features)")
     if array.ndim == 2 and array.dtype == object:
@@ -68,17 +72,27 @@ def check_features(X: npt.ArrayLike, *, name: str = "X") -> FloatArray:
             f"{name} has the value {array[row, column]} in row {row}, column {column}; "
             "fill or remove missing and infinite values first (prepare does)."
         )
-    refuse_large(array, name=name)
+    refuse_extremes(array, name=name, compared=compared)
     return array
 
 
-def refuse_large(X: FloatArray, *, name: str) -> None:
-    """Refuse values of X (n_samples, n_features) whose squares overflow."""
-    if max(X.max(), -X.min()) > LARGEST:
+def refuse_extremes(X: FloatArray, *, name: str, compared: bool = True) -> None:
+    """Refuse values of X (n_samples, n_features) whose squares overflow or vanish.
+
+    Differences of rows may be small in some features, but not in all, if `compared`.
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    if max(high.max(), -low.min()) > LARGEST:
         row, column = np.argwhere(np.abs(X) > LARGEST)[0]
         raise DataError(
             f"{name} has the value {X[row, column]:g} in row {row}, column {column}, "
             "too large to compute distances with; rescale the column, or leave it out."
+        )
+    widest = (high - low).max()
+    if compared and 0 < widest < SMALLEST:
+        raise DataError(
+            f"{name} has values that differ by {widest:g} at most, too little to "
+            "compute distances with; multiply it by a large number (prepare scales it)."
         )
 
 

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.assigning._conditions import Condition, rounded
 from clusterlens.compute.assigning._sources import Source
+from clusterlens.compute.estimators.units import spread
 
 Mask = npt.NDArray[np.bool_]
 Conditions = tuple[Condition, ...]
@@ -135,7 +136,9 @@ class RuleSearch:
         columns = list(zip(values.T, self.sources, strict=True))
         keys = [_level_keys(x, inside, source) for x, source in columns]
         ordered = [_ordered(x, key) for x, key in zip(values.T, keys, strict=True)]
-        X = np.column_stack(ordered)
+        # Trees compute in single precision and split no gap below 1e-7.
+        units = np.array([spread(x[:, None]) for x in ordered])
+        X = np.column_stack(ordered) / units
         for weight in (None, "balanced"):
             tree = DecisionTreeClassifier(
                 max_depth=2 * self.max_conditions,
@@ -144,7 +147,10 @@ class RuleSearch:
                 random_state=self.seed,
             ).fit(X, inside)
             for box in _boxes(tree.tree_):
-                yield tuple(self._condition(j, *box[j], keys[j]) for j in box)
+                yield tuple(
+                    self._condition(j, low * units[j], high * units[j], keys[j])
+                    for j, (low, high) in box.items()
+                )
 
     def _condition(
         self, j: int, low: float, high: float, keys: FloatArray

@@ -187,7 +187,7 @@ def _check_memberships(
     memberships: npt.ArrayLike, n_samples: int, *, name: str = "memberships"
 ) -> FloatArray:
     """Return memberships as a (n_samples, n_clusters) array whose rows sum to one."""
-    rows = check_features(memberships, name=name)
+    rows = check_features(memberships, name=name, compared=False)
     if len(rows) != n_samples:
         raise ValueError(
             f"{name} has {len(rows)} rows for {n_samples} samples; give one row per "

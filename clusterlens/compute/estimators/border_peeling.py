@@ -161,15 +161,16 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
 
 
 def border_density(
-    X: FloatArray, n_neighbors: int, *, squared: bool = True
+    X: FloatArray, n_neighbors: int, *, squared: bool = True, unit: float = 1.0
 ) -> FloatArray:
     """Density of each sample from those that have it as neighbour, shape (n_samples,).
 
-    The sum over j of exp(-d_ij² / s_j²), or of exp(-d_ij² / s_j) if not squared, where
-    s_j is the distance of j to its last neighbour.
+    The sum over j of exp(-d_ij² / s_j²), or of exp(-d_ij² / (s_j unit)) if not squared,
+    where s_j is the distance of j to its last neighbour.
     """
     table, distances = neighbor_table(X, min(n_neighbors, len(X) - 1))
-    scale = distances[:, -1:] ** (2 if squared else 1)
+    last = distances[:, -1:]
+    scale = last**2 if squared else last * unit
     # Where all neighbours are duplicates the distance is 0 and its weight 1.
     weights = np.exp(-(distances**2) / np.where(scale > 0, scale, 1))
     density: FloatArray = np.bincount(

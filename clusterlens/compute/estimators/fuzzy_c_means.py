@@ -189,10 +189,11 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
 
     def _memberships(self, points: FloatArray, centres: FloatArray) -> FloatArray:
         """Optimal memberships (n, K) for centres (K, d)."""
-        squares = _squared_distances(points, centres)
-        # A sample on a centre belongs to it alone; in logs nothing overflows.
-        logs = np.log(np.maximum(squares, np.finfo(float).tiny)) / (1 - self.fuzzifier)
-        memberships = np.exp(logs - logs.max(axis=1, keepdims=True))
+        squares = np.maximum(_squared_distances(points, centres), np.finfo(float).tiny)
+        # Relative to the nearest centre, whatever the units; one at distance 0 has all.
+        with np.errstate(over="ignore"):
+            ratios = squares / squares.min(axis=1, keepdims=True)
+        memberships = ratios ** (1 / (1 - self.fuzzifier))
         return memberships / memberships.sum(axis=1, keepdims=True)
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import HDBSCAN, KMeans
-from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted
 
 from clusterlens.compute._validation import (
@@ -30,6 +29,7 @@ from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._random import legacy_random_state
 from clusterlens.compute.estimators.neighbors import neighbors_of
+from clusterlens.compute.estimators.units import UnitGaussianMixture
 from clusterlens.compute.indices.indices import internal_index
 
 
@@ -140,7 +140,7 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
         Components that own a sample, numbered 0, 1, ...
     n_clusters_ : int
         Number of components that own a sample.
-    model_ : GaussianMixture
+    model_ : UnitGaussianMixture
         The mixture chosen.
     scores_ : array of float64, shape (n_tried,)
         BIC for 1, 2, ... components; lower is better.
@@ -195,7 +195,7 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
         random = legacy_random_state(self.random_state)
         most = min(self.max_components, len(np.unique(data, axis=0)) - 1)
         models = [
-            GaussianMixture(
+            UnitGaussianMixture(
                 n_components,
                 covariance_type=self.covariance_type,
                 random_state=random.randint(2**31 - 1),

@@ -28,6 +28,7 @@ from clusterlens.compute.estimators.neighbors import (
     neighbor_table,
     neighbors_of,
 )
+from clusterlens.compute.estimators.units import spread
 
 _PEELED = 0.1
 _OUTLIER_QUANTILE = 0.99
@@ -122,13 +123,15 @@ class SelectiveNN(ClusterMixin, BaseEstimator):
 
     def _split(self, X: FloatArray) -> tuple[IntArray, IntArray]:
         """Peel; return the core and the border samples, both ascending, none empty."""
-        core = np.arange(len(X))
+        core, unit = np.arange(len(X)), spread(X)
         for _ in range(self.n_rounds):
             n_peeled = math.ceil(_PEELED * len(core))
             if len(core) - n_peeled < 1:
                 break
             if len(core) > 1:
-                density = border_density(X[core], self.n_neighbors, squared=False)
+                density = border_density(
+                    X[core], self.n_neighbors, squared=False, unit=unit
+                )
             ranked = np.argsort(density, kind="stable")
             core = np.sort(core[ranked[n_peeled:]])
         return core, np.setdiff1d(np.arange(len(X)), core)

@@ -214,7 +214,7 @@ def _from_labels(codes: IntArray, names: list[Any]) -> dict[str, Any]:
 
 def _check_rows(array: npt.NDArray[Any], normalize: bool) -> FloatArray:
     """Return rows (n, K) divided by their sums, which must be one unless normalize."""
-    rows = check_features(array, name="memberships")
+    rows = check_features(array, name="memberships", compared=False)
     if rows.min() < 0:
         row, column = np.argwhere(rows < 0)[0]
         raise DataError(

@@ -364,7 +364,7 @@ def _membership(estimator: Any, X: FloatArray) -> FloatArray | None:
 
 def _check_membership(membership: Any, n_samples: int) -> FloatArray:
     """Return memberships as a finite (n_samples, n_clusters) array."""
-    array = check_features(membership, name="memberships")
+    array = check_features(membership, name="memberships", compared=False)
     if len(array) != n_samples:
         raise ValueError(f"memberships has {len(array)} rows for {n_samples} samples.")
     return array

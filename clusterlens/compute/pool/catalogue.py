@@ -22,13 +22,10 @@ from sklearn.cluster import (
     AffinityPropagation,
     AgglomerativeClustering,
     Birch,
-    BisectingKMeans,
     KMeans,
-    MeanShift,
     MiniBatchKMeans,
     SpectralClustering,
 )
-from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
 from clusterlens.compute.estimators.cns.cns import CNS, largest_neighborhood
@@ -48,6 +45,12 @@ from clusterlens.compute.estimators.spanning_trees import MAX_PLAIN_SAMPLES
 from clusterlens.compute.estimators.spherical_k_means import SphericalKMeans
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import LISTED, TorqueClustering
+from clusterlens.compute.estimators.units import (
+    UnitBayesianMixture,
+    UnitBisectingKMeans,
+    UnitGaussianMixture,
+    UnitMeanShift,
+)
 from clusterlens.compute.pool._features import (
     feature_tree_labels,
     feature_tree_steps,
@@ -221,7 +224,7 @@ CLUSTERERS: dict[str, Clusterer] = {
     "bisecting k-means": Clusterer(
         "k-means",
         "bisecting k-means",
-        BisectingKMeans,
+        UnitBisectingKMeans,
         grid={"n_clusters": [4, 8]},
         seconds=lambda n, d, p: (
             0.003 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p) + 1)
@@ -378,7 +381,7 @@ CLUSTERERS: dict[str, Clusterer] = {
     "mean shift": Clusterer(
         "density",
         "mean shift",
-        MeanShift,
+        UnitMeanShift,
         grid={"bandwidth": [_apart(0.1), _apart(0.2)], "bin_seeding": [True]},
         seconds=lambda n, d, p: (
             0.01 + 3e-4 * n if p.get("bin_seeding") else 0.01 + 2.5e-6 * n * n
@@ -393,7 +396,7 @@ CLUSTERERS: dict[str, Clusterer] = {
     "Gaussian mixture": Clusterer(
         "mixture",
         "Gaussian mixture ({covariance_type})",
-        GaussianMixture,
+        UnitGaussianMixture,
         grid={"n_components": [2, 3, 5, 8], "covariance_type": ["full", "diag"]},
         seconds=lambda n, d, p: (
             0.007 + 3e-9 * _assignments(n, p) * (100 + 10 * d + _covariance(d, p))
@@ -409,7 +412,7 @@ CLUSTERERS: dict[str, Clusterer] = {
     "Bayesian mixture": Clusterer(
         "mixture",
         "Bayesian mixture",
-        BayesianGaussianMixture,
+        UnitBayesianMixture,
         grid={"n_components": [5, 10]},
         seconds=lambda n, d, p: (
             0.02 + 1.1e-8 * _assignments(n, p) * (400 + 8 * d + _covariance(d, p))

@@ -129,6 +129,22 @@ class Clusterer:
         """Whether the algorithm takes a random_state; otherwise it is deterministic."""
         return "random_state" in self.defaults
 
+    def makes(self, cls: type) -> bool:
+        """Say whether this makes estimators of a class, or of one derived from it.
+
+        Parameters
+        ----------
+        cls : type
+            Class of an estimator.
+
+        Returns
+        -------
+        makes : bool
+            True also if `make` is a class whose first base is `cls`.
+        """
+        bases = getattr(self.make, "__bases__", ())
+        return self.make is cls or bases == (cls,)
+
     @property
     def takes_any(self) -> bool:
         """Whether the algorithm takes keyword parameters it does not name."""

@@ -34,6 +34,7 @@ from clusterlens.compute._validation import (
     plain_repr,
 )
 from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID
+from clusterlens.compute.estimators.units import spread
 from clusterlens.compute.pool._k_curves import (
     LONGEST_BLOCK,
     REFERENCES,
@@ -520,7 +521,8 @@ def _skewed(X: FloatArray) -> list[str]:
     """Say which columns have tails that Gaussian and uniform copies lack."""
     with np.errstate(invalid="ignore", divide="ignore"):
         varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
-        at = varying[np.abs(skew(X[:, varying], axis=0)) > _SKEWED]
+        rows = X[:, varying] / spread(X)  # third powers must not overflow
+        at = varying[np.abs(skew(rows, axis=0)) > _SKEWED]
     if not len(at):
         return []
     return [

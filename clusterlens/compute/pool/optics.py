@@ -19,6 +19,7 @@ from sklearn.cluster import OPTICS, cluster_optics_xi
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators.units import spread
 from clusterlens.compute.pool._neighbors import neighbors_step, with_density
 from clusterlens.compute.pool.sharing import Arrays, Step
 
@@ -99,8 +100,10 @@ def make_ordering(
     sample itself is one of min_samples. Returns ordering, reachability and predecessor,
     (n_samples,) each, as scikit-learn's OPTICS has them.
     """
-    core = np.around(neighbors[1][:, min_samples - 2], 15)
-    return _order(np.array(X), core)
+    unit = spread(X)
+    core = np.around(neighbors[1][:, min_samples - 2] / unit, 15)
+    ordering, reachability, predecessor = _order(X / unit, core)
+    return ordering, reachability * unit, predecessor
 
 
 def make_graph_ordering(
@@ -108,7 +111,10 @@ def make_graph_ordering(
 ) -> Arrays:
     """As `make_ordering`, each sample reaching its neighbours in the table only."""
     table, distances = (array[:, : min_samples - 1] for array in neighbors)
-    return _order_graph(np.array(table), np.around(distances[:, -1], 15))
+    unit = spread(X)
+    core = np.around(distances[:, -1] / unit, 15)
+    ordering, reachability, predecessor = _order_graph(np.array(table), core)
+    return ordering, reachability * unit, predecessor
 
 
 @kernel()

@@ -205,6 +205,12 @@ def run_pool(
     lists it) is made once and its time divided among them; their partitions are those
     of the models fitted alone, up to ties and rounding.
 
+    X in other units gives the same partitions, exactly if it is multiplied by a power
+    of two. `reg_covar` of mixtures and `tol` of bisecting k-means are in squared units
+    of the usual standard deviation of the features (to the nearest power of two, 1 for
+    standardised features). Distances that a specification gives as numbers, for example
+    `eps` of DBSCAN, are in units of X; so are estimators of other classes.
+
     On a cluster every worker process gets the features once and fits one model at a
     time with one thread, so start workers with one thread each. Each makes what its
     models share. A fit whose worker dies runs again on others, up to the limit of the

@@ -468,7 +468,7 @@ def _model_of_estimator(
             f"pool has the entry {plain_repr(estimator)}; give specs (mappings with a "
             "'clusterer') or estimator instances."
         )
-    known = next((n for n, c in CLUSTERERS.items() if c.make is cls), None)
+    known = next((name for name, one in CLUSTERERS.items() if one.makes(cls)), None)
     clusterer = (
         CLUSTERERS[known] if known else Clusterer(cls.__name__, cls.__name__, cls)
     )

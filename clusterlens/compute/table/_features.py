@@ -19,6 +19,7 @@ from clusterlens.compute._numbers import count, grouped, whole
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import (
     LARGEST,
+    SMALLEST,
     DataError,
     FloatArray,
     IntArray,
@@ -263,12 +264,22 @@ def check_size(n_rows: int, columns: Sequence[Column], widths: Sequence[int]) ->
 
 
 def check_magnitude(X: FloatArray, columns: Sequence[Column]) -> None:
-    """Refuse values whose squares overflow."""
+    """Refuse values whose squares overflow, in X (n, d)."""
     large = np.maximum(X.max(axis=0), -X.min(axis=0)) > LARGEST
     for j in np.flatnonzero(large).tolist():
         raise DataError(
             f"Column {columns[j].name!r} has values up to {np.abs(X[:, j]).max():g}, "
             "too large to compute distances with; rescale or ignore the column."
+        )
+
+
+def check_spread(X: FloatArray, columns: Sequence[Column]) -> None:
+    """Refuse columns of X (n, d) whose values differ, but by less than has a square."""
+    widths = np.ptp(X, axis=0)
+    for j in np.flatnonzero((widths > 0) & (widths < SMALLEST)).tolist():
+        raise DataError(
+            f"Column {columns[j].name!r} has values that differ by {widths[j]:g} at "
+            "most, too little to compute with; rescale or ignore the column."
         )
 
 

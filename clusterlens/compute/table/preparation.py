@@ -48,6 +48,7 @@ from clusterlens.compute.table._features import (
     check_columns,
     check_magnitude,
     check_size,
+    check_spread,
     encode_columns,
     fill_missing,
     fill_values,
@@ -535,6 +536,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         check_size(len(X), self.columns_, self._widths())
         self._check_transforms(X)
         check_magnitude(X, self.columns_)
+        check_spread(X, self.columns_)
         self.matrix_ = self._make_matrix(len(X))
         return self._weighted(self.matrix_.fit_transform(X))
 

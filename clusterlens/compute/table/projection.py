@@ -9,7 +9,6 @@ import numpy.typing as npt
 from sklearn.decomposition import PCA
 
 from clusterlens.compute._validation import (
-    DataError,
     FloatArray,
     Frozen,
     check_features,
@@ -57,7 +56,7 @@ class Projection(Frozen):
         coordinates : array of float64, shape (n_samples, n_components)
             Distances from the centre along each axis.
         """
-        return (check_features(X) - self.centre) @ self.components.T
+        return (check_features(X, compared=False) - self.centre) @ self.components.T
 
 
 def project(ds: npt.ArrayLike, n_components: float = 2) -> Projection:
@@ -111,13 +110,7 @@ def project(ds: npt.ArrayLike, n_components: float = 2) -> Projection:
     wanted = min(int(n_components), rank) if whole else n_components
     solver = _solver(X.shape[1], whole, wanted, rank)
     pca = PCA(n_components=wanted, svd_solver=solver, random_state=0)
-    with np.errstate(all="ignore"):
-        coordinates = pca.fit_transform(X)
-    if not np.isfinite(pca.explained_variance_ratio_).all():
-        raise DataError(
-            f"X has values up to {np.abs(X).max():g}, whose squares are too large or "
-            "too small to compute with; scale the features first (prepare does)."
-        )
+    coordinates = pca.fit_transform(X)
     missing = int(n_components) - coordinates.shape[1] if whole else 0
     return Projection(
         coordinates=np.pad(coordinates, ((0, 0), (0, missing))),
