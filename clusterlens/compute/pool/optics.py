@@ -26,6 +26,7 @@ from clusterlens.compute.pool.sharing import Arrays, Step
 MAX_PLAIN_SAMPLES = 30_000
 # scikit-learn rounds to so many decimals, so that ties do not depend on rounding.
 _SCALE = 1e15
+_USUAL = 2.0**-10, 2.0**10
 _TITLE = "OPTICS ordering"
 _XI = 0.05
 
@@ -100,7 +101,7 @@ def make_ordering(
     sample itself is one of min_samples. Returns ordering, reachability and predecessor,
     (n_samples,) each, as scikit-learn's OPTICS has them.
     """
-    unit = spread(X)
+    unit = _unit(X)
     core = np.around(neighbors[1][:, min_samples - 2] / unit, 15)
     ordering, reachability, predecessor = _order(X / unit, core)
     return ordering, reachability * unit, predecessor
@@ -111,10 +112,19 @@ def make_graph_ordering(
 ) -> Arrays:
     """As `make_ordering`, each sample reaching its neighbours in the table only."""
     table, distances = (array[:, : min_samples - 1] for array in neighbors)
-    unit = spread(X)
+    unit = _unit(X)
     core = np.around(distances[:, -1] / unit, 15)
     ordering, reachability, predecessor = _order_graph(np.array(table), core)
     return ordering, reachability * unit, predecessor
+
+
+def _unit(X: FloatArray) -> float:
+    """Return the unit of X in which distances are rounded to 15 decimals.
+
+    1 for X of usual size, where they are rounded as in scikit-learn.
+    """
+    unit = spread(X)
+    return 1.0 if _USUAL[0] <= unit <= _USUAL[1] else unit
 
 
 @kernel()
