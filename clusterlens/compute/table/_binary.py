@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
@@ -55,11 +55,15 @@ class Content:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A table as read, with what was decided on the way."""
+    """A table as read, with what was decided on the way.
+
+    `roles` are those that the file gives to columns, by name.
+    """
 
     frame: pd.DataFrame
     notes: list[str]
     decimal_comma: bool = False
+    roles: dict[str, str] = field(default_factory=dict)
 
 
 def too_large(source: str, n_bytes: int, limit: int, what: str = "") -> DataError:

@@ -11,7 +11,6 @@ import io
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
 
 import pandas as pd
 import pyarrow as pa
@@ -27,26 +26,38 @@ from clusterlens.compute.table._binary import (
     check_shape,
     too_large,
 )
-from clusterlens.compute.table._cells import MISSING_NUMBERS
 from clusterlens.compute.table._encoding import to_utf8
+from clusterlens.compute.table._header import (
+    MOST_LINES,
+    SAMPLE,
+    Header,
+    count_footer,
+    find_header,
+    is_number,
+    is_word,
+    names_numbers,
+    numeric_columns,
+)
 from clusterlens.compute.table._quotes import check_quotes
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 BLANKS = " "  # stands for one or more blanks
 
+_RAREST_FIRST = ("\t", "|", ";", ",", BLANKS)  # in words and numbers, so the clearest
 _MARKS = [mark.encode() for mark in (*SEPARATORS, BLANKS)]
 _HEAD = 1 << 18
 _LONGEST_LINE = 1 << 24
-_SAMPLE = 500
-_TITLE_ROWS = 20
-_MOST_HEADERS = 2  # lines of words of one table: names, and perhaps units
+_FOOT = 1 << 14
+_TRIED = 100  # records that decide on the separator
 _BLOCK = 1 << 24
 _COMMENT = ("#", "%", "//")
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
-_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?%?")
-_WHOLE = re.compile(r"\s*-?\d*\s*")
-_COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_BETWEEN_CELLS = re.compile(rb'(?<!\S)("[^"]*+(?:""[^"]*+)*+")(?!\S)|[ \t]++')
+_COMMA_NUMBER = re.compile(
+    r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?"
+)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})++")
+_POINT_NUMBER = re.compile(r"(?![+-]?\d{1,3}\.\d{3}\Z)[+-]?\d++\.0*+[1-9]\d*+")
 
 
 @dataclass(frozen=True)
@@ -55,10 +66,16 @@ class Layout:
 
     separator: str
     names: list[str] | None  # None: no header
-    width: int
+    numeric: list[bool]  # columns in which numbers outnumber words
     first_line: int  # number of lines before the first row of data
     decimal_comma: bool
     notes: list[str]
+    roles: dict[str, str]  # that the header gives to columns
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.numeric)
 
 
 class TextSize:
@@ -100,17 +117,20 @@ def read_delimited(content: Content) -> Parsed:
     body = utf8[offset:]
     notes = [*layout.notes, encoding_note]
     if separator == BLANKS:
-        body = b"".join(b"\t".join(row.split()) + b"\n" for row in body.splitlines())
+        body = b"".join(_tabbed(row) + b"\n" for row in body.splitlines())
         separator = "\t"
-    else:
-        notes += check_quotes(body, separator, layout.first_line, source)
-        body = _without_blank_lines(body, separator)
+    elif _has_blanks_around_quotes(body, separator):
+        body = _without_blanks_around_quotes(body.decode(), separator).encode()
+        notes.append("Blanks around quoted cells left out.")
+    body, footer_notes = _without_footer(body, separator, layout)
+    notes += footer_notes + check_quotes(body, separator, layout.first_line, source)
+    body = _without_blank_lines(body, separator)
     frame = _read_cells(body, separator, layout, content)
     frame.columns = pd.Index(
         layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
         dtype=object,
     )
-    return Parsed(frame, notes, layout.decimal_comma)
+    return Parsed(frame, notes, layout.decimal_comma, layout.roles)
 
 
 def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
@@ -132,21 +152,22 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
         )
     width = _usual_width(records)
     check_shape(0, width, content)
-    first, row_names = _first_record(records, width)
-    titles = title_rows(records[first:], width)
-    first += titles
-    for record, line in zip(records[: first - titles], [0, *ends], strict=False):
-        is_title = separator == BLANKS and not any(map(_is_number, record))
+    first, header, row_names = _find_header(records, width)
+    for record, line in zip(records[:first], [0, *ends], strict=False):
+        is_title = separator == BLANKS and not any(map(is_number, record))
         if len(record) > width and not is_title:
             raise DataError(
                 f"{source}: line {start + line + 1} has {len(record)} cells where most "
                 f"lines have {width}; give every line the same number of cells."
             )
-    names = _commented_header(lines, start, separator, records[first])
-    commented = names is not None
-    names = names or find_header(records[first:], width, row_names)
+    commented = header.names is None and _commented_header(
+        lines, start, separator, records[first]
+    )
+    if commented:
+        header = Header(0, 0, commented)
+    first += header.titles
     notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
-    data_from = first + (names is not None and not commented)
+    data_from = first + header.lines
     if data_from == len(records) and complete:
         check_quotes("".join(body).encode(), separator, start, source)
         raise DataError(f"{source} has a header but no rows; give at least one row.")
@@ -155,13 +176,24 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
         decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
     how = [f"separator {_name(separator)}"]
     how += ["decimal comma"] if decimal_comma else []
-    header = "header in a comment line" if commented else "first line is a header"
-    how += [header if names is not None else "no header"]
+    if commented:
+        how.append("header in a comment line")
+    elif header.lines > 1:
+        how.append(f"header of {header.lines} lines")
+    else:
+        how.append("no header" if header.names is None else "first line is a header")
     notes.append(Note("text read", ", ".join(how), separator=separator))
     if row_names:
         notes.append("The header names one column less; the first holds row names.")
-    first_line = start + (ends[data_from - 1] if data_from else 0)
-    return Layout(separator, names, width, first_line, decimal_comma, notes)
+    return Layout(
+        separator,
+        header.names,
+        numeric_columns(records[data_from : data_from + SAMPLE], width),
+        start + (ends[data_from - 1] if data_from else 0),
+        decimal_comma,
+        notes,
+        header.roles,
+    )
 
 
 def _check_text(text: bytes, source: str) -> None:
@@ -217,54 +249,116 @@ def _split(
 ) -> tuple[list[list[str]], list[int]]:
     """Split lines into records; also count the lines up to the end of each one."""
     if separator == BLANKS:
-        pairs = [(line.split(), k) for k, line in enumerate(lines, start=1)]
+        lines = [_tabbed(line.encode()).decode() for line in lines]
+        separator = "\t"
     else:
-        reader = csv.reader(lines, delimiter=separator)
-        pairs = []
-        try:
-            for record in reader:
-                pairs.append((record, reader.line_num))
-        except csv.Error:
-            complete = True  # the last record is not in the list
+        lines = _lines(_without_blanks_around_quotes("".join(lines), separator))
+    reader = csv.reader(lines, delimiter=separator)
+    pairs = []
+    try:
+        for record in reader:
+            pairs.append((record, reader.line_num))
+    except csv.Error:
+        complete = True  # the last record is not in the list
     if not complete and len(pairs) > 1:
         pairs.pop()
     pairs = [(record, end) for record, end in pairs if record]
     return [record for record, _ in pairs], [end for _, end in pairs]
 
 
+def _tabbed(row: bytes) -> bytes:
+    """Return a line with a tab in place of the blanks between its cells."""
+    if b'"' not in row:
+        return b"\t".join(row.split())
+    return _BETWEEN_CELLS.sub(lambda found: found[1] or b"\t", row.strip())
+
+
+def _has_blanks_around_quotes(body: bytes, separator: str) -> bool:
+    """Say whether blanks may stand between a separator and a quote."""
+    mark = separator.encode()
+    return any(text in body for text in (mark + b' "', b'" ' + mark))
+
+
+def _without_blanks_around_quotes(text: str, separator: str) -> str:
+    """Remove blanks between the quotes of a cell and its separators."""
+    if not _has_blanks_around_quotes(text.encode(), separator):
+        return text
+    end = rf"[{separator}\r\n]"
+    quoted = r'"[^"]*+(?:""[^"]*+)*+"'
+    return re.sub(rf"(\A|{end}) *+({quoted}) *+(?={end}|\Z)", r"\1\2", text)
+
+
 def _choose_separator(lines: list[str], complete: bool) -> str:
-    """Choose the separator that splits the lines evenly into clean cells."""
-    sample = lines[:_SAMPLE]
+    """Choose the separator that stands in every line, the header among them.
+
+    Of several, the mark that is rarest in words and numbers is the clearest.
+    """
+    sample = lines[:SAMPLE]
     complete = complete and len(sample) == len(lines)
-    candidates = {mark: _split(sample, mark, complete)[0] for mark in SEPARATORS}
-    blanks = _split(sample, BLANKS, complete)[0]
-    if _usual_width(blanks) > 1 and _number_share(blanks) >= 0.5:
-        candidates[BLANKS] = blanks
-    viable = {}
-    for mark, records in candidates.items():
-        width = _usual_width(records)
-        even = sum(len(record) == width for record in records) / max(len(records), 1)
-        if width > 1 and even >= 0.5:
-            viable[mark] = (even, width)
-    if "\t" in viable and not _holds_several_numbers(candidates["\t"]):
-        viable.pop(BLANKS, None)  # blanks stand within the cells
+    splits = {mark: _split(sample, mark, complete)[0] for mark in _RAREST_FIRST}
+    if _is_column_of_decimals(sample):
+        del splits[","]
+    fits = {mark: _fit(records) for mark, records in splits.items()}
+    viable = {mark: fit for mark, fit in fits.items() if fit is not None}
+    within_cells = "\t" in viable and not _holds_several_numbers(splits["\t"])
+    if within_cells or _number_share(splits[BLANKS]) < 0.5:
+        viable.pop(BLANKS, None)
     if not viable:
         unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
         return next(unused, ",")
+    best = max(
+        viable,
+        key=lambda mark: (mark != BLANKS and viable[mark][-1] == 1, viable[mark]),
+    )
+    between_numbers = (
+        BLANKS in viable
+        and viable[BLANKS] >= viable[best]
+        and _holds_several_numbers(splits[best])
+        and not _holds(splits[BLANKS], best)
+    )
+    return BLANKS if between_numbers else best
 
-    def quality(mark: str) -> tuple[float, int]:
-        others = [other for other in viable if other != mark]
-        return round(viable[mark][0] * _clean_share(candidates[mark], others), 2), (
-            viable[mark][1]
-        )
 
-    return max(viable, key=quality)
+def _fit(records: list[list[str]]) -> tuple[bool, float, float] | None:
+    """Return how well lines are split; None if most are not split alike.
+
+    The parts, from the most telling one: whether names stand above numbers, the share
+    of records of the usual width from the first to the last of them, and among all.
+    """
+    width = _usual_width(records)
+    fitting = [k for k, record in enumerate(records) if len(record) == width]
+    if width < 2 or len(fitting) < 0.5 * len(records):
+        return None
+    first, header, _ = _find_header(records[:_TRIED], width)
+    named = header.names is not None and any(numeric_columns(records[first:], width))
+    between = fitting[-1] - fitting[0] + 1
+    return named, len(fitting) / between, len(fitting) / len(records)
+
+
+def _is_column_of_decimals(lines: list[str]) -> bool:
+    """Say whether lines with a comma are a number each, and others lack a comma."""
+    cells = [cell for line in lines if (cell := line.strip().strip('"'))]
+    first = next((k for k, cell in enumerate(cells) if "," in cell), len(cells))
+    column = cells[first:]
+    with_comma = [cell for cell in column if "," in cell]
+    return (
+        bool(with_comma)
+        and len(with_comma) < len(cells)
+        and all(map(_COMMA_NUMBER.fullmatch, with_comma))
+        and not any(map(is_word, set(column) - set(with_comma)))
+    )
 
 
 def _holds_several_numbers(records: list[list[str]]) -> bool:
     """Say whether a cell holds numbers with blanks between them."""
-    cells = [cell.split() for record in records[:100] for cell in record]
-    return any(len(parts) > 1 and all(map(_is_number, parts)) for parts in cells)
+    cells = [cell.split() for record in records[:_TRIED] for cell in record]
+    return any(len(parts) > 1 and all(map(is_number, parts)) for parts in cells)
+
+
+def _holds(records: list[list[str]], mark: str) -> bool:
+    """Say whether a mark stands in a cell, other than as decimal comma."""
+    cells = [cell for record in records[:_TRIED] for cell in record]
+    return any(mark in cell and not _COMMA_NUMBER.fullmatch(cell) for cell in cells)
 
 
 def _usual_width(records: list[list[str]]) -> int:
@@ -273,117 +367,34 @@ def _usual_width(records: list[list[str]]) -> int:
     return max(counts, key=lambda width: (counts[width], width), default=0)
 
 
-def _clean_share(records: list[list[str]], others: list[str]) -> float:
-    """Return the share of cells that no other separator would split."""
-    cells = [cell.strip() for record in records[:100] for cell in record]
-    clean = sum(
-        not any(mark in cell for mark in others) or bool(_COMMA_NUMBER.fullmatch(cell))
-        for cell in cells
-    )
-    return clean / max(len(cells), 1)
-
-
 def _number_share(records: list[list[str]]) -> float:
     """Return the share of cells after the first record that are numbers."""
-    cells = [cell for record in records[1:101] or records for cell in record]
-    return sum(_is_number(cell) for cell in cells) / max(len(cells), 1)
+    cells = [cell for record in records[1 : _TRIED + 1] or records for cell in record]
+    return sum(map(is_number, cells)) / max(len(cells), 1)
 
 
-def _is_number(cell: str) -> bool:
-    """Say whether a cell is a number in any of the usual styles."""
-    return bool(_NUMBER.fullmatch(cell.strip()))
+def _find_header(records: list[list[str]], width: int) -> tuple[int, Header, bool]:
+    """Find the header among records; it may lack the name of the row names.
 
-
-def _first_record(records: list[list[str]], width: int) -> tuple[int, bool]:
-    """Return where the table begins, and whether its header lacks the row names."""
-    first = next(k for k, record in enumerate(records) if len(record) == width)
-    if first and len(records[first - 1]) == width - 1 and width > 2:
-        trailing = all(not r[-1].strip() for r in records[first:] if len(r) == width)
-        if not _names_numbers(records[first:], width):  # else a title stands above
-            return first - 1, not trailing
-    return first, False
-
-
-def find_header(
-    records: list[list[str]], width: int, row_names: bool = False
-) -> list[str] | None:
-    """Return the names in the first record, or None if it is a row of data."""
-    first, body = [c.strip() for c in records[0]], records[1:_SAMPLE]
-    if len(first) < width:
-        return ["row name", *first] if row_names else [*first, ""]
-    if not body:
-        return None if any(map(_is_number, first)) else first
-    columns = [[r[j].strip() for r in body if len(r) == width] for j in range(width)]
-    if _names_numbers(records, width):
-        return first
-    if any(map(_is_number, first)):
-        # Among nothing but whole numbers, 0, 1, 2 may as well be a row of data.
-        whole = all(_WHOLE.fullmatch(cell) for row in records for cell in row)
-        return first if _counts_up(first) and not whole else None
-    recurs = any(name in column for name, column in zip(first, columns, strict=True))
-    return first if len(set(first)) == width and not recurs else None
-
-
-def title_rows(records: list[list[str]], width: int) -> int:
-    """Count the leading records that are a title or blank, above a full header.
-
-    A title fills at most half of the cells, from the first one, or a single one. One
-    with a number may be data, unless names stand above columns of numbers below it. Of
-    three or more lines of words above columns of numbers the last is the header.
+    Returns where the table begins, the header, and whether it lacks that name.
     """
-    words = _words_above_numbers(records, width)
-    if words > _MOST_HEADERS and len({*map(str.strip, records[words - 1])}) == width:
-        return words - 1
-    numbers = False
-    for k, record in enumerate(records[:_TITLE_ROWS]):
-        filled = [cell.strip() for cell in record if cell.strip()]
-        if len(filled) == len(record) == width > 1:
-            named = _names_numbers(records[k:], width) and all(map(_is_word, filled))
-            if not (named or numbers):
-                named = find_header(records[k:], width) is not None
-            return k if named and len(records) > k + 1 else 0
-        from_first = bool(record) and bool(record[0].strip())
-        single = len(filled) <= 1 and width > 2
-        if len(filled) > max(1, width // 2) or not (from_first or single):
-            return 0
-        numbers = numbers or any(map(_is_number, filled))
-    return 0
+    first = next(k for k, record in enumerate(records) if len(record) == width)
+    table, above = records[first:], records[first - 1] if first else []
+    lacks_one = len(above) == width - 1 and not names_numbers(table, width)
+    if lacks_one and (width > 2 or (first == 1 and _has_row_names(table, above[0]))):
+        names = [name.strip() for name in above]
+        if all(not r[-1].strip() for r in table if len(r) == width):
+            return first - 1, Header(0, 1, [*names, ""]), False
+        return first - 1, Header(0, 1, ["row name", *names]), True
+    return first, find_header(table, width), False
 
 
-def _names_numbers(records: list[list[str]], width: int) -> bool:
-    """Say whether a name stands in the first record above a column of numbers."""
-    body = [r for r in records[1:_SAMPLE] if len(r) == width]
-    return any(
-        _is_word(name.strip())
-        and sum(_is_number(r[j]) for r in body) > 0.5 * max(len(body), 1)
-        for j, name in enumerate(records[0])
-    )
-
-
-def _words_above_numbers(records: list[list[str]], width: int) -> int:
-    """Count the leading records with a word in a column of numbers."""
-    body = [r for r in records[:_SAMPLE] if len(r) == width]
-    numeric = [
-        j for j in range(width) if sum(_is_number(r[j]) for r in body) > len(body) / 2
-    ]
-    leading = takewhile(
-        lambda r: any(_is_word(r[j].strip()) for j in numeric if j < len(r)),
-        records[: _TITLE_ROWS + 1],
-    )
-    return len(list(leading))
-
-
-def _is_word(cell: str) -> bool:
-    """Say whether a cell is neither blank, a number nor a word for "missing"."""
-    return bool(cell) and not _is_number(cell) and cell.lower() not in MISSING_NUMBERS
-
-
-def _counts_up(cells: list[str]) -> bool:
-    """Say whether the numbers among cells rise by one, as 0, 1, 2 or years would."""
-    digits = [int(cell) for cell in cells if cell.isdecimal()]
-    others = [cell for cell in cells if _is_number(cell) and not cell.isdecimal()]
-    steps = {b - a for a, b in pairwise(digits)}
-    return len(digits) > 1 and steps == {1} and not others
+def _has_row_names(records: list[list[str]], name: str) -> bool:
+    """Say whether different words stand beside the numbers of a column of one name."""
+    rows = [record for record in records if len(record) == 2]
+    words = {row[0] for row in rows if is_word(row[0])}
+    numbers = all(is_number(row[1]) for row in rows)
+    return numbers and len(words) == len(rows) and len(name.split()) == 1
 
 
 def _commented_header(
@@ -391,13 +402,13 @@ def _commented_header(
 ) -> list[str] | None:
     """Return the names in a comment line right above a row of data, if it has them."""
     width = len(below)
-    if start == 0 or width < 2 or not any(map(_is_number, below)):
+    if start == 0 or width < 2 or not any(map(is_number, below)):
         return None
     if not lines[start - 1].lstrip().startswith(_COMMENT):
         return None  # blank, or the line that declares the separator
     line = lines[start - 1].strip().lstrip("#%/ ")
     names = _split([line], separator, True)[0]
-    if len(names) != 1 or len(names[0]) != width or any(map(_is_number, names[0])):
+    if len(names) != 1 or len(names[0]) != width or any(map(is_number, names[0])):
         return None
     return [name.strip() for name in names[0]]
 
@@ -422,16 +433,11 @@ def _preamble_notes(
 
 def _has_decimal_comma(records: list[list[str]]) -> bool:
     """Say whether numbers in a table not separated by commas use a decimal comma."""
-    cells = [c.strip() for record in records[:_SAMPLE] for c in record if "," in c]
+    cells = [cell.strip() for record in records[:SAMPLE] for cell in record]
     numbers = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
-    points = any(
-        re.fullmatch(r"[+-]?\d+\.\d*[1-9]\d*", c.strip()) and c.count(".") == 1
-        for record in records[:_SAMPLE]
-        for c in record
-        if not re.fullmatch(r"[+-]?\d{1,3}\.\d{3}", c.strip())
-    )
-    clear = [cell for cell in numbers if not _THOUSANDS.fullmatch(cell)]
-    return bool(clear) or (bool(numbers) and not points)
+    if not all(map(_THOUSANDS.fullmatch, numbers)):
+        return True
+    return bool(numbers) and not any(map(_POINT_NUMBER.fullmatch, cells))
 
 
 def _name(separator: str) -> str:
@@ -472,6 +478,27 @@ def _read_cells(
     return pa.Table.from_batches(batches, reader.schema).to_pandas()
 
 
+def _without_footer(
+    body: bytes, separator: str, layout: Layout
+) -> tuple[bytes, list[str]]:
+    """Remove the lines below the last row of data, and say so."""
+    tail = body[-_FOOT:]
+    lines = tail.splitlines(keepends=True)[len(tail) < len(body) :][-MOST_LINES:]
+    within = [k for k, line in enumerate(lines) if line.count(b'"') % 2]
+    lines = lines[within[-1] + 1 if within else 0 :]  # no line of a quoted cell
+    texts = [line.decode(errors="replace") for line in lines]
+    records = [next(csv.reader([text], delimiter=separator), []) for text in texts]
+    n_lines = count_footer(records, layout.numeric)
+    if n_lines == 0:
+        return body, []
+    size = sum(map(len, lines[-n_lines:]))
+    filled = [text.strip() for text in texts[-n_lines:] if text.strip()]
+    return body[:-size], [
+        f"{count(len(filled), 'line')} below the table left out, the first "
+        f"{filled[0][:60]!r}."
+    ]
+
+
 def _without_blank_lines(body: bytes, separator: str) -> bytes:
     """Remove lines of blanks; where cells are quoted, only those at the end."""
     blanks = b" " if separator == "\t" else b" \t"
@@ -479,7 +506,7 @@ def _without_blank_lines(body: bytes, separator: str) -> bytes:
     line_end = re.compile(rb"\r\n|\r|\n").search(body, at_end)
     body = body[: line_end.end()] if line_end else body
     if b'"' not in body and (b"\n " in body or b"\n\t" in body):
-        body = re.sub(rb"(?<=\n)[" + blanks + rb"]+\r?\n", b"", body)
+        body = re.sub(rb"(?<=\n)[" + blanks + rb"]++\r?\n", b"", body)
     return body
 
 

@@ -50,6 +50,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _HEAD = 4096
+_END = 4  # bytes that may hold a mark of the end, and a line end
 _SAMPLE = 1 << 15
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _LINE_END = re.compile(rb"[\r\n]")
@@ -59,7 +60,17 @@ _CLOSE_COHERENCE = 0.05
 
 
 def to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]:
-    """Return text as UTF-8, and a note on the encoding it came in."""
+    """Return text as UTF-8, and a note on the encoding it came in.
+
+    Ctrl-Z, with which DOS ends a file, is left out.
+    """
+    utf8, note = _to_utf8(data, source, encoding)
+    ended = b"\x1a" in utf8[-_END:]
+    return utf8.rstrip(b"\x1a\r\n") if ended else utf8, note
+
+
+def _to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]:
+    """Return text as UTF-8, all of it, and a note on its encoding."""
     marked = [name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)]
     if encoding is not None:
         known = known_encoding(encoding)

@@ -33,7 +33,14 @@ from clusterlens.compute.table._binary import (
     check_cells,
     check_members,
 )
-from clusterlens.compute.table._delimited import find_header, title_rows
+from clusterlens.compute.table._header import (
+    MOST_LINES,
+    SAMPLE,
+    Header,
+    count_footer,
+    find_header,
+    numeric_columns,
+)
 
 _BOOK = "xl/workbook.xml"
 _LINKS = "xl/_rels/workbook.xml.rels"
@@ -72,15 +79,14 @@ def read_xlsx(content: Content) -> Parsed:
     book = CalamineWorkbook.from_filelike(_packed(read))
     sheet = book.get_sheet_by_name(title)
     rows = [[_plain(cell) for cell in row] for row in sheet.iter_rows()]
-    rows = [row for row in rows if any(cell is not None for cell in row)]
-    if not rows:
+    if not any(map(_has_value, rows)):
         raise DataError(f"{content.source}: sheet {title!r} has no values; fill it in.")
     notes = [f"Read as Excel workbook, sheet {title!r}."]
     others = [repr(name) for name in sheets if name != title]
     notes += [f"Sheets left out: {', '.join(others)}."] if others else []
     notes += _fact_notes(facts, len(sheet.merged_cell_ranges or ()))
-    frame, header_note = _frame_of_rows(rows, content)
-    return Parsed(frame, [*notes, header_note])
+    frame, header, edge_notes = _frame_of_rows(rows, content)
+    return Parsed(frame, [*notes, *edge_notes], roles=header.roles)
 
 
 def sheet_names(content: Content) -> list[str]:
@@ -344,21 +350,41 @@ def _fact_notes(facts: SheetFacts, n_merged: int) -> list[str]:
     return notes
 
 
-def _frame_of_rows(rows: list[list[Any]], content: Content) -> tuple[pd.DataFrame, str]:
-    """Make a table of rows of cells, and say whether the first one is a header."""
-    used = [max(j for j, cell in enumerate(r) if cell is not None) + 1 for r in rows]
-    width = max(used)
-    cells = [row[:width] for row in rows]
-    words = [["" if c is None else str(c) for c in row] for row in cells[:500]]
-    skipped = title_rows(words, width)
-    words = words[skipped:]
-    named = find_header(words, width) is not None
-    data = cells[skipped + named :]
+def _has_value(row: list[Any]) -> bool:
+    """Say whether a row is not blank."""
+    return any(cell is not None for cell in row)
+
+
+def _as_words(rows: list[list[Any]]) -> list[list[str]]:
+    """Return the cells of rows as text."""
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
+def _frame_of_rows(
+    rows: list[list[Any]], content: Content
+) -> tuple[pd.DataFrame, Header, list[str]]:
+    """Make a table of rows; return its header, and notes on rows left out."""
+    width = max(j for row in rows for j, c in enumerate(row, start=1) if c is not None)
+    rows = [row[:width] for row in rows]
+    cells = list(filter(_has_value, rows))
+    header = find_header(_as_words(cells[:SAMPLE]), width)
+    n_above = header.titles + header.lines
+    numeric = numeric_columns(_as_words(cells[n_above : n_above + SAMPLE]), width)
+    n_last = count_footer(_as_words(rows[-MOST_LINES:]), numeric)
+    n_below = sum(map(_has_value, rows[len(rows) - n_last :]))
+    data = cells[n_above : len(cells) - n_below]
     if not data:
         raise DataError(f"{content.source} has a header but no rows; give one or more.")
-    names = words[0] if named else [f"column {j}" for j in range(1, width + 1)]
+    names = header.names or [f"column {j}" for j in range(1, width + 1)]
     frame = pd.DataFrame(data, columns=pd.Index(names, dtype=object), dtype=object)
-    note = "First row is a header." if named else "No header; columns are numbered."
-    return frame, note + (
-        f" {count(skipped, 'row')} above it skipped." if skipped else ""
+    note = (
+        "First row is a header." if header.names else "No header; columns are numbered."
     )
+    if header.lines > 1:
+        note = f"The header has {header.lines} rows."
+    if header.titles:
+        note += f" {count(header.titles, 'row')} above it skipped."
+    notes = [note]
+    if n_below:
+        notes.append(f"{count(n_below, 'row')} below the table left out.")
+    return frame, header, notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from clusterlens.compute._run.options import (
 from clusterlens.compute._validation import as_pandas, check_choice
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._encoding import TITLES
+from clusterlens.compute.table._features import FEATURE_ROLES
 from clusterlens.compute.table._files import (
     BYTES_LIMIT,
     READERS,
@@ -150,7 +152,10 @@ def load_table(
         decimal=decimal,
         run=splitting,
     )
-    return make_dataset(
+    if label is None:
+        labels = [column for column, role in parsed.roles.items() if role == "label"]
+        label = next((column for column in labels if column != row_id), None)
+    ds = make_dataset(
         parsed.frame,
         name,
         label,
@@ -158,6 +163,17 @@ def load_table(
         notes=parsed.notes,
         decimal_comma=parsed.decimal_comma,
         **typing.steps,
+    )
+    roles = {
+        column: role
+        for column, role in parsed.roles.items()
+        if ds.roles.get(column) in FEATURE_ROLES
+    }
+    reasons = dict.fromkeys(roles, "given in the file")
+    return replace(
+        ds,
+        roles={**ds.roles, **roles},
+        role_reasons={**ds.role_reasons, **reasons},
     )
 
 

@@ -1,0 +1,382 @@
+"""The header of a table: which of its first records are titles, names or data.
+
+Delimited text and workbooks share it. Each column is judged by the cells below a
+record: a header has words above numbers, or numbers and words unlike those below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from clusterlens.compute.table._cells import MISSING_NUMBERS
+
+SAMPLE = 500  # records that decide
+MOST_LINES = 20  # records above or below a table that are tried as title or footer
+
+_MOST_HEADERS = 2  # full lines of words above numbers: names, and perhaps units
+_NUMBER = re.compile(r"[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?%?")
+_LIMIT = re.compile(r"[<>≤≥]=?\s*+")  # "<0.5", outside of what can be measured
+_INFINITE = {"", "inf", "infinity"}
+_LARGEST = 1e300
+_DIGITS = re.compile(r"\d++")
+_FIRST_YEAR, _LAST_YEAR = 1900, 2100
+_ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time"}
+_ORANGE_ROLES = {
+    "class": "label",
+    "c": "label",
+    "meta": "ignore",
+    "m": "ignore",
+    "ignore": "ignore",
+    "i": "ignore",
+    "": "",
+}
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of a table.
+
+    `titles` records stand above it, and it takes `lines` records; none without `names`.
+    `roles` maps names of columns to the roles that the header gives them.
+    """
+
+    titles: int = 0
+    lines: int = 0
+    names: list[str] | None = None
+    roles: dict[str, str] = field(default_factory=dict)
+
+
+def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
+    """Find the header of a table among its first records, below any titles."""
+    orange = _orange_header(records, width)
+    if orange is not None:
+        return orange
+    return _FirstRecords(records, width).header()
+
+
+def is_number(cell: str) -> bool:
+    """Say whether a cell is a number in any of the usual styles, or a limit as <0.5."""
+    text = cell.strip()
+    limit = _LIMIT.match(text)
+    return bool(_NUMBER.fullmatch(text[limit.end() :] if limit else text))
+
+
+def is_word(cell: str) -> bool:
+    """Say whether a cell is neither blank, a number nor a word for "missing"."""
+    text = cell.strip()
+    lower = text.lower().lstrip("+-")
+    return not (is_number(text) or lower in MISSING_NUMBERS or lower in _INFINITE)
+
+
+def names_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
+    """Say whether the first record has words, and no numbers, above numbers."""
+    table = _FirstRecords(records, width)
+    numeric = table.numeric(0)
+    return bool((table.word[0] & numeric).any() and not table.number[0, numeric].any())
+
+
+def numeric_columns(records: Sequence[Sequence[str]], width: int) -> list[bool]:
+    """Say of each column whether numbers outnumber words."""
+    columns = ([r[j] for r in records if j < len(r)] for j in range(width))
+    return [sum(map(is_number, c)) > sum(map(is_word, c)) for c in columns]
+
+
+def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> int:
+    """Count the last records that are a footer, and the blank ones around it.
+
+    A footer begins with a word. It has another number of cells than the table, or words
+    where the table has numbers, or a single cell below a blank record.
+    """
+    n_footer = 0
+    for k, record in enumerate(reversed(records[-MOST_LINES:]), start=1):
+        cells = [cell.strip() for cell in record]
+        if not any(cells):
+            n_footer = k
+            continue
+        ragged = len(cells) != len(numeric)
+        counted = [
+            cell for cell, is_numeric in zip(cells, numeric, strict=False) if is_numeric
+        ]
+        numbers = any(map(is_number, counted))
+        if not is_word(cells[0]) or (numbers and not ragged):
+            break
+        worded = sum(numeric) > 1 and all(map(is_word, counted))
+        if len(numeric) > 1 and (numeric[0] or worded or (ragged and not numbers)):
+            n_footer = k
+        elif sum(map(bool, cells)) > 1:
+            break
+    filled = any(cell.strip() for r in records[len(records) - n_footer :] for cell in r)
+    return n_footer if filled else 0
+
+
+def _orange_header(records: Sequence[Sequence[str]], width: int) -> Header | None:
+    """Read the three lines of a header of Orange: names, types and roles."""
+    if len(records) < 4 or any(len(record) != width for record in records[:3]):
+        return None
+    names, types, flags = ([cell.strip() for cell in record] for record in records[:3])
+    lower = [flag.lower() for flag in flags]
+    rows = [record for record in records[3:] if len(record) == width]
+    typed = [
+        kind.lower() in _ORANGE_TYPES or {r[j].strip() for r in rows} <= {*kind.split()}
+        for j, kind in enumerate(types)
+    ]
+    if not all(typed) or not set(lower) <= _ORANGE_ROLES.keys():
+        return None
+    roles = {
+        name: _ORANGE_ROLES[flag] or "categorical"
+        for name, kind, flag in zip(names, types, lower, strict=True)
+        if flag or kind.lower() not in {"c", "continuous"}
+    }
+    return Header(0, 3, names, roles)
+
+
+class _Numbers(NamedTuple):
+    """Evidence that the numbers of a record are names: years, wavelengths, positions.
+
+    They are `whole`; `counting` by one above fractions; `regular`: in equal steps, or
+    years or many numbers in order; `strange`: most do not fit the numbers below.
+    """
+
+    whole: bool
+    counting: bool
+    regular: bool
+    strange: bool
+
+
+class _FirstRecords:
+    """The first records of a table, their cells told apart as numbers and words."""
+
+    def __init__(self, records: Sequence[Sequence[str]], width: int) -> None:
+        self.cells = [
+            [cell.strip() for cell in record] + [""] * (width - len(record))
+            if len(record) <= width
+            else [""] * width
+            for record in records[:SAMPLE]
+        ]
+        self.width = width
+        self.number = np.array([[is_number(c) for c in row] for row in self.cells])
+        self.word = np.array([[is_word(c) for c in row] for row in self.cells])
+        self.filled = np.array([[c != "" for c in row] for row in self.cells])
+
+    def header(self) -> Header:
+        """Find the lines of the header and join their names."""
+        candidates = list(self._candidates())
+        if not candidates:
+            return Header()
+        top = bottom = self._choose(candidates)
+        while top > 0 and self._spans(top - 1, top):
+            top -= 1
+        while self._goes_on(top, bottom, bottom + 1 in candidates):
+            bottom += 1
+        names = self._names(top, bottom)
+        if bottom > top and self._names_index(bottom + 1):
+            bottom += 1
+            index = self.cells[bottom]
+            names = [own or name for own, name in zip(index, names, strict=True)]
+        return Header(top, bottom - top + 1, names)
+
+    def numeric(self, k: int) -> np.ndarray:
+        """Mark the columns in which numbers outnumber words below record k."""
+        below = self.number[k + 1 :].sum(axis=0), self.word[k + 1 :].sum(axis=0)
+        return np.asarray(below[0] > below[1])
+
+    def _recurs(self, k: int, j: int) -> bool:
+        """Say whether a cell of record k comes again below."""
+        return any(row[j] == self.cells[k][j] for row in self.cells[k + 1 :])
+
+    def _candidates(self) -> Iterator[int]:
+        """Yield the records that may be a header, which have only titles above them.
+
+        A title fills at most half of the cells, from the first one, or a single one. A
+        record with blank cells, or with words above numbers, may be a title, too. Below
+        that, and below a title with a number, a header must have words above numbers.
+        """
+        strict = False
+        for k in range(min(MOST_LINES + 1, len(self.cells))):
+            numeric, filled = self.numeric(k), self.filled[k]
+            naming = bool((self.word[k] & numeric).any())
+            if (naming or not strict) and self._is_header(k, numeric):
+                yield k
+            n_filled = int(filled.sum())
+            single = n_filled <= 1 and self.width > 2
+            if n_filled <= max(1, self.width // 2) and (filled[0] or single):
+                strict |= bool(self.number[k].any())
+            elif naming or not (filled.all() or (self.number[k] & numeric).any()):
+                strict = True
+            else:
+                return
+
+    def _is_header(self, k: int, numeric: np.ndarray) -> bool:
+        """Say whether record k is unlike the records below, as names are."""
+        cells, number, word = self.cells[k], self.number[k], self.word[k]
+        if k + 1 == len(self.cells):
+            return not number.any()
+        names = any(
+            not self._recurs(k, j) for j in np.flatnonzero(word & numeric).tolist()
+        )
+        if names and not (number & numeric).any():
+            return True
+        if not number.any():
+            repeated = word.all() and self.width > 1 and cells in self.cells[k + 1 :]
+            again = any(self._recurs(k, j) for j in range(self.width))
+            return bool(repeated and numeric.any()) or (
+                len(set(cells)) == self.width and not again
+            )
+        numbers = self._numbers(k, numeric)
+        if numbers is None:
+            return False
+        corner = not cells[0] and self.filled[k + 1 :, 0].all()
+        if names or (corner and not word.any()):
+            return numbers.regular or numbers.whole or numbers.strange
+        if word.any():
+            alike = any(
+                self._is_like_below(k, j) for j in np.flatnonzero(word).tolist()
+            )
+            unfitting = numbers.whole and numbers.strange
+            return not alike and (numbers.regular or unfitting)
+        return numbers.regular and (numbers.counting or numbers.strange)
+
+    def _is_like_below(self, k: int, j: int) -> bool:
+        """Say whether a cell of record k recurs, or differs by digits alone: r1, r2."""
+        stems = [_DIGITS.sub("0", row[j]) for row in self.cells[k:]]
+        numbered = stems[0] != self.cells[k][j]
+        return self._recurs(k, j) or (
+            numbered and stems[1:].count(stems[0]) > len(stems[1:]) / 2
+        )
+
+    def _numbers(self, k: int, numeric: np.ndarray) -> _Numbers | None:
+        """Compare the numbers of record k with those below; None if two are equal."""
+        at = np.flatnonzero(self.number[k])
+        values = [_value(self.cells[k][j]) for j in at]
+        if len(set(values)) < len(values):
+            return None
+        below = [
+            np.array([_value(self.cells[i][j]) for i in rows])
+            for j in at
+            for rows in [np.flatnonzero(self.number[k + 1 :, j]) + k + 1]
+        ]
+        n_fitting = sum(
+            numeric[j] and _fits(value, column)
+            for j, value, column in zip(at, values, below, strict=True)
+        )
+        steps = {round(b - a, 9) for a, b in pairwise(values)}
+        whole = all(map(float.is_integer, values))
+        ordered = len({step > 0 for step in steps}) == 1
+        return _Numbers(
+            whole=whole,
+            counting=whole
+            and steps <= {1, -1}
+            and any((column % 1 != 0).any() for column in below),
+            regular=(len(steps) == 1 and (len(values) > 2 or steps <= {1, -1}))
+            or (ordered and all(map(_is_year, values)))
+            or (ordered and len(values) >= 5 and n_fitting == 0),
+            strange=n_fitting <= len(values) / 2,
+        )
+
+    def _choose(self, candidates: list[int]) -> int:
+        """Choose the header: the first full record.
+
+        In a table of numbers alone, the last of three or more, as a title is above it.
+        """
+        empty = ~self.filled[candidates[-1] + 1 :].any(axis=0)
+        full = [k for k in candidates if (self.filled[k] | empty)[1:].all()]
+        if not full:
+            return candidates[0]
+        numeric = self.numeric(full[-1])
+        if numeric.any() and (numeric | empty).all():
+            worded = [
+                k
+                for k in full
+                if (self.word[k] | empty).all()
+                and len(set(self.cells[k])) == self.width
+            ]
+            titled = self.width > 1 or not self.cells[full[0]][0].isidentifier()
+            if worded:
+                return worded[-1 if titled and len(worded) > _MOST_HEADERS else 0]
+        return full[0]
+
+    def _spans(self, upper: int, lower: int) -> bool:
+        """Say whether names of an upper record span several columns of a lower one.
+
+        They are repeated, or blanks follow them; and they are no title, which is a
+        single cell or the first ones.
+        """
+        numeric, cells = self.numeric(lower), self.cells[upper]
+        filled = self.filled[upper]
+        n_filled = int(filled.sum())
+        if n_filled < 2 or self.number[upper].any() or not numeric.any():
+            return False
+        neighbours = zip(cells, ["", *cells], [*cells[1:], cells[-1]], strict=False)
+        shared = [
+            bool(cell) and (cell == before or after in ("", cell))
+            for cell, before, after in neighbours
+        ]
+        repeats = len({cell for cell in cells if cell}) < n_filled
+        both = filled & self.filled[lower] & ~numeric
+        return (
+            any(shared)
+            and (repeats or not filled[:n_filled].all())
+            and all(shared[j] for j in np.flatnonzero(both))
+        )
+
+    def _goes_on(self, top: int, bottom: int, names: bool) -> bool:
+        """Say whether the next record belongs to the header: it makes names differ.
+
+        It is a candidate itself (`names`), or the names of the index are below it.
+        """
+        if names and not self.cells[bottom][0] and not self.cells[bottom + 1][0]:
+            return bool(self.filled[bottom + 2 :, 0].all())
+        return (
+            len(set(self._names(top, bottom))) < self.width
+            and (names or self._names_index(bottom + 2))
+            and self._spans(bottom, bottom + 1)
+        )
+
+    def _names_index(self, k: int) -> bool:
+        """Say whether record k names the index alone, as pandas does below levels."""
+        if k + 1 >= len(self.cells):
+            return False
+        filled = self.filled[k]
+        first = int(filled.sum())
+        return (
+            0 < first < self.width
+            and bool(filled[:first].all())
+            and not self.number[k].any()
+            and bool(self.filled[k + 1 :, first:].any())
+        )
+
+    def _names(self, top: int, bottom: int) -> list[str]:
+        """Join the names of several records; an upper one reaches over blanks."""
+        levels = []
+        for k in range(top, bottom + 1):
+            level = list(self.cells[k])
+            for j in range(1, self.width):
+                if k < bottom and not level[j] and self.cells[k + 1][j]:
+                    level[j] = level[j - 1]
+            levels.append(level)
+        return [" / ".join(filter(None, parts)) for parts in zip(*levels, strict=True)]
+
+
+def _value(cell: str) -> float:
+    """Return the number in a cell; a larger one than `_LARGEST` is as large as that."""
+    value = float(_LIMIT.sub("", cell).rstrip("%").replace(",", "."))
+    return min(max(value, -_LARGEST), _LARGEST)
+
+
+def _is_year(value: float) -> bool:
+    """Say whether a number may be a year."""
+    return value.is_integer() and _FIRST_YEAR <= value <= _LAST_YEAR
+
+
+def _fits(value: float, column: np.ndarray) -> bool:
+    """Compare a number with a column: both are years, or they have the same size."""
+    if _is_year(value):
+        return bool(np.mean([_is_year(float(other)) for other in column]) > 0.5)
+    spread = max(column.max() - column.min(), abs(column).max())
+    return bool(column.min() - spread <= value <= column.max() + spread)

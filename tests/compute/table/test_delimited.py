@@ -1,0 +1,581 @@
+"""How text is written: separator, header, titles, footers, and sheets likewise."""
+
+import gzip
+import io
+import time
+import warnings
+from contextlib import suppress
+
+import openpyxl
+import pandas as pd
+import pytest
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.ensemble.importing import load_partitions
+from clusterlens.compute.table._delimited import (
+    _has_decimal_comma,
+    _is_column_of_decimals,
+    _tabbed,
+    _without_blank_lines,
+    _without_blanks_around_quotes,
+)
+from clusterlens.compute.table._header import find_header, is_number
+from clusterlens.compute.table.reading import load_table
+
+SEPARATORS = [",", ";", "\t", "|"]
+
+
+def workbook(text: str) -> bytes:
+    """A sheet with the cells of comma-separated text, numbers as numbers."""
+    book = openpyxl.Workbook()
+    for line in text.splitlines():
+        cells = [as_cell(cell) for cell in line.split(",")]
+        book.active.append(cells)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def as_cell(text: str) -> object:
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text or None
+
+
+def forms(text: str) -> dict[str, bytes]:
+    """Comma-separated text with other separators, packed, and as a workbook."""
+    made = {repr(mark): text.replace(",", mark).encode() for mark in SEPARATORS}
+    return {**made, "packed": gzip.compress(text.encode()), "sheet": workbook(text)}
+
+
+def check(text: str, columns: list[str] | None, n_rows: int) -> None:
+    """Read a table in all its forms; None stands for no header."""
+    for form, data in forms(text).items():
+        ds = load_table(data)
+        width = ds.table.shape[1]
+        expected = columns or [f"column {j}" for j in range(1, width + 1)]
+        assert list(ds.table.columns) == expected, form
+        assert len(ds.table) == n_rows, form
+
+
+def lines(template: str, n: int = 12) -> str:
+    return "".join(template.format(i=i, double=2 * i, half=i / 2) for i in range(1, n))
+
+
+@pytest.mark.parametrize("title", ["", "All plates\n", "Report 2020\nby us all\n\n"])
+@pytest.mark.parametrize("header", ["plate", "plate name"])
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_a_separator_in_every_line_beats_blanks_within_words(title, header, separator):
+    rows = lines("Plate {i},{double}\n")
+    text = f"{title}{header},value\n{rows}".replace(",", separator)
+    for data in (text.encode(), gzip.compress(text.encode())):
+        ds = load_table(data)
+        assert list(ds.table.columns) == [header, "value"]
+        assert ds.table.iloc[:, 0].tolist() == [f"Plate {i}" for i in range(1, 12)]
+        assert ds.table["value"].tolist() == [2 * i for i in range(1, 12)]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Plate 1,12\nPlate 2,14\nPlate 3,11\n", ["Plate 1", 12]),
+        ("Smith, John\t1\nDoe, Jane\t2\nRoe, Al\t4\n", ["Smith, John", 1]),
+        ("Site 1;1,5\nSite 2;2,5\nSite 3;0,5\n", ["Site 1", 1.5]),
+        ("site name|x\nSite 1|1,5\nSite 2|2,5\n", ["Site 1", 1.5]),
+        ("x y\n1,5 2,5\n2,5 3,75\n3,5 1,25\n", [1.5, 2.5]),
+        ("1,5 2,5\n2,5 3,75\n3,5 1,25\n", [1.5, 2.5]),
+        ("v,k\n1 2 3,a\n4 5 6,b\n7 8 9,a\n", ["1 2 3", "a"]),
+        ("a\tb\n1 234\t5 678\n2 345\t6 789\n", [1234, 5678]),
+        (
+            "t,v\n2020-01-01 10:00,1\n2020-01-01 11:00,5\n",
+            [pd.Timestamp("2020-01-01T10"), 1],
+        ),
+        ("Report, 2020\nby me, them\n\nplate;value\nP 1;2,5\nP 2;4,5\n", ["P 1", 2.5]),
+        ("plate,value\nPlate 1,12\nPlate 2,14\nSource: WHO\n", ["Plate 1", 12]),
+    ],
+)
+def test_cells_are_split_where_every_line_can_be_split(text, first):
+    assert load_table(text.encode()).table.iloc[0].tolist() == first
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_a_line_of_more_cells_is_refused_and_not_split_at_blanks(separator):
+    text = "name,val\nPlate 1,2\nPlate 2,3\nPlate 4,3,\nPlate 3,4\n"
+    with pytest.raises(DataError, match="line 4 has 3 cells where the others have 2"):
+        load_table(text.replace(",", separator).encode())
+
+
+def test_partitions_of_samples_with_blanks_in_their_names_are_read():
+    text = "sample,a,b\n" + "".join(f"Plate {i},{i % 3},{i % 2}\n" for i in range(9))
+    for data in forms(text).values():
+        ensemble = load_partitions(io.BytesIO(data))
+        assert ensemble.names == ("a", "b")
+        assert ensemble.labels[0].tolist() == [0, 1, 2] * 3
+    two = load_partitions(io.BytesIO(b"s,k\nPlate 1,7\nPlate 2,8\nPlate 3,7\n"))
+    assert two.labels.tolist() == [[7, 8, 7]]
+
+
+def test_partitions_named_by_their_number_of_clusters_are_read():
+    for corner in ("", "sample"):
+        text = f"{corner},2,3,4\ns1,1,1,1\ns2,2,1,3\ns3,1,2,4\n"
+        for data in forms(text).values():
+            ensemble = load_partitions(io.BytesIO(data))
+            assert ensemble.names == ("2", "3", "4")
+            assert ensemble.labels.tolist() == [[1, 2, 1], [1, 1, 2], [1, 3, 4]]
+
+
+NUMBERS_AS_NAMES = {
+    "wavelengths": "leaf,400,410,420\ns1,.51,.42,.33\ns2,.61,.31,.35\ns3,.44,.5,.4\n",
+    "beside ids": "id,400,410,420\n1,.51,.42,.33\n2,.61,.31,.35\n3,.44,.5,.4\n",
+    "fractions": "leaf,400.5,401,401.5\na,.51,.42,.33\nb,.61,.31,.35\nc,.44,.5,.4\n",
+    "uneven": "site,412,443,490,510,555\nnorth,.1,.2,.3,.4,.5\nsouth,.2,.1,.4,.3,.2\n",
+    "before a class": "400,410,kind\n.1,.2,a\n.2,.3,b\n.15,.4,a\n.1,.3,b\n",
+    "alone": "400,410,420\n.1,.2,.3\n.2,.3,.3\n.15,.4,.3\n",
+    "decades": "region,1980,1990,2000\nNorth,1200,1850,2100\nSouth,900,1999,1100\n",
+    "downwards": "Country,2021,2020,2019\nFrance,67.5,67.3,67\nSpain,47.4,47.3,46.9\n",
+    "one year": "country,2019\nFrance,67.5\nSpain,46.9\nItaly,59.7\n",
+    "one year in range": "city,2020\nBerlin,3600\nParis,1500\nRome,2800\n",
+    "gaps": "State,1990,2000\nOhio,,11.3\nIowa,2.7,NA\nUtah,1.7,2.2\n",
+    "patients": "gene,1042,1007,1055\nTP53,5.1,3.2,8.8\nMYC,4.1,2.2,7.8\n",
+    "beside words": "land,1990,note\nA,1.5,x\nB,2.5,y\nC,3.5,x\n",
+}
+
+
+@pytest.mark.parametrize("title", ["", "A report\n"])
+@pytest.mark.parametrize("text", NUMBERS_AS_NAMES.values(), ids=NUMBERS_AS_NAMES)
+def test_numbers_that_are_names_are_a_header(text, title):
+    header, *rows = text.splitlines()
+    if not title:
+        check(text, header.split(","), len(rows))
+    elif header.count(",") > 1:
+        check(title + text, header.split(","), len(rows))
+
+
+NO_HEADER = {
+    "class last": "5.1,3.5,setosa\n4.9,3.0,setosa\n6.1,3.1,other\n6,3,other\n",
+    "class first": "M,0.455,0.365\nF,0.53,0.42\nM,0.44,0.36\nF,0.33,0.25\n",
+    "names": "Alabama,13.2,236\nAlaska,10.0,263\nArizona,8.1,294\nOhio,7.3,120\n",
+    "names of whole numbers": "chevrolet,18,8,307\nbuick,15,8,350\nford,17,8,302\n",
+    "numbered names": "r1,1,2\nr2,3,4\nr3,2,2\nr4,5,1\n",
+    "years of birth": "Ada,1985\nBob,1990\nCy,1972\nDan,1960\n",
+    "whole numbers": "1,2,3\n4,5,6\n7,8,9\n2,3,4\n",
+    "a limit": "<0.5,1.5,2\n1.5,2.5,3\n2.5,3.5,1\n",
+}
+
+
+@pytest.mark.parametrize("text", NO_HEADER.values(), ids=NO_HEADER)
+def test_a_first_line_like_the_others_is_no_header(text):
+    check(text, None, text.count("\n"))
+
+
+def test_numbers_of_any_size_are_compared_without_a_warning():
+    text = f"0,1,2\n1e999,2,3\n{'9' * 400},1.5,3\n-inf,2.5,1\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(load_table(text.encode()).table.columns) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("index", [["a", "b", "c"], [0, 1, 2], [7, 3, 5]])
+@pytest.mark.parametrize("values", [[1.5, 2.5, 0.1], [1, 2, 0]])
+def test_the_index_that_pandas_writes_is_the_row_id(index, values):
+    frame = pd.DataFrame([values, values[::-1], [9, *values[:2]]], index=index)
+    out = io.BytesIO()
+    frame.to_excel(out)
+    written = [frame.to_csv(sep=mark).encode() for mark in SEPARATORS]
+    for data in (*written, gzip.compress(written[0]), out.getvalue()):
+        ds = load_table(data)
+        assert list(ds.table.columns) == ["unnamed column 1", "0", "1", "2"]
+        assert ds.roles["unnamed column 1"] == "row id"
+        assert ds.table.index.tolist() == index
+
+
+WORDS = {
+    "limits": ["<0.5", "< 0.5", ">=9"],
+    "not determined": ["n.d."] * 3,
+    "not measured": ["not measured"] * 3,
+    "timeouts": ["timeout", "lost", "timeout"],
+    "mixed": ["<0.5", "n.d.", "timeout"],
+    "four": ["timeout", "lost", "gone", "failed"],
+}
+AROUND = {
+    "ids": ("id,time", "{i},{word}"),
+    "numbered": ("id,time", "r{i},{word}"),
+    "names": ("name,time", "{letter}da,{word}"),
+    "numbers": ("x,time,y", "{i}.5,{word},{i}"),
+    "class last": ("x,time,kind", "{i}.5,{word},{kind}"),
+    "alone": ("time", "{word}"),
+}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize(("header", "row"), AROUND.values(), ids=AROUND)
+def test_words_in_the_first_rows_of_a_column_of_numbers_are_no_title(
+    header, row, words
+):
+    cells = [*words, *(f"{i}.25" for i in range(10)), words[0]]
+    rows = [
+        row.format(i=i, word=word, letter=chr(65 + i), kind="ab"[i % 2])
+        for i, word in enumerate(cells, start=1)
+    ]
+    text = "\n".join([header, *rows, ""])
+    check(text, header.split(","), len(rows))
+    if "," in header:
+        check(f"A report\n{text}", header.split(","), len(rows))
+
+
+def test_words_below_repeated_names_are_no_second_line_of_the_header():
+    check("id,t,t\nr1,timeout,lost\nr2,1,2\nr3,2,3\n", ["id", "t", "t (2)"], 3)
+    check("a,b\ncm,kg\n1,2\n3,4\n5,6\n", ["a", "b"], 4)
+    check(",x,y\nA,,\nB,1,2\nC,2,3\n", ["unnamed column 1", "x", "y"], 3)
+
+
+ORANGE = {
+    "short": ("a,cls,b,nm\nc,d,c,s\n,class,,meta\n", "1.5,1,2,x\n2.5,2,3,y\n"),
+    "long": (
+        "a,cls,b,nm\ncontinuous,discrete,continuous,string\n,class,,meta\n",
+        "1.5,1,2,x\n2.5,2,3,y\n",
+    ),
+    "values": ("a,cls,b,nm\nc,u v,c,s\n,class,,m\n", "1.5,u,2,x\n2.5,v,3,y\n"),
+    "number": ("a,cls,b,nm\nc,d,c,c\n,c,,meta\n", "1.5,u,2,7\n2.5,v,3,9\n"),
+    "ignored": ("a,cls,b,nm\nc,d,c,c\n,class,,ignore\n", "1.5,u,2,7\n2.5,v,3,9\n"),
+}
+
+
+@pytest.mark.parametrize(("header", "rows"), ORANGE.values(), ids=ORANGE)
+def test_the_three_lines_of_orange_give_names_and_roles(header, rows):
+    for data in forms(header + 6 * rows).values():
+        ds = load_table(data)
+        assert list(ds.table.columns) == ["a", "cls", "b", "nm"]
+        assert len(ds.table) == 12
+        assert ds.roles["cls"] == "label"
+        assert ds.roles["a"] == ds.roles["b"] == "numeric"
+        assert ds.roles["nm"] == "ignore"
+        assert load_table(data, label="nm").roles["nm"] == "label"
+
+
+def test_codes_that_orange_calls_discrete_are_categorical():
+    ds = load_table(b"a\tb\nc\td\n\t\n1.5\t1\n2.5\t2\n3.5\t1\n2.5\t2\n")
+    assert ds.roles == {"a": "numeric", "b": "categorical"}
+
+
+def test_a_matrix_of_another_format_is_refused_by_name():
+    text = b"%%MatrixMarket matrix coordinate integer general\n6 5 2\n1 1 4\n3 1 1\n"
+    for data in (text, gzip.compress(text)):
+        with pytest.raises(DataError, match="is a MatrixMarket file; save the matrix"):
+            load_table(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "first"),
+    [
+        ('"x" "class"\n"r0" 0.5 1\n"r1" 1.5 2\n', "row name,x,class", ["r0", 0.5, 1]),
+        (
+            '"mpg" "cyl"\n"Car one" 21 6\n"Van" 18 6\n',
+            "row name,mpg,cyl",
+            ["Car one", 21, 6],
+        ),
+        ('"mpg"\n"Car one" 21\n"Van" 18\n', "row name,mpg", ["Car one", 21]),
+        ('"n" "f"\n"a ""b""" 6\n"c"  7\n', "n,f", ['a "b"', 6]),
+        ('"x" "f"\n"1" 1.5 "a b"\n"2" 2.5 "c"\n', "row name,x,f", [1, 1.5, "a b"]),
+        (
+            "mpg\tcyl\nCar one\t21\t6\nVan\t18\t6\n",
+            "row name,mpg,cyl",
+            ["Car one", 21, 6],
+        ),
+        (
+            '"mpg","cyl"\n"Car one",21,6\n"Van",18,6\n',
+            "row name,mpg,cyl",
+            ["Car one", 21, 6],
+        ),
+        ('"V1" "V2"\n"1" 0.1 0.2\n"2" 0.3 0.1\n', "row name,V1,V2", [1, 0.1, 0.2]),
+        ('n f\n5" 6\n7" 7\n', "n,f", ['5"', 6]),
+    ],
+)
+def test_what_r_writes_is_split_at_blanks_outside_of_quotes(text, columns, first):
+    for data in (text.encode(), gzip.compress(text.encode())):
+        ds = load_table(data)
+        assert list(ds.table.columns) == columns.split(",")
+        assert ds.table.iloc[0].tolist() == first
+
+
+def test_a_quote_that_is_open_between_blanks_is_refused_with_the_line():
+    with pytest.raises(DataError, match="line 3 has a quote that is not closed"):
+        load_table(b'"a" "b"\n1 2\n"3 4\n5 6\n7 8\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "values"),
+    [
+        ("A\n-9999,0\n1,5\n2,5\n", "A", [-9999, 1.5, 2.5]),
+        ("Height in m\r\n1,5\r\n2,5\r\n3", "Height in m", [1.5, 2.5, 3]),
+        ("A\n1,5\nNA\n2,25\n\n", "A", [1.5, None, 2.25]),
+        ('"A"\n"1,5"\n"2,5"\n', "A", [1.5, 2.5]),
+        ("1,5\n2\n3,25\n", "column 1", [1.5, 2, 3.25]),
+        ("A\n1.234,5\n2,5\n", "A", [1234.5, 2.5]),
+    ],
+)
+def test_a_column_of_decimal_commas_is_one_column(text, name, values):
+    for data in (text.encode(), gzip.compress(text.encode())):
+        ds = load_table(data)
+        assert list(ds.table.columns) == [name]
+        found = ds.table[name].astype(float)
+        pd.testing.assert_series_equal(found, pd.Series(values, dtype=float, name=name))
+    pair = load_table(b"1,5\n2,5\n3,25\n").table
+    assert pair.to_numpy().tolist() == [[1, 5], [2, 5], [3, 25]]
+
+
+@pytest.mark.parametrize(
+    ("text", "unnamed"),
+    [
+        ("time,temp,\n1.5,20.1,831\n2.5,20.4,829\n3.5,19.8,840\n", 3),
+        ("time,,temp\n1.5,20,831\n2.5,21,829\n3.5,19,840\n", 2),
+    ],
+)
+def test_a_measurement_without_a_name_is_a_feature(text, unnamed):
+    for data in forms(text).values():
+        ds = load_table(data)
+        assert ds.roles[f"unnamed column {unnamed}"] == "numeric"
+        assert ds.table.index.tolist() == [0, 1, 2]
+
+
+FRAME = pd.DataFrame(
+    {
+        "kind": list("aabbcc"),
+        "code": [7, 7, 8, 8, 9, 9],
+        "year": [2019, 2020] * 3,
+        "size": [1.5, 2, 3, 4, 5, 7.5],
+        "mass": [1, 2, 3, 4, 5, 9.0],
+    }
+)
+BOTH = {"size": ["mean", "std"], "mass": ["mean"]}
+GROUPED = {
+    "two levels": (
+        FRAME.groupby("kind").agg(BOTH),
+        ["kind", "size / mean", "size / std", "mass / mean"],
+    ),
+    "one name": (
+        FRAME.groupby("kind").agg({"size": ["mean"]}),
+        ["kind", "size / mean"],
+    ),
+    "numbers as index": (
+        FRAME.groupby("code").agg(BOTH),
+        ["code", "size / mean", "size / std", "mass / mean"],
+    ),
+    "index of two": (
+        FRAME.groupby(["kind", "year"]).agg(BOTH),
+        ["kind", "year", "size / mean", "size / std", "mass / mean"],
+    ),
+    "numbers as names": (
+        FRAME.pivot_table(index="kind", columns="year", values=["size", "mass"]),
+        ["kind", "mass / 2019", "mass / 2020", "size / 2019", "size / 2020"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("frame", "columns"), GROUPED.values(), ids=GROUPED)
+def test_the_levels_of_names_that_pandas_writes_are_joined(frame, columns):
+    written = [frame.to_csv(sep=mark).encode() for mark in SEPARATORS]
+    out = io.BytesIO()
+    frame.to_excel(out, merge_cells=True)
+    sheets = [out.getvalue()] if frame.index.nlevels == 1 else []
+    for data in (*written, gzip.compress(written[0]), *sheets):
+        ds = load_table(data)
+        assert list(ds.table.columns) == columns
+        assert len(ds.table) == len(frame)
+        numbers = ds.table[columns[-1]].astype(float)
+        assert numbers.tolist() == frame.iloc[:, -1].tolist()
+
+
+MERGED = {
+    "groups of two": (
+        ",Before,,After,\nid,weight,height,weight,height\n",
+        [
+            "id",
+            "Before / weight",
+            "Before / height",
+            "After / weight",
+            "After / height",
+        ],
+    ),
+    "down and across": (
+        "Sample,Size,,Colour,\n,length,width,red,green\n",
+        ["Sample", "Size / length", "Size / width", "Colour / red", "Colour / green"],
+    ),
+    "different names": (
+        ",Group A,,Group B,\nid,a,b,c,d\n",
+        ["id", "Group A / a", "Group A / b", "Group B / c", "Group B / d"],
+    ),
+    "repeated": (
+        "id,A,A,B,B\n,x,y,x,y\n",
+        ["id", "A / x", "A / y", "B / x", "B / y"],
+    ),
+}
+
+
+@pytest.mark.parametrize("title", ["", "My measurements,,,,\n"])
+@pytest.mark.parametrize(("header", "columns"), MERGED.values(), ids=MERGED)
+def test_the_two_rows_of_a_merged_header_are_joined(header, columns, title):
+    check(title + header + lines("k{i},{half},{double},{i}.5,{i}\n"), columns, 11)
+
+
+def test_a_title_is_not_joined_with_the_names():
+    check("Sales,2020,,\na,b,c,d\n1,2,3,4\n5,6,7,8\n", ["a", "b", "c", "d"], 2)
+    check(",,Sales,\na,b,c,d\n1,2,3,4\n5,6,7,8\n", ["a", "b", "c", "d"], 2)
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ('name, "size", "class"\n1, 2.5, "a, b"\n2, 3.5, "c"\n', [1, 2.5, "a, b"]),
+        (
+            '"name" ; "size" ;"class"\n"x" ; 2,5 ; "a; b"\n"y" ; 3; "c"\n',
+            ["x", 2.5, "a; b"],
+        ),
+        (
+            'name | "size" | "class"\n1 | 2.5 | "x | y"\n2 | 3 | "z"\n',
+            [1, 2.5, "x | y"],
+        ),
+        ('name\t "size"\t "class"\n1\t 2.5\t "x\ty"\n2\t 3\t "z"\n', [1, 2.5, "x\ty"]),
+        (
+            ' "name", "size", "class"\n "u", "1.5", "two\nlines"\n "v", "2", "w"\n',
+            ["u", 1.5, "two\nlines"],
+        ),
+    ],
+)
+def test_blanks_around_quotes_are_left_out_and_noted(text, first, packed):
+    ds = load_table(packed(text.encode()))
+    assert list(ds.table.columns) == ["name", "size", "class"]
+    assert ds.table.iloc[0].tolist() == first
+    assert "Blanks around quoted cells left out." in ds.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ('a,b\n1,5 "x" y\n2,7 "z" w\n', '5 "x" y'),
+        ('a,b\n1,"he said, ""no"""\n2,"x, "", y"\n', 'he said, "no"'),
+        ('a,b\n1,"x, "", y"\n2,z\n', 'x, ", y'),
+        ('a,b\n1, "x" y\n2, "z" w\n', '"x" y'),
+    ],
+)
+def test_quotes_within_cells_keep_their_blanks(text, cell):
+    assert load_table(text.encode()).table["b"][0] == cell
+
+
+FOOTERS = {
+    "one line": "Source: WHO\n",
+    "below a blank line": "\nSource: WHO\n",
+    "two lines": "Source: WHO\nRead in 2020\n",
+    "no line end": "* p < 0.05",
+    "below blank cells": ",,\nSource: WHO,,\n(revised),,\n",
+    "quoted": '"Source: WHO, 2020"\n',
+    "more cells": "Note: a, b, c, d\n",
+    "before the end mark": "Source: WHO\n\x1a",
+}
+
+
+@pytest.mark.parametrize("name", ["{i}", "Ada {i}"])
+@pytest.mark.parametrize("footer", FOOTERS.values(), ids=FOOTERS)
+def test_a_footer_is_left_out_and_noted(footer, name):
+    text = "a,b,c\n" + lines(name + ",{double},{half}\n", 9) + footer
+    for mark in (",", ";", "\t"):
+        data = text.replace(",", mark).encode()
+        for packed in (data, gzip.compress(data)):
+            ds = load_table(packed)
+            assert list(ds.table.columns) == ["a", "b", "c"]
+            assert ds.table["b"].tolist() == [2 * i for i in range(1, 9)]
+            assert any("below the table left out" in note for note in ds.notes)
+
+
+@pytest.mark.parametrize("name", ["{i}", "Ada {i}"])
+@pytest.mark.parametrize(
+    "footer", [",,\nSource: WHO,,\n", ",,\nSource: WHO\n,,\nby us\n"]
+)
+def test_a_footer_of_a_sheet_is_left_out_and_noted(footer, name):
+    rows = lines(name + ",{double},{half}\n", 9)
+    ds = load_table(workbook("a,b,c\n" + rows + footer))
+    assert ds.table["b"].tolist() == [2 * i for i in range(1, 9)]
+    assert any("below the table left out" in note for note in ds.notes)
+
+
+def test_a_footer_below_many_rows_is_left_out():
+    text = "a,b,c\n" + "1,2,3\n" * 60_000 + "Source: WHO\n"
+    assert len(load_table(text.encode()).table) == 60_000
+
+
+@pytest.mark.parametrize(
+    ("text", "n_rows"),
+    [
+        ("name,a,b\nAda,1,2\nBob,3,4\nCy,,\n", 3),
+        ("a,b,c\n1,2,3\n4,5,6\n7,8,9\nTotal,12,15\n", 4),
+        ("x\n1\n2\n3\nlost\n", 4),
+        ("a,b\nx,y\nz,w\nu,v\n", 3),
+        ("a,b\n1,2\n3,4\n5,lost\n", 3),
+        ("a,b\n1,2\n3,4\nNA,NA\n", 3),
+    ],
+)
+def test_the_last_rows_of_data_are_no_footer(text, n_rows):
+    for form, data in forms(text).items():
+        assert len(load_table(data).table) == n_rows, form
+
+
+def test_a_last_line_that_is_cut_off_is_refused():
+    for text in ("a,b,c\n1,2,3\n4,5,6\n7,8", "n,b,c\nAda,2,3\nBob,5,6\nCy,8"):
+        with pytest.raises(DataError, match="line 4 has 2 cells where the others"):
+            load_table(text.encode())
+
+
+@pytest.mark.parametrize("end", ["\x1a", "\x1a\n", "\r\n\x1a", "\x1a\x1a"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_the_mark_that_ends_a_file_of_dos_is_left_out(end, encoding):
+    data = f"a;b\n1,5;ä\n2,5;ö{end}".encode(encoding)
+    for packed in (data, gzip.compress(data)):
+        ds = load_table(packed)
+        assert ds.table["a"].tolist() == [1.5, 2.5]
+        assert ds.table["b"].tolist() == ["ä", "ö"]
+    column = load_table(f"x\n1\n2\n{end}".encode(encoding))
+    assert column.table["x"].tolist() == [1, 2]
+
+
+PIECES = ["1", "1.", ".1", "1,", ",123", "0.0", "0", "<", "< ", " ", "e1", "1;", "a\t"]
+QUOTES = ['"', '""', '" ', ' "', '1, "', '" ,"', '"a ""b', '"""a ', ', """a', ', ""a']
+LOOKED_AT = {
+    "number": is_number,
+    "decimal comma": lambda text: _has_decimal_comma([[text]]),
+    "one column": lambda text: _is_column_of_decimals([text, "1,5"]),
+    "cells between blanks": lambda text: _tabbed(text.encode()),
+    "blanks around quotes": lambda text: _without_blanks_around_quotes(text, ","),
+    "lines of blanks": lambda text: _without_blank_lines(text.encode(), ","),
+    "like those below": lambda text: find_header([[text, "1"], ["r2", "2"]], 2),
+}
+
+
+@pytest.mark.parametrize("look", LOOKED_AT.values(), ids=LOOKED_AT)
+def test_looking_at_a_long_cell_takes_time_in_proportion(look):
+    for piece in (*PIECES, *QUOTES):
+        seconds = []
+        for size in (10_000, 300_000):
+            text = piece * (size // len(piece)) + "x"
+            start = time.process_time()
+            look(text)
+            seconds.append(time.process_time() - start)
+        assert seconds[1] < 300 * max(seconds[0], 2e-3), piece  # squares would be 900
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_table_with_a_cell_of_a_million_signs_is_read_or_refused(piece):
+    cell = piece * (1_000_000 // len(piece)) + "x"
+    text = f"a|b\n1|2\n{cell}|3\n4|5\n".encode()
+    with suppress(DataError):
+        assert load_table(text).table.iloc[1, 0] == cell.strip()
+
+
+@pytest.mark.parametrize("piece", QUOTES)
+def test_a_table_with_a_cell_of_many_quotes_is_read_or_refused(piece):
+    cell = piece * (1_000_000 // len(piece)) + "x"
+    with pytest.raises(DataError, match=r"quote|cells where|more than"):
+        load_table(f"a,b\n1,2\n{cell},3\n4,5\n".encode())
