@@ -15,6 +15,7 @@ from clusterlens.compute._validation import (
     as_pandas,
     plain_repr,
 )
+from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.ensemble.row_ids import RowIds, as_text
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table.dataset import Dataset, is_id_name
@@ -86,6 +87,7 @@ def read_id_table(
     row_id: str | None = None,
     known: RowIds | None = None,
     limit: int = BYTES_LIMIT,
+    labels: Collection[str] = (),
 ) -> IdTable:
     """Read a DataFrame or a file with the ids of its rows.
 
@@ -103,6 +105,8 @@ def read_id_table(
         The samples; among several columns of ids the first that names them counts.
     limit : int
         As max_bytes of `load_table`.
+    labels : collection of str
+        Columns that are known to hold no ids.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def read_id_table(
         if row_id is None and _has_ids(source.index):
             ids = [as_text(i) for i in source.index.tolist()]
             return _with_aside(replace(table, ids=ids))
-        return _with_ids(table, row_id, (), known)
+        return _with_ids(table, row_id, (), known, labels)
     ds = load_table(source, row_id=row_id, max_bytes=limit)
     table = IdTable(title or ds.name, ds.table)
     for note in ds.reading_notes:
@@ -131,7 +135,8 @@ def read_id_table(
         ids = [as_text(i) for i in ds.table.index.tolist()]
         table = _with_aside(replace(table, ids=ids))
     else:
-        table = _with_ids(table, row_id, likely or _guessed_ids(ds, known), known)
+        likely = likely or _guessed_ids(ds, known)
+        table = _with_ids(table, row_id, likely, known, labels)
     return replace(table, notes=[*ds.reading_notes, *table.notes])
 
 
@@ -143,12 +148,17 @@ def _has_ids(index: pd.Index) -> bool:
 
 
 def _with_ids(
-    table: IdTable, row_id: str | None, likely: Sequence[str], known: RowIds | None
+    table: IdTable,
+    row_id: str | None,
+    likely: Sequence[str],
+    known: RowIds | None,
+    labels: Collection[str],
 ) -> IdTable:
     """Take the ids out of the given column, else of the likeliest one."""
     if row_id is not None:
         return _with_aside(table.with_ids_of(row_id))
-    likely = [*dict.fromkeys([*_named_ids(table.frame), *likely])]
+    found = dict.fromkeys([*_named_ids(table.frame), *likely])
+    likely = [name for name in found if name not in labels]
     if not likely:
         return table
     fitting = [
@@ -158,15 +168,16 @@ def _with_ids(
     ]
     chosen = (fitting or likely)[0]
     note = f"Column {chosen!r} taken as row ids: its values all differ."
-    return _with_aside(replace(table.with_ids_of(chosen), notes=[note]))
+    return _with_aside(replace(table.with_ids_of(chosen), notes=[note]), likely)
 
 
-def _with_aside(table: IdTable) -> IdTable:
-    """Set aside the columns that are named like ids."""
-    aside = _named_ids(table.frame)
+def _with_aside(table: IdTable, likely: Sequence[str] = ()) -> IdTable:
+    """Set aside the columns that are likely to hold ids, too."""
+    others = {*_named_ids(table.frame), *likely}
+    aside = [name for name in table.frame if name in others]
     if not aside:
         return table
-    note = f"{table}: columns named like ids hold no labels: {listed(aside)}."
+    note = f"Other columns of ids left out: {listed(aside)}."
     return replace(table, aside=aside, notes=[*table.notes, note])
 
 
@@ -179,21 +190,26 @@ def _named_ids(frame: pd.DataFrame) -> list[str]:
 def _guessed_ids(ds: Dataset, known: RowIds | None) -> list[str]:
     """Return the first column whose values all differ, or the very first if most do.
 
-    A first column without a name is the index of a table that was saved.
+    A first column without a name is the index of a table that was saved. Numbers with
+    fractions are no ids, and numbers below that of the samples are labels.
     """
     n_rows = len(ds.table)
+    may_be_ids = {n: f.kind != "number" or f.whole for n, f in ds.facts.items()}
     for name, facts in ds.facts.items():
-        if facts.n_distinct == n_rows:
+        if facts.n_distinct == n_rows and may_be_ids[name]:
             return [name]
-    name, facts = next(iter(ds.facts.items()))
-    once = facts.values.value_counts() == 1 if facts.kind != "other" else np.empty(0)
-    is_label = facts.kind == "number" and (
-        known is None or not facts.numbers.max() >= len(known)
-    )
+    (name, facts), *others = ds.facts.items()
+    if not others or not may_be_ids[name]:
+        return []
+    if facts.kind == "number":
+        is_label = known is None or not facts.numbers.max() >= len(known)
+    else:
+        texts = [other.n_distinct for _, other in others if other.kind != "number"]
+        has_noise = facts.values.astype("str").eq(str(NOISE)).any()
+        is_label = bool(has_noise) or facts.n_distinct <= max(texts, default=0)
     is_index = name.lower().startswith("unnamed")
-    if len(ds.facts) > 1 and (is_index or (2 * once.sum() > n_rows and not is_label)):
-        return [name]
-    return []
+    mostly_differs = 2 * facts.n_distinct > n_rows and not is_label
+    return [name] if is_index or mostly_differs else []
 
 
 def place_rows(table: IdTable, known: RowIds) -> IntArray:

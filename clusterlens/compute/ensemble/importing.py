@@ -40,8 +40,8 @@ from clusterlens.compute.table.reading import BYTES_LIMIT
 Gaps = Literal["missing", "singletons", "noise", "refuse"]
 Unknown = Literal["refuse", "skip"]
 
-# What says how to read a table: the column of row ids, the samples, the most bytes.
-_Reading = tuple[str | None, RowIds | None, int]
+# How to read a table: the column of row ids, the samples, the most bytes, the labels.
+_Reading = tuple[str | None, RowIds | None, int, Sequence[str]]
 
 
 def load_partitions(
@@ -130,7 +130,8 @@ def load_partitions(
         )
     wanted = None if columns is None else check_entries(columns, "columns")
     known = None if row_ids is None else RowIds(row_ids)
-    tables = list(_tables(source, "", (row_id, known, max_bytes)))
+    reading = (row_id, known, max_bytes, wanted or ())
+    tables = list(_tables(source, "", reading))
     if not tables:
         raise DataError("source holds no partitions; give at least one label column.")
     first = tables[0]
@@ -309,6 +310,7 @@ def _codes(
             "with columns=[...]."
         )
     texts = values.map(as_text, na_action="ignore").astype("str")
+    texts = texts.mask(texts.str.fullmatch(r"-?\d+\.0+"), texts.str.split(".").str[0])
     if texts.dropna().str.fullmatch(r"0|-?[1-9]\d{0,17}").all():
         return texts.fillna("0").astype(np.int64).to_numpy(), None
     codes, classes = pd.factorize(texts.mask(texts == str(NOISE)), sort=True)
@@ -355,7 +357,10 @@ def _equal_notes(tables: Sequence[IdTable]) -> list[str]:
     for table in tables:
         for note in table.notes:
             titles.setdefault(note, []).append(table.title)
-    return [f"{listed(names)}: {note}" for note, names in titles.items()]
+    return [
+        f"{'source' if names == [''] else listed(names)}: {note}"
+        for note, names in titles.items()
+    ]
 
 
 def _gap_notes(

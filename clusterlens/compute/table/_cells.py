@@ -202,6 +202,11 @@ def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.S
     return numbers.reindex(codes).set_axis(values.index)
 
 
+def amount_remarks(numbers: pd.Series) -> list[str]:
+    """Say which signs `to_numbers` takes for part of numbers in text (n,)."""
+    return _amounts(pd.Series(pd.unique(numbers), dtype="str").str.strip())[1]
+
+
 def count_text(counts: Iterable[tuple[str, int]], limit: int = 5) -> str:
     """Say how often each word occurs: "'?' (3 cells), 'NA' (1 cell)"."""
     pairs = list(counts)

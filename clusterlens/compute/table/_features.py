@@ -25,7 +25,7 @@ from clusterlens.compute._validation import (
     IntArray,
     plain_repr,
 )
-from clusterlens.compute.table._cells import to_numbers
+from clusterlens.compute.table._cells import amount_remarks, to_numbers
 from clusterlens.compute.table._roles import ordered_levels
 
 # Values that stand for "missing" where they lie apart from all others of a column.
@@ -397,6 +397,8 @@ def _numbers(
     numbers = to_numbers(values, first_day).to_numpy(dtype=np.float64, copy=True)
     words = values.notna().to_numpy() & np.isnan(numbers)
     remarks = []
+    if pd.api.types.is_string_dtype(values.dtype):
+        remarks = amount_remarks(values[~np.isnan(numbers)])
     if words.any():
         first = int(words.argmax())
         example = f"{plain_repr(values.iloc[first])} in row {values.index[first]}"

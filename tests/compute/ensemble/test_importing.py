@@ -293,6 +293,22 @@ def test_numbers_that_are_samples_are_ids_though_one_stands_twice():
         load_partitions({"m": pd.Series([0, 1], index=["1", "1.0"])}, [1, 2])
 
 
+def test_an_index_and_ids_in_one_file_are_both_no_labels():
+    table = LABELS[["a"]].assign(id=[*IDS, "eve"])[["id", "a"]]
+    for row_ids in ([*IDS, "eve"], range(5), None):
+        ensemble = load_partitions(csv(table), row_ids)
+        assert ensemble.labels.tolist() == [LABELS["a"].tolist()]
+    with pytest.raises(DataError, match="more than one row for 'ada'"):
+        load_partitions(csv(table.assign(id=["ada", *IDS])))
+
+
+def test_a_first_column_of_names_is_labels_if_it_is_asked_for():
+    table = b"gene,k\nTP53,1\nMYC,1\nTP53,2\nEGFR,2\n"
+    with pytest.raises(DataError, match="more than one row for 'TP53'"):
+        load_partitions(table)
+    assert load_partitions(table, columns=["gene"]).labels.tolist() == [[2, 1, 2, 0]]
+
+
 def test_columns_of_cluster_ids_are_labels_and_other_ids_are_none():
     table = LABELS.assign(
         cluster_id=[7, 7, 8, 8, 8], id=range(5), sample_id=IDS + ["eve"]
@@ -300,13 +316,16 @@ def test_columns_of_cluster_ids_are_labels_and_other_ids_are_none():
     for source in (csv(table, index=False), table):
         ensemble = load_partitions(source, IDS + ["eve"])
         assert ensemble.names == ("a", "b", "cluster_id")
-        assert any("'id'" in note and "no labels" in note for note in ensemble.notes)
+        assert any("Other columns of ids left out: 'id'" in n for n in ensemble.notes)
     assert load_partitions(table, range(5)[::-1]).labels[0].tolist() == [2, 2, 1, 0, 0]
     assert load_partitions(table, columns=["sample_id"]).names == ("sample_id",)
 
 
 @pytest.mark.parametrize("kind", ["category", object, "str"])
-@pytest.mark.parametrize("words", [["-1", "0", "1", "0"], ["-1", "u", "v", "u"]])
+@pytest.mark.parametrize(
+    "words",
+    [["-1", "0", "1", "0"], ["-1.0", "0.0", "1.0", "0.0"], ["-1", "u", "v", "u"]],
+)
 def test_noise_as_a_word_is_noise(kind, words):
     column = pd.Series(words, dtype=kind)
     for source in ({"m": column}, SimpleNamespace(obs=column.to_frame("m"))):

@@ -101,3 +101,9 @@ def test_an_id_twice_is_refused_by_name(name, form, tmp_path):
 
 def test_rows_taken_by_position_are_noted():
     assert "rows taken by position" in load_memberships(ROWS, IDS).notes[-1]
+
+
+def test_memberships_that_all_differ_are_no_ids():
+    for source in (ROWS, ROWS.to_csv(index=False).encode()):
+        found = load_memberships(source, IDS)
+        assert found.memberships[:, 0].tolist() == [0.9, 0.2, 0.5]

@@ -278,6 +278,14 @@ def test_famd_features_are_those_of_its_definition():
     assert list(found.feature_names) == list(one_hot.feature_names)
 
 
+def test_signs_of_numbers_among_words_are_noted():
+    table = pd.DataFrame({"a": ["ask", "($1)", "-$2", *(f"${k}" for k in range(40))]})
+    ds = prepare(table, scale="none", missing="drop rows")
+    assert ds.X[:3, 0].tolist() == [-1, -2, 0]
+    assert "Column 'a': the sign '$' removed from the numbers." in ds.notes
+    assert "Column 'a': cells like '($1)' read as numbers below zero." in ds.notes
+
+
 def test_times_with_and_without_a_zone_are_told_apart():
     zoned = pd.DataFrame({"t": pd.date_range("2020-01-01", periods=4, tz="UTC")})
     bare = zoned.assign(t=zoned["t"].dt.tz_localize(None))
