@@ -138,9 +138,10 @@ class KSelection(Frozen):
         asked = ", ".join(map(str, self.n_clusters))
         if self.k is None:
             return (
-                f"No k stands out: for none of k = {asked} are the clusters of "
-                f"{self.clusterer} separated more clearly than those of {draws} copies "
-                f"without clusters (p at most {self.level:g}).{self._closest}"
+                f"No k stands out: for none of k = {asked} do valleys of the density "
+                f"separate all clusters of {self.clusterer}, and more clearly than in "
+                f"{draws} copies without clusters (p at most {self.level:g})."
+                f"{self._closest}"
             )
         at = int(np.flatnonzero(self.n_clusters == self.k)[0])
         spans = " and ".join(
