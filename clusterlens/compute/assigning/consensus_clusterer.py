@@ -156,8 +156,8 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         if len(data) > MOST_COUNTED:
             counted = estimate_agreements(self.ensemble_, random_state=seed)
         self.ranking_ = rank_partitions(counted, constraints=links)
-        labels = rows if one_row else self._partition(data, links, seed)
         self.notes_ = ensemble.notes
+        labels = rows if one_row else self._partition(data, links, seed)
         if one_row or (labels.max() >= len(distinct) and not len(links.cannot_link)):
             labels = rows
             note = f"Only {count(len(distinct), 'row')} of X differ; each is a cluster."
@@ -250,10 +250,12 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
             else:
                 break
         if k > n_clusters:
-            warn_caller(
+            note = (
                 f"n_clusters is {self.n_clusters!r}, which finds {n_clusters}, but the "
-                f"cannot-links need {k} clusters; {k} are taken.",
+                f"cannot-links need {k} clusters; {k} are taken."
             )
+            self.notes_ = (*self.notes_, as_note(note))
+            warn_caller(note)
         return labels
 
     def _check_n_clusters(self, n_samples: int) -> None:

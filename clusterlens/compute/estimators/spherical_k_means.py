@@ -14,6 +14,8 @@ from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 from clusterlens.compute.estimators._random import legacy_random_state
 
+_ROUNDING = 1e-12  # of a cosine
+
 
 class SphericalKMeans(ClusterMixin, BaseEstimator):
     """k-means on rows of unit length, with centres of unit length.
@@ -140,6 +142,8 @@ def _settle(rows: FloatArray, centres: FloatArray, max_iter: int) -> int:
         if (found == labels).all():
             break
         labels = found
+        if cosines.min() > 1 - _ROUNDING:  # all rows lie on their centres
+            break
         for k in np.setdiff1d(np.arange(len(centres)), labels):
             worst = cosines.argmin()
             labels[worst], cosines[worst] = k, 1.0

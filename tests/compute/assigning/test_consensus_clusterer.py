@@ -84,6 +84,7 @@ def test_links_that_need_more_clusters_than_are_found_get_them(monkeypatch, blob
     with pytest.warns(UserWarning, match="the cannot-links need 5 clusters"):
         made = ConsensusClusterer(POOL, way, links, n_jobs=1).fit(blobs[0])
     assert made.n_clusters_ == 5
+    assert made.notes_[-1].endswith("5 are taken.")
     assert len(set(made.labels_[:5])) == 5
     with pytest.raises(cl.ConstraintError, match="ask for 5"):
         ConsensusClusterer(POOL, 2, links, n_jobs=1).fit(blobs[0])
