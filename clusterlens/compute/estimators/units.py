@@ -13,22 +13,24 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.cluster import BisectingKMeans, MeanShift
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from clusterlens.compute._validation import FloatArray, as_number
 
 
-def spread(X: FloatArray) -> float:
+def spread(X: npt.ArrayLike) -> float:
     """Return the power of two nearest to the standard deviation of a usual feature.
 
     That is the median of the features of X (n, d) that vary; 1 where none does. For
     standardised features it is 1.
     """
-    varying = X.max(axis=0) > X.min(axis=0)
+    rows = np.asarray(X, np.float64)
+    varying = rows.max(axis=0) > rows.min(axis=0)
     if not varying.any():
         return 1.0
-    mantissa, exponent = np.frexp(np.median(X[:, varying].std(axis=0)))
+    mantissa, exponent = np.frexp(np.median(rows[:, varying].std(axis=0)))
     return float(np.ldexp(1.0, exponent - int(mantissa < np.sqrt(0.5))))
 
 
@@ -79,6 +81,6 @@ class UnitMeanShift(MeanShift):
         """Fit as the base does."""
         unit = spread(X)
         with _times(self, "bandwidth", 1 / unit):
-            super().fit(X / unit)
+            super().fit(np.asarray(X, np.float64) / unit)
         self.cluster_centers_: FloatArray = self.cluster_centers_ * unit
         return self
