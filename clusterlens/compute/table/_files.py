@@ -201,6 +201,10 @@ def _parse(content: Content, file_name: str) -> Parsed:
     """Read content by the first format that recognises it."""
     head = content.data[:64]
     reader = _reader_of(content.data)
+    if _OPEN_DOCUMENT in content.data[:64]:
+        raise DataError(
+            f"{content.source} is an OpenDocument file; save it as .xlsx or CSV."
+        )
     for start, what, remedy in _REFUSED:
         if reader is READERS["text"] and head.lstrip().lower().startswith(start):
             raise DataError(f"{content.source} is {what}; {remedy}.")
@@ -313,6 +317,7 @@ READERS: dict[str, Reader] = {
 
 _TEXTS = READERS["arff"], READERS["text"]
 
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis"  # the first member of the archive
 _REFUSED = (
     (b"\xd0\xcf\x11\xe0", "an old Excel or Office file", "save it as .xlsx or CSV"),
     (b"%pdf", "a PDF document", "export the table as CSV"),

@@ -118,6 +118,16 @@ def test_sparse_matrices_are_refused_by_name(write_it):
         load_table(out.getvalue())
 
 
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_open_document_files_are_refused_by_name(packed):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", "<office:document-content/>")
+    with pytest.raises(DataError, match=r"OpenDocument file; save it as \.xlsx"):
+        load_table(packed(out.getvalue()))
+
+
 def test_lists_of_numbers_in_parquet_become_features():
     table = pd.DataFrame(
         {"name": list("abcd"), "v": [[1.0, 2], [3, 4], [5, 1], [2, 2]]}
