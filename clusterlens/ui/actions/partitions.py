@@ -46,6 +46,7 @@ from clusterlens.ui.state.shapes import (
     COUNT,
     ROW_IDS,
     TEXT,
+    ShapeError,
     choice,
     flag,
     integer,
@@ -264,13 +265,23 @@ def _label_names(
 
 
 # As `Choice.values` writes it.
-PARTITION = record(
+_PARTITION = record(
     {"kind": choice(*get_args(Kind))},
     {
         **{"k": COUNT, "method": TEXT, "obeys": flag, "model": COUNT},
         **{"rows": ROW_IDS, "votes": sequence(COUNT)},
     },
 )
+
+
+def PARTITION(value: Any) -> None:
+    """A partition of a run; a model has its position, a group its rows."""
+    _PARTITION(value)
+    needed = {"model": "model", "group": "rows"}.get(value["kind"], "kind")
+    if needed not in value:
+        raise ShapeError(f"a mapping with {needed!r}", value)
+
+
 ACTIONS = {
     "keep partition": Action(
         "Keep the partition",

@@ -20,12 +20,14 @@ from benchmarks.hostile import (
     mutate_analysis,
     use_analysis,
 )
+from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.exports.script import write_card, write_script
 from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.server.memory.archive import ArchiveError, import_analysis
 from clusterlens.ui.server.memory.records import RecordError, Records
 from clusterlens.ui.server.memory.store import Row, Store
 from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.shapes import ShapeError
 from tests.ui.loop import run
 from tests.ui.memory.test_archive import changed, saved  # noqa: F401
 
@@ -94,6 +96,40 @@ def test_what_does_not_belong_into_a_step_is_refused_with_its_place(
     with pytest.raises(ArchiveError, match=r"belongs|does not know"):
         import_analysis(store, changed(saved[1], steps=steps))
     assert store.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put(CHANGES, "part", ["separator", CODE]), "separates no cells"),
+        (put(CHANGES, "new_part", ["separator", "x"]), "separates no cells"),
+        (put(CHANGES, "table", None), "results, but no table"),
+        (
+            lambda steps: steps[2]["changes"].update(
+                part=["separator", ","], parts=[",", CODE]
+            ),
+            "separates no cells",
+        ),
+    ],
+)
+def test_fields_that_do_not_belong_together_are_refused(
+    saved,  # noqa: F811
+    tmp_path,
+    change,
+    words,
+):
+    steps = steps_of(saved[1])
+    change(steps)
+    with pytest.raises(ArchiveError, match=words):
+        import_analysis(Store(tmp_path), changed(saved[1], steps=steps))
+
+
+@pytest.mark.parametrize("kind", ["model", "group"])
+def test_a_partition_without_what_its_kind_needs_is_refused(kind):
+    with pytest.raises(ShapeError, match=r"a mapping with '(model|rows)'"):
+        PARTITION({"kind": kind})
+    for value in ({"kind": "labels"}, {"kind": "model", "model": 1}):
+        PARTITION(value)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ import numpy as np
 
 from clusterlens.compute.pool.preset_versions import PresetUsed, preset_of
 from clusterlens.compute.table.dataset import Dataset, prepare
+from clusterlens.compute.table.reading import SEPARATOR_NAMES
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.server.memory.contents import Contents, is_key
 from clusterlens.ui.server.memory.packed import (
@@ -127,6 +128,7 @@ class Records:
                 check_row(row)
                 known = known | self._read_fields(row.changes, known)
                 made = Analysis(**known)
+                _check_whole(made)
                 steps.append(Step(row.kind, row.title, made, row.given, row.at))
             except (TypeError, ValueError, KeyError, AttributeError) as error:
                 raise RecordError(
@@ -372,6 +374,20 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "fuzzy_pairs": lambda self, pairs, known: tuple(map(tuple, pairs)),
     "cns": lambda self, setting, known: tuple(setting),
 }
+
+
+def _check_whole(analysis: Analysis) -> None:
+    """Refuse fields that do not belong together, as pages rely on it."""
+    made = (analysis.dataset, analysis.result, *analysis.runs, *analysis.segmentations)
+    if analysis.table is None and any(one is not None for one in made):
+        raise RecordError("it has results, but no table")
+    for part, parts in (
+        (analysis.part, analysis.parts),
+        (analysis.new_part, analysis.new_parts),
+    ):
+        marks = {*part[1:], *parts} if part[:1] == ("separator",) else set()
+        if odd := marks - SEPARATOR_NAMES.keys():
+            raise RecordError(f"{min(odd)!r:.60} separates no cells")
 
 
 def _succession(record: Mapping[str, Any]) -> Succession:
