@@ -1,7 +1,7 @@
 """Attack the app with files that were changed on purpose: nothing runs, nothing hangs.
 
-    python -m benchmarks.hostile [analysis] [store] [--mutants 1000] [--seed 0]
-        [--only K]
+    python -m benchmarks.hostile [analysis] [store] [csv] [...] [--mutants 1000]
+        [--seed 0] [--only K]
 
 Each mutant is made of a real file by a seed of its own and goes the whole way in a
 process that may be killed: "analysis" is imported, opened, put on screen, written as a
@@ -14,6 +14,9 @@ library and plain values alone. `--only` strikes with one mutant, in this proces
 
 "store" opens stores that were damaged (`benchmarks.damaged_stores`): no analysis may be
 another one than was written, or be gone, without a word.
+
+All other names are kinds of files that come in (`benchmarks.hostile_files`). One that
+takes more time or memory than it may counts as "changed".
 
 Another kind of attack is one function and one entry in `ATTACKS`.
 """
@@ -39,6 +42,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +52,7 @@ import pyarrow.parquet as pq
 
 import clusterlens as cl
 from benchmarks.damaged_stores import attack_stores
+from benchmarks.hostile_files import KINDS, attack_files
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import write_card
@@ -573,6 +578,7 @@ def _damage(data: bytes, rng: random.Random) -> bytes:
 ATTACKS: dict[str, Callable[[Path], Strike]] = {
     "analysis": attack_analyses,
     "store": attack_stores,
+    **{kind: partial(attack_files, kind) for kind in KINDS},
 }
 
 if __name__ == "__main__":

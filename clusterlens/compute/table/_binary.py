@@ -259,7 +259,21 @@ def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any,
             f"{shape} takes {whole(count * dtype.itemsize)}; copy the file again."
         )
     array = np.frombuffer(raw, dtype=dtype, count=count)
+    _check_letters(array, content)
     return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _check_letters(array: np.ndarray[Any, Any], content: Content) -> None:
+    """Refuse texts (n,) with numbers that stand for no letter of Unicode."""
+    for name in array.dtype.names or ():
+        _check_letters(array[name].reshape(-1), content)
+    if array.dtype.kind == "U" and array.dtype.itemsize:
+        codes = array.copy().view(array.dtype.byteorder + "u4")
+        if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+            raise DataError(
+                f"{content.source} holds texts that are no Unicode; it is damaged: "
+                "save or copy it again."
+            )
 
 
 def matrix_names(content: Content) -> list[str]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 
+import numpy as np
 import openpyxl
 import pandas as pd
 import pyarrow as pa
@@ -175,3 +176,16 @@ def test_dates_of_parquet_are_read_as_numbers_of_any_year():
 def test_categories_of_parquet_are_charged_as_codes():
     data = parquet(pa.array(["a", "b"] * 500).dictionary_encode(), 10)
     assert load_table(data, max_bytes=80_000).table.shape == (1000, 10)
+
+
+@pytest.mark.parametrize("kind", ["<U2", ">U2", [("a", "<i4"), ("b", ">U1")]])
+@pytest.mark.parametrize("code", [0x110000, 0xD800, 0xFFFFFFFF])
+def test_texts_of_arrays_that_are_no_unicode_are_refused(kind, code):
+    array = np.array([("1", "a")] * 3 if isinstance(kind, list) else ["ab"] * 3, kind)
+    out = io.BytesIO()
+    np.save(out, array)
+    order = ">" if ">U" in str(kind) else "<"
+    data = out.getvalue()[:-4] + np.array([code], f"{order}u4").tobytes()
+    with pytest.raises(DataError, match="no Unicode"):
+        load_table(data)
+    assert load_table(out.getvalue()).table.shape[0] == 3
