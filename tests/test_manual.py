@@ -154,13 +154,11 @@ def test_a_digit_without_braces_is_one_argument_as_in_tex(tex, parts):
 
 
 def test_every_fraction_of_the_manual_has_two_parts(built):
-    formulas = [
-        ElementTree.fromstring(formula)
-        for page in built.rglob("*.html")
-        for formula in re.findall(
-            r"<math.*?</math>", page.read_text("utf-8"), re.DOTALL
-        )
-    ]
+    pages = [page.read_text("utf-8") for page in built.rglob("*.html")]
+    markup = re.findall(r"<math.*?</math>", "\n".join(pages), re.DOTALL)
+    # The only name of a character in them that XML does not know; it is invisible.
+    plain = [one.replace("&ApplyFunction;", "") for one in markup]
+    formulas = [ElementTree.fromstring(one) for one in plain]
     assert len(formulas) > 60
     for found in formulas:
         for part in found.iter():
