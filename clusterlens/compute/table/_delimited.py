@@ -54,7 +54,7 @@ _COMMENT = ("#", "%", "//")
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
 _BETWEEN_CELLS = re.compile(rb'(?<!\S)("[^"]*+(?:""[^"]*+)*+")(?!\S)|[ \t]++')
 _COMMA_NUMBER = re.compile(
-    r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?"
+    r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?%?"
 )
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})++")
 _POINT_NUMBER = re.compile(r"(?![+-]?\d{1,3}\.\d{3}\Z)[+-]?\d++\.0*+[1-9]\d*+")
@@ -301,7 +301,8 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
     fits = {mark: _fit(records) for mark, records in splits.items()}
     viable = {mark: fit for mark, fit in fits.items() if fit is not None}
     within_cells = "\t" in viable and not _holds_several_numbers(splits["\t"])
-    if within_cells or _number_share(splits[BLANKS]) < 0.5:
+    quoted = sum(line.startswith('"') for line in sample) > len(sample) / 2
+    if within_cells or not (quoted or _number_share(splits[BLANKS]) >= 0.5):
         viable.pop(BLANKS, None)
     if not viable:
         unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
@@ -368,9 +369,10 @@ def _usual_width(records: list[list[str]]) -> int:
 
 
 def _number_share(records: list[list[str]]) -> float:
-    """Return the share of cells after the first record that are numbers."""
+    """Return the share of numbers among numbers and words below the first record."""
     cells = [cell for record in records[1 : _TRIED + 1] or records for cell in record]
-    return sum(map(is_number, cells)) / max(len(cells), 1)
+    n_numbers = sum(map(is_number, cells))
+    return n_numbers / max(n_numbers + sum(map(is_word, cells)), 1)
 
 
 def _find_header(records: list[list[str]], width: int) -> tuple[int, Header, bool]:

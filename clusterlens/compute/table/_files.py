@@ -324,7 +324,7 @@ _REFUSED = (
     (b"<!doctype", "a web page", "export the table as CSV"),
     (b"<html", "a web page", "export the table as CSV"),
     (b"<?xml", "an XML document", "export the table as CSV or .xlsx"),
-    (b"%%matrixmarket", "a MatrixMarket file", "save the matrix as .npz or CSV"),
+    (b"%%matrixmarket", "a MatrixMarket file", "save the matrix as CSV, row by row"),
     (b"{", "JSON or another structured text", "export the table as CSV"),
     (b"[{", "JSON", "export the table as CSV"),
     (b"[[", "JSON", "export the table as CSV"),

@@ -6,6 +6,7 @@ record: a header has words above numbers, or numbers and words unlike those belo
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ MOST_LINES = 20  # records above or below a table that are tried as title or foo
 _MOST_HEADERS = 2  # full lines of words above numbers: names, and perhaps units
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?%?")
 _LIMIT = re.compile(r"[<>≤≥]=?\s*+")  # "<0.5", outside of what can be measured
-_INFINITE = {"", "inf", "infinity"}
+_INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
 _DIGITS = re.compile(r"\d++")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
@@ -70,8 +71,9 @@ def is_number(cell: str) -> bool:
 def is_word(cell: str) -> bool:
     """Say whether a cell is neither blank, a number nor a word for "missing"."""
     text = cell.strip()
-    lower = text.lower().lstrip("+-")
-    return not (is_number(text) or lower in MISSING_NUMBERS or lower in _INFINITE)
+    lower = text.lower()
+    missing = lower in MISSING_NUMBERS or lower.lstrip("+-") in _INFINITE
+    return bool(text) and not (missing or is_number(text))
 
 
 def names_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
@@ -91,7 +93,7 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
     """Count the last records that are a footer, and the blank ones around it.
 
     A footer begins with a word. It has another number of cells than the table, or words
-    where the table has numbers, or a single cell below a blank record.
+    in place of its numbers; below a blank record, one such word or one cell is enough.
     """
     n_footer = 0
     for k, record in enumerate(reversed(records[-MOST_LINES:]), start=1):
@@ -109,7 +111,7 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
         worded = sum(numeric) > 1 and all(map(is_word, counted))
         if len(numeric) > 1 and (numeric[0] or worded or (ragged and not numbers)):
             n_footer = k
-        elif sum(map(bool, cells)) > 1:
+        elif sum(map(bool, cells)) > 1 and not any(map(is_word, counted)):
             break
     filled = any(cell.strip() for r in records[len(records) - n_footer :] for cell in r)
     return n_footer if filled else 0
@@ -140,7 +142,7 @@ class _Numbers(NamedTuple):
     """Evidence that the numbers of a record are names: years, wavelengths, positions.
 
     They are `whole`; `counting` by one above fractions; `regular`: in equal steps, or
-    years or many numbers in order; `strange`: most do not fit the numbers below.
+    years or several numbers in order; `strange`: most do not fit the numbers below.
     """
 
     whole: bool
@@ -170,7 +172,10 @@ class _FirstRecords:
         if not candidates:
             return Header()
         top = bottom = self._choose(candidates)
-        while top > 0 and self._spans(top - 1, top):
+        while top > 0 and (
+            self._spans(top - 1, top)
+            or (top - 1 in candidates and self._names_index(top + 1))
+        ):
             top -= 1
         while self._goes_on(top, bottom, bottom + 1 in candidates):
             bottom += 1
@@ -268,6 +273,7 @@ class _FirstRecords:
         steps = {round(b - a, 9) for a, b in pairwise(values)}
         whole = all(map(float.is_integer, values))
         ordered = len({step > 0 for step in steps}) == 1
+        strange = n_fitting <= len(values) / 2
         return _Numbers(
             whole=whole,
             counting=whole
@@ -275,8 +281,8 @@ class _FirstRecords:
             and any((column % 1 != 0).any() for column in below),
             regular=(len(steps) == 1 and (len(values) > 2 or steps <= {1, -1}))
             or (ordered and all(map(_is_year, values)))
-            or (ordered and len(values) >= 5 and n_fitting == 0),
-            strange=n_fitting <= len(values) / 2,
+            or (ordered and len(values) > (2 if strange else 3)),
+            strange=strange,
         )
 
     def _choose(self, candidates: list[int]) -> int:
@@ -295,6 +301,11 @@ class _FirstRecords:
                 for k in full
                 if (self.word[k] | empty).all()
                 and len(set(self.cells[k])) == self.width
+                and not any(
+                    any(map(operator.eq, self.cells[k], self.cells[i]))
+                    for i in range(full[-1] + 1)
+                    if i != k
+                )
             ]
             titled = self.width > 1 or not self.cells[full[0]][0].isidentifier()
             if worded:
@@ -318,24 +329,27 @@ class _FirstRecords:
             for cell, before, after in neighbours
         ]
         repeats = len({cell for cell in cells if cell}) < n_filled
+        complements = (filled & ~self.filled[lower]).any()
         both = filled & self.filled[lower] & ~numeric
         return (
             any(shared)
-            and (repeats or not filled[:n_filled].all())
+            and (repeats or complements or not filled[:n_filled].all())
             and all(shared[j] for j in np.flatnonzero(both))
         )
 
     def _goes_on(self, top: int, bottom: int, names: bool) -> bool:
         """Say whether the next record belongs to the header: it makes names differ.
 
-        It is a candidate itself (`names`), or the names of the index are below it.
+        Two of three speak for it: it is a candidate itself (`names`), names span it,
+        and the names of the index are below it.
         """
         if names and not self.cells[bottom][0] and not self.cells[bottom + 1][0]:
             return bool(self.filled[bottom + 2 :, 0].all())
         return (
             len(set(self._names(top, bottom))) < self.width
-            and (names or self._names_index(bottom + 2))
-            and self._spans(bottom, bottom + 1)
+            and bottom + 1 < len(self.cells)
+            and names + self._names_index(bottom + 2) + self._spans(bottom, bottom + 1)
+            > 1
         )
 
     def _names_index(self, k: int) -> bool:
