@@ -35,8 +35,6 @@ PIECES = (
 def patterns():
     """All patterns that modules of the room compile, by their names."""
     for found in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
-        if found.name.endswith("._delimited"):
-            continue
         module = importlib.import_module(found.name)
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern):
