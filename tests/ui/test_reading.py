@@ -83,7 +83,11 @@ def test_a_small_file_may_take_so_much_memory(job):
     assert read_apart(job, "a.csv", b"", take, 200_000_000) == 200_000_000
     with pytest.raises(DataError, match=r"not enough memory.*more than the 500 MB"):
         read_apart(job, "a.csv", b"", take, 1_000_000_000)
+    # What a small file could not take does not limit the next one.
     large = bytes(40_000_000)
+    with pytest.raises(DataError, match="not enough memory"):
+        read_apart(job, "a.csv", b"", take, 1_000_000_000)
+    assert len(read_apart(job, "a.csv", bytes(600_000_000), which)[2]) == 600_000_000
     assert read_apart(job, "a.csv", large, take, 1_000_000_000) == 1_000_000_000
 
 

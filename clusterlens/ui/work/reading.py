@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.context import running
 from clusterlens.compute._run.process_settings import limit_memory
@@ -94,6 +96,7 @@ def read_apart(
         workers=job.server.readers.telling(job.wait),
     )
     if isinstance(answer, WorkerDied):
+        start_readers(job.server.readers)  # while nobody waits for one
         raise DataError(
             f"{name!r} cannot be read ({answer}); it is damaged, or takes more than "
             f"the {whole(n_bytes / _MB)} MB that a file of its size may: save it "
@@ -108,6 +111,8 @@ def _answer(payload: bytes) -> Any:
     """Call the function in the worker; its errors are results, too."""
     try:
         read, name, content, given, options, n_bytes = pickle.loads(payload)
+        # Whose memory goes back to the system, so that it does not add to the next.
+        pa.set_memory_pool(pa.system_memory_pool())
         limit_memory(n_bytes)
         file = io.BytesIO(content)
         file.name = name
@@ -117,6 +122,8 @@ def _answer(payload: bytes) -> Any:
         return WorkerDied("there was not enough memory")
     except Exception as error:
         return _Raised(error)
+    finally:  # the result and the next file are not limited by this one
+        limit_memory(float("inf"))
 
 
 def _tell(done: int, total: int) -> None:
