@@ -151,11 +151,14 @@ class KSelection(Frozen):
         )
         depth = ""
         if np.isfinite(self.data.valley[at]):
-            most = max(np.nanmax(one.valley) for one in self.references.values())
             depth = (
                 f"; valleys of {self.data.valley[at]:.1f} standard errors or more "
-                f"separate the clusters, against {most:.1f} at any k in the copies"
+                "separate the clusters"
             )
+            most = np.ravel([one.valley for one in self.references.values()])
+            most = most[np.isfinite(most)]
+            if len(most):
+                depth += f", against {most.max():.1f} at any k in the copies"
         others = self.n_clusters[self._stands_out]
         others = others[others != self.k]
         also = f" Also: k = {', '.join(map(str, others))}." if len(others) else ""

@@ -157,6 +157,16 @@ def test_rings_are_judged_by_ambiguous_pairs_and_it_is_noted():
     assert "standard errors" not in found.sentence
 
 
+def test_copies_may_all_lack_clusters_around_centres(planted, monkeypatch):
+    valleys = iter([[5.0], *([[np.nan]] * 38)])
+    monkeypatch.setattr(
+        module, "_curves", lambda *_: curves([0.01], np.array(next(valleys)))
+    )
+    found = select_k(planted, [3], **FAST)
+    assert found.k == 3
+    assert "or more separate the clusters (p = 0.05)." in found.sentence
+
+
 def test_structureless_data_leave_the_question_open():
     X = np.random.default_rng(0).normal(size=(90, 3))
     found = select_k(X, [2, 3, 4], 1, **FAST)
