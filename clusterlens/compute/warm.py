@@ -22,13 +22,14 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
+from clusterlens.compute.estimators.cns._solvers import smooth_seeds
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.features import FeatureLinkage
 from clusterlens.compute.estimators.genie import Genie
 from clusterlens.compute.estimators.graph_communities import GraphCommunities
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
-from clusterlens.compute.estimators.neighbors import neighbor_table
+from clusterlens.compute.estimators.neighbors import neighbor_table, with_self_first
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
@@ -90,9 +91,9 @@ def _ensembles(n_clusters: int) -> Iterator[Ensemble]:
         yield Ensemble(labels)
 
 
-def _table(n_features: int = 3) -> FloatArray:
+def _table(n_features: int = 3, n_samples: int = 200) -> FloatArray:
     """Return a table as it is made; one that is read-only has a type of its own."""
-    return np.random.default_rng(0).normal(size=(200, n_features))
+    return np.random.default_rng(0).normal(size=(n_samples, n_features))
 
 
 def _count(n_clusters: int) -> None:
@@ -201,12 +202,12 @@ def _use_features() -> None:
 def _smooth() -> None:
     """Smooth memberships over the neighbour graph."""
     for X in (_table(), read_only(_table())):
-        graph = CNSGraph(X, max_neighbors=5)
-        graph.solve(5, 0.1)
-        graph.fill(5)
-        solution = graph.solve(5, 0.1)
-        _ = solution.seed_shares, solution.error_bound
-        CNS().fit(X)
+        _ = CNSGraph(X, max_neighbors=5).solve(5, 0.1).error_bound
+        CNS(solver="powers").fit(X)
+    graph = CNSGraph(_table(n_samples=1100), max_neighbors=5)
+    _ = graph.preview(5, 0.1), graph.fill(5).preview(5, 0.1).error_bound
+    table = with_self_first(neighbor_table(_table(), 4)[0], 5)
+    smooth_seeds(table, np.arange(3), np.array([0.1, 0.2]))
 
 
 def _compare_fuzzy() -> None:

@@ -72,11 +72,13 @@ def use_tables(rng):
     for name in ("CI", "DI", "McRao", "DBCV"):
         cl.internal_index(name, X, labels)
     cl.label_match(X, labels)
-    graph = cl.CNSGraph(X, max_neighbors=9)
-    for n_neighbors, alpha in ((4, 0.1), (9, 0.3)):
-        graph.solve(n_neighbors, alpha)
-        graph.fill(n_neighbors)
-        graph.solve(n_neighbors, alpha)
+    for table in (X, rng.normal(size=(2500, 20))):
+        graph = cl.CNSGraph(table, max_neighbors=9)
+        for n_neighbors, alpha in ((4, 0.1), (9, 0.3)):
+            graph.preview(n_neighbors, alpha)
+            graph.fill(n_neighbors)
+            _ = graph.preview(n_neighbors, alpha + 0.1).error_bound
+            _ = graph.solve(n_neighbors, alpha).error_bound
     for solver in ("exact", "powers"):
         cl.CNS(solver=solver).fit(X).predict_proba(X[:7])
     for table in (X, cl.prepare(cl.make_dataset(X)).X):

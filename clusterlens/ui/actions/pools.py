@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.pool.answer_models import models_for_answers
 from clusterlens.compute.pool.closer import FINER, most_alike
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
@@ -163,60 +162,11 @@ def fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
 
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Add a model of CNS, with its memberships, to a copy of the run that is read.
-
-    With `max_neighbors` it is what the page shows, a solution of `CNSGraph`: `CNS` may
-    take another one of the seeds that tie.
-    """
-    entry = {"clusterer": "CNS", "metric": "euclidean", **values}
-    most = entry.pop("max_neighbors", None)
-    if most is None:
-        return add_models(analysis, {"pool": [entry]}, job)
-    run = _run_of_table(analysis)
-    X = run.dataset.X
-    graph = CNSGraph(
-        X, most, entry["metric"], progress=job.report, cancel=job.cancelled
-    )
-    size = entry["n_neighbors"]
-    graph.fill(size, progress=job.report, cancel=job.cancelled)
-    solution = graph.solve(size, entry["alpha"], entry["n_clusters"])
-    (model,) = plan_pool([entry], X, run.random_state).models
-    added = Ensemble(
-        [solution.labels],
-        [model.name],
-        [model.family],
-        specs=[{**model.spec, "max_neighbors": most}],
-        memberships={0: solution.memberships},
-    )
-    return _with_more(analysis, run, [entry], added, job)
-
-
-def _say_smoothing(lines: Lines, step: Step, before: Analysis) -> None:
-    run = new_run(step, before)
-    spec = run.ensemble.specs[-1] if run.ensemble.specs else {}
-    if "max_neighbors" not in spec:
-        _say_models(lines, step, before)
-        return
-    base, solution = lines.base(run, before), lines.name("solution", run.id)
-    lines.say(solution, solution_in_python(spec, lines.dataset(base.id)))
-    more = call(
-        "cl.Ensemble",
-        f"[{solution}.labels]",
-        f"[{literal(run.ensemble.names[-1])}]",
-        f"[{literal(run.ensemble.families[-1])}]",
-        f"memberships={{0: {solution}.memberships}}",
-    )
-    say_joined(lines, run, base, more + noise_in_python(run))
-
-
-def solution_in_python(spec: Mapping[str, Any], dataset: str) -> str:
-    """Write the solution of `CNSGraph` that a model is, from its `max_neighbors` on."""
-    most, metric, size, alpha, n_clusters = (
-        literal(spec[name])
-        for name in ("max_neighbors", "metric", "n_neighbors", "alpha", "n_clusters")
-    )
-    graph = f"cl.CNSGraph({dataset}.X, {most}, {metric})"
-    return f"{graph}.fill({size}).solve({size}, {alpha}, {n_clusters})"
+    """Add a model of CNS, with its memberships, to a copy of the run that is read."""
+    # A saved step may hold the largest neighbourhood that was on offer.
+    given = {name: value for name, value in values.items() if name != "max_neighbors"}
+    entry = {"clusterer": "CNS", "metric": "euclidean", **given}
+    return add_models(analysis, {"pool": [entry]}, job)
 
 
 def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -411,7 +361,7 @@ ACTIONS = {
         record(others=plain),
         slow=True,
         of_run=True,
-        python=_say_smoothing,
+        python=_say_models,
     ),
     "add models": Action(
         "Add models to the pool",

@@ -190,7 +190,7 @@ class Worked:
         gone = elsewhere(gaps=gaps)
         await self.read("import partitions", "gaps.csv", gone, mixed=False)
         await act("add CNS", **CNS)
-        await act("add CNS", metric="cosine", max_neighbors=40, **CNS)
+        await act("add CNS", metric="cosine", **CNS)
         self.told("partitions imported, then CNS")
         await act("prepare", scale="standard", weights={"x": 2.0})
         await act("run pool", pool=POOL[1:], random_state=1, votes="typical")

@@ -3,7 +3,7 @@
 With u = log(alpha / (1 - alpha)) each entry of Q is a sum of terms e^u / (e^u + mu),
 analytic in u up to a distance of about pi from the real axis. So polynomials in u on
 Chebyshev nodes converge geometrically, and all nodes come out of one run of shared
-products. Everything is single precision, for display; sums over samples are double.
+products. Everything is single precision, for previews; sums over samples are double.
 """
 
 from __future__ import annotations
@@ -152,54 +152,3 @@ def _combine(absorption: Any, weights: Any, order: Any) -> Any:
             mass[c] += value
     clusters = np.arange(1, n_seeds + 1)
     return combined, (largest + (n_samples - np.cumsum(mass)) / clusters) / n_samples
-
-
-@kernel()
-def first_memberships(absorption: Any, order: Any, n_clusters: int) -> Any:
-    """Memberships (n, K), labels, undecided and certainty (n,) with the first K seeds.
-
-    Row r of absorption is for sample order[r].
-    """
-    n_samples = len(absorption)
-    memberships = np.empty((n_samples, n_clusters), np.float32)
-    labels = np.empty(n_samples, np.int32)
-    undecided = np.empty(n_samples, np.bool_)
-    certainty = np.empty(n_samples, np.float32)
-    alike = np.float32(1) / np.float32(n_clusters)
-    for i in range(n_samples):
-        best, mass = 0, np.float32(0)
-        for c in range(n_clusters):
-            mass += absorption[i, c]
-            if absorption[i, c] > absorption[i, best]:
-                best = c
-        # Interpolated masses may exceed 1 by the error of the interpolation.
-        scale = np.float32(1) / max(mass, np.float32(1))
-        share = (np.float32(1) - scale * mass) / np.float32(n_clusters)
-        sample = order[i]
-        for c in range(n_clusters):
-            memberships[sample, c] = scale * absorption[i, c] + share
-        labels[sample] = best
-        undecided[sample] = mass == 0
-        certainty[sample] = absorption[i, best] / mass if mass > 0 else alike
-    return memberships, labels, undecided, certainty
-
-
-@kernel()
-def first_shares(absorption: Any, order: Any, n_clusters: int) -> Any:
-    """Share of the seed stops (n, K) and of all walks (n,) with the first K seeds.
-
-    Rows as in `first_memberships`, and summed in the same order.
-    """
-    n_samples = len(absorption)
-    shares = np.empty((n_samples, n_clusters), np.float32)
-    stops = np.empty(n_samples, np.float32)
-    alike = np.float32(1) / np.float32(n_clusters)
-    for i in range(n_samples):
-        mass = np.float32(0)
-        for c in range(n_clusters):
-            mass += absorption[i, c]
-        sample = order[i]
-        for c in range(n_clusters):
-            shares[sample, c] = absorption[i, c] / mass if mass > 0 else alike
-        stops[sample] = min(mass, np.float32(1))
-    return shares, stops

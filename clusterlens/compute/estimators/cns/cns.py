@@ -6,14 +6,14 @@ membership in a cluster is the probability that the walk ends at that seed, plus
 equal share of what ends elsewhere. Neighbourhood size, alpha and the number of clusters
 K are chosen by the gain in clarity, the mean largest membership.
 
-Cost: the neighbour search, O(n² d) at worst, and for each neighbourhood size about 50
-to 200 products with the n x k neighbour table and max_clusters columns.
+Cost: the neighbour search, O(n² d) at worst, and for each neighbourhood size a sparse
+factorisation for each alpha where its factors are small, else about 50 to 200 products
+with the n x k neighbour table and max_clusters columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,66 +26,32 @@ from clusterlens.compute._validation import (
     IntArray,
     as_array,
     check_choice,
-    check_memory,
     check_range,
     is_auto,
     warn_caller,
 )
 from clusterlens.compute.estimators._input import validate_features
-from clusterlens.compute.estimators.cns._seeds import (
-    VERSIONS,
-    Version,
-    clarity,
-    criterion,
-    greedy_order,
-)
-from clusterlens.compute.estimators.cns._solvers import (
-    Smoothing,
-    Vectors,
-    error_bound,
-    smooth_by_powers,
-    smooth_seeds,
-    solve_directly,
+from clusterlens.compute.estimators.cns._seeds import VERSIONS, Version
+from clusterlens.compute.estimators.cns._solution import (
+    Solution,
+    best_count,
+    likeliest_seeds,
+    memberships_of,
+    seed_shares_of,
+    solution_error,
+    solve_graph,
+    tied_samples,
+    undecided_samples,
 )
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.neighbors import (
-    Table,
-    in_local_order,
     local_order,
     neighbor_table,
     neighbors_of,
     with_self_first,
 )
 
-LARGEST_DIRECT = 2000
-MEMORY_LIMIT = 8_000_000_000
-_TOLERANCE = {"auto": 1e-6, "exact": 1e-8}
-# Entries of Q are sums of hundreds of terms: equal ones differ by rounding below this.
-_TIE = 1e-10
-
 Metric = Literal["euclidean", "cosine"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """One point of the grid: graph, seeds in greedy order and Q (n, n_seeds)."""
-
-    at: tuple[int, int]
-    neighbors: Table
-    alpha: float
-    seeds: IntArray
-    absorption: Vectors
-    smoothing: Smoothing
-
-    @property
-    def n_neighbors(self) -> int:
-        """Neighbourhood size k."""
-        return self.neighbors.shape[1]
-
-    def first(self, n_clusters: int) -> _Solution:
-        """Return the solution of the first seeds."""
-        columns = self.absorption[:, :n_clusters].copy()
-        return replace(self, seeds=self.seeds[:n_clusters], absorption=columns)
 
 
 class CNS(ClusterMixin, BaseEstimator):
@@ -110,9 +76,10 @@ class CNS(ClusterMixin, BaseEstimator):
         Published state of the method: December, May or March 2025. The result tables of
         the paper come from "v2".
     solver : {"auto", "exact", "powers"}, default "auto"
-        "auto" iterates until no membership of the smallest alpha can be wrong by more
-        than 1e-6; "exact" is sparse LU up to 2000 samples and the iteration to 1e-8
-        above; "powers" is the power series of the reference code.
+        "auto" is sparse LU, exact to rounding, where its factors are small: always up
+        to 2000 samples, in few dimensions up to some 20,000. Elsewhere it iterates
+        until no membership can be wrong by more than 1e-6, with "exact" by 1e-8.
+        "powers" is the power series of the reference code.
     n_products : int, default 50
         Exponent of the last power before the tail; only for solver="powers".
 
@@ -152,7 +119,8 @@ class CNS(ClusterMixin, BaseEstimator):
         tables of 572 to 10,000 samples. A share of seed stops is wrong by at most
         K + 1 times that over `stop_share_`.
     solver_, n_products_ : str, int
-        "lu", "chebyshev" or "powers", and its products with the neighbour graph.
+        "lu", "chebyshev" or "powers" (also where the Chebyshev series does not
+        converge for an alpha), and its products with the neighbour graph.
 
     Notes
     -----
@@ -236,13 +204,13 @@ class CNS(ClusterMixin, BaseEstimator):
             len(self.alpha_grid_),
         )
         self.criterion_ = np.full(shape, np.nan)
-        best: _Solution | None = None
+        best: Solution | None = None
         best_rank: tuple[float, ...] = (np.inf,)
-        for found in self._solutions(version):
-            gain = version.ideal_gain(len(data), found.n_neighbors, found.alpha)
-            gains = criterion(clarity(found.absorption), len(data), gain)
-            self.criterion_[(slice(len(gains)), *found.at)] = gains
-            count = self._best_count(gains)
+        for at, found in self._solutions(version):
+            gains = found.criterion
+            self.criterion_[(slice(len(gains)), *at)] = gains
+            auto = is_auto(self.n_clusters)
+            count = best_count(gains) if auto else int(self.n_clusters)
             if count > len(gains):
                 continue
             # The larger gain wins, then the smaller alpha, neighbourhood and count.
@@ -324,77 +292,47 @@ class CNS(ClusterMixin, BaseEstimator):
         self.alpha_grid_ = _alpha_grid(self.alpha, version, n_samples)
         return version
 
-    def _solutions(self, version: Version) -> Iterator[_Solution]:
-        """Solve for each neighbourhood size and alpha, with all seeds in order."""
-        sizes, alphas = self.n_neighbors_grid_, self.alpha_grid_
+    def _solutions(
+        self, version: Version
+    ) -> Iterator[tuple[tuple[int, int], Solution]]:
+        """Solve for each neighbourhood size and alpha, at their place in the grid."""
+        sizes = self.n_neighbors_grid_
         table = neighbor_table(self._points, int(sizes.max()))[0]
         for at_k, n_neighbors in enumerate(sizes.tolist()):
             if version.self_included:
                 neighbors = with_self_first(table, n_neighbors)
             else:
                 neighbors = np.ascontiguousarray(table[:, :n_neighbors])
-            seeds = version.candidates(self._points, neighbors, self._most_clusters)
-            smoothing = self._solve(neighbors, seeds)
-            for at_alpha, alpha in enumerate(alphas.tolist()):
-                mass = smoothing.absorption[:, at_alpha]
-                order = greedy_order(
-                    mass.sum(axis=0), mass.T @ mass, self._most_clusters
-                )
-                yield _Solution(
-                    (at_k, at_alpha),
-                    neighbors,
-                    alpha,
-                    seeds[order],
-                    mass[:, order],
-                    smoothing,
-                )
-
-    def _solve(self, neighbors: Table, seeds: IntArray) -> Smoothing:
-        """Q of all candidates for all alphas of the grid."""
-        n_samples = len(neighbors)
-        check_memory(
-            8 * n_samples * len(seeds) * (2 * len(self.alpha_grid_) + 4),
-            MEMORY_LIMIT,
-            what=f"CNS with {len(seeds)} candidate seeds for {n_samples} samples",
-            remedy="give one alpha, a smaller max_clusters, or use CNSGraph.",
-        )
-        if self.solver == "exact" and n_samples <= LARGEST_DIRECT:
-            return solve_directly(neighbors, seeds, self.alpha_grid_)
-        table, rank = in_local_order(neighbors, self._order)
-        if self.solver == "powers":
-            found = smooth_by_powers(
-                table, rank[seeds], self.alpha_grid_, self.n_products + 1
+            found = solve_graph(
+                self._points,
+                neighbors,
+                self._order,
+                self.alpha_grid_,
+                self._most_clusters,
+                version,
+                solver=self.solver,
+                n_products=self.n_products,
             )
-        else:
-            tolerance = _TOLERANCE[self.solver]
-            found = smooth_seeds(
-                table, rank[seeds], self.alpha_grid_, tolerance=tolerance
-            )
-        return replace(found, absorption=found.absorption[rank])
+            for at_alpha, solution in enumerate(found):
+                yield (at_k, at_alpha), solution
 
-    def _best_count(self, gains: FloatArray) -> int:
-        """Return the number of clusters asked for, or that of the largest gain."""
-        if not is_auto(self.n_clusters):
-            return int(self.n_clusters)
-        return int(np.argmax(np.where(np.isfinite(gains), gains, -1))) + 1
-
-    def _finish(self, best: _Solution) -> Self:
+    def _finish(self, best: Solution) -> Self:
         """Set the attributes from the solution chosen."""
         absorption = best.absorption
         self.seeds_, self.n_clusters_ = best.seeds, len(best.seeds)
         self.n_neighbors_, self.alpha_ = best.n_neighbors, best.alpha
         self.memberships_ = memberships_of(absorption)
         self.seed_shares_, self.stop_share_ = seed_shares_of(absorption)
-        self.seed_labels_ = absorption.argmax(axis=1)
+        self.seed_labels_ = likeliest_seeds(absorption)
         occupied, self.labels_ = np.unique(self.seed_labels_, return_inverse=True)
         self.n_occupied_ = len(occupied)
-        self.undecided_ = ~absorption.any(axis=1) & (self.n_clusters_ > 1)
-        self.tied_ = _tied(absorption) & ~self.undecided_
-        self.solver_ = best.smoothing.solver
-        self.n_products_ = best.smoothing.n_products
-        start = np.zeros_like(absorption)
-        start[best.seeds, np.arange(self.n_clusters_)] = 1
-        self.error_bound_ = error_bound(best.neighbors, absorption, start, best.alpha)
+        self.undecided_ = undecided_samples(absorption)
+        self.tied_ = tied_samples(absorption)
+        self.solver_ = best.solver
+        self.n_products_ = best.n_products
+        self.error_bound_ = solution_error(
+            best.neighbors, self.memberships_, best.seeds, best.alpha
+        )
         self._warn()
         return self
 
@@ -436,31 +374,6 @@ def to_metric(X: FloatArray, metric: Metric, center: FloatArray) -> FloatArray:
             "metric='cosine'; remove such rows or use metric='euclidean'."
         )
     return centered / lengths[:, None]
-
-
-def seed_shares_of(absorption: Vectors) -> tuple[Vectors, Vectors]:
-    """Share of seed stops (n, K) and of walks that stop at a seed (n,), of Q (n, K).
-
-    Where no walk does, the shares are 1/K.
-    """
-    stops = absorption.sum(axis=1, keepdims=True)
-    shares = np.full_like(absorption, 1 / absorption.shape[1])
-    np.divide(absorption, stops, out=shares, where=stops > 0)
-    return shares, np.minimum(stops[:, 0], 1)
-
-
-def _tied(absorption: Vectors) -> npt.NDArray[np.bool_]:
-    """Samples (n,) whose largest entry in Q (n, K) occurs twice, to rounding."""
-    if absorption.shape[1] < 2:
-        return np.zeros(len(absorption), dtype=bool)
-    second, first = np.partition(absorption, (-2, -1), axis=1)[:, -2:].T
-    return second >= first * (1 - _TIE)
-
-
-def memberships_of(absorption: Vectors) -> Vectors:
-    """P = 1/K + Q - rowsum(Q)/K for Q of shape (n_samples, K); K = 1 gives ones."""
-    missing = 1 - absorption.sum(axis=1, keepdims=True)
-    return np.clip(absorption + missing / absorption.shape[1], 0, 1)
 
 
 def largest_neighborhood(given: Any, version: str, n_samples: int) -> int:

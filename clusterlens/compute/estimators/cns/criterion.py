@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,15 @@ from clusterlens.compute._validation import (
     IntArray,
     check_range,
 )
+
+
+class Choice(NamedTuple):
+    """A setting of CNS and the criterion there."""
+
+    n_clusters: int
+    criterion: float
+    n_neighbors: int
+    alpha: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,4 +87,25 @@ class CriterionGrid(Frozen):
                 "n_neighbors": self.n_neighbors[at_k],
                 "alpha": self.alphas[at_alpha],
             }
+        )
+
+    def choice(self) -> Choice:
+        """Return the setting that `CNS` chooses on this grid.
+
+        Returns
+        -------
+        choice : Choice
+            n_clusters, criterion, n_neighbors and alpha where the criterion is highest;
+            ties go to the smaller alpha, then to the smaller neighbourhood, then to
+            fewer clusters.
+        """
+        rows = (Choice(*row) for row in self.best().itertuples(index=False))
+        return min(
+            rows,
+            key=lambda row: (
+                -row.criterion,
+                row.alpha,
+                row.n_neighbors,
+                row.n_clusters,
+            ),
         )

@@ -1,26 +1,26 @@
 """CNSGraph: CNS on one table whose alpha, neighbours and K may be changed live.
 
-The neighbour table is searched once. For one neighbourhood size k, the solutions at 8
-values of alpha (a *cache*, all from one run of shared products) give every alpha
-between by interpolation, and one solution gives every number of clusters. So a move of
-alpha is one pass over the cache, a move of K one pass over the solution, and neither
-solves anything. A k without a cache is answered by a *preview*, a short run at one
-alpha, until `fill` has made its cache; the caller runs `fill` in the background.
+The neighbour table is searched once. `solve` is the solver of `CNS` on it: the same
+seeds, labels and criterion, one solution for every number of clusters. `preview` is for
+a slider that moves: it answers within milliseconds, single precision, and may choose
+other seeds where overlaps are small. For one neighbourhood size k, the solutions at 8
+values of alpha (a *cache*, all from one run of shared products, see `fill`) give a
+preview of every alpha between by interpolation; without a cache it is a short run.
 
-Memory: n k integers of 4 bytes for the table, and per cache 32 bytes for each sample
-and candidate seed, 512 for each two candidates: 17 MB at n = 10,000 with 50 candidates,
-161 MB at 100,000.
+Memory: n k integers of 4 bytes for the table, 8 bytes for each sample and candidate
+seed of a solution that is kept, and per cache 32 bytes for each sample and candidate
+seed, 512 for each two candidates: 17 MB at n = 10,000 with 50 candidates, 161 MB at
+100,000.
 """
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import product
 from threading import Lock
 from typing import Literal, Self
 
@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._run.context import takes_running
-from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -37,31 +37,30 @@ from clusterlens.compute._validation import (
     check_features,
     check_memory,
     check_range,
+    is_auto,
     read_only,
 )
 from clusterlens.compute.estimators.cns._nodes import (
-    Float32Array,
     Nodes,
     Ordered,
-    first_memberships,
-    first_shares,
     interpolate,
     nodes_between,
     solve_nodes,
 )
 from clusterlens.compute.estimators.cns._seeds import VERSIONS, farthest_first
-from clusterlens.compute.estimators.cns._solvers import (
-    Vectors,
-    error_bound,
-    iterate,
-    smooth_seeds,
-)
-from clusterlens.compute.estimators.cns.cns import (
-    Metric,
+from clusterlens.compute.estimators.cns._solution import (
+    Solution,
+    best_count,
+    likeliest_seeds,
     memberships_of,
     seed_shares_of,
-    to_metric,
+    solution_error,
+    solve_graph,
+    tied_samples,
+    undecided_samples,
 )
+from clusterlens.compute.estimators.cns._solvers import Vectors, iterate
+from clusterlens.compute.estimators.cns.cns import Metric, to_metric
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.neighbors import (
     Table,
@@ -79,6 +78,8 @@ LARGEST_EXACT = 100_000
 _EXACT_FEATURES = 8
 MEMORY_LIMIT = 8_000_000_000
 _N_ALPHAS = 24
+# Up to so many samples the exact solution is as quick as a preview.
+_QUICK = 1000
 # Products and candidates of a preview: below and above this number of samples.
 _LARGE = 20_000
 _PREVIEW = (25, None)
@@ -91,12 +92,6 @@ class LiveSolution(Frozen):
 
     Parameters
     ----------
-    memberships : array of float32, shape (n_samples, n_clusters)
-        Probabilities; rows sum to 1.
-    labels : array of int32, shape (n_samples,)
-        Position in `seeds` of the largest membership, the first on ties.
-    undecided : array of bool, shape (n_samples,)
-        Samples that reach no seed: all memberships are 1/K and the label is 0.
     seeds : array of int, shape (n_clusters,)
         Indices of the seeds in greedy order.
     criterion : array of float64, shape (n_candidates,)
@@ -105,39 +100,45 @@ class LiveSolution(Frozen):
     n_neighbors, alpha : int, float
         The values asked for.
     preview : bool
-        Whether this is a short run, less accurate, because k has no cache yet or alpha
-        is outside `CNSGraph.alpha_range`.
+        Whether this is a short run or an interpolation: its seeds and labels may differ
+        from those of `CNS`.
+    solver : str
+        "lu", "chebyshev" or "powers", as in `CNS`.
     n_products : int
         Products with the neighbour graph behind the solution.
-    certainty : array of float32, shape (n_samples,)
-        Share of seed stops at the likeliest seed, in [1/K, 1].
 
     Attributes
     ----------
-    seed_shares : array of float32, shape (n_samples, n_clusters)
+    memberships : array of float, shape (n_samples, n_clusters)
+        Probabilities; rows sum to 1. Single precision in a preview, as all shares.
+    labels : array of int, shape (n_samples,)
+        Position in `seeds` of the largest membership, the first on ties.
+    undecided : array of bool, shape (n_samples,)
+        Samples that reach no seed: all memberships are 1/K and the label is 0.
+    tied : array of bool, shape (n_samples,)
+        Samples with several likeliest seeds, to rounding.
+    seed_shares : array of float, shape (n_samples, n_clusters)
         Share of seed stops: a walk that starts at the sample and stops at a seed stops
         at this one with this probability. Rows sum to 1; 1/K where no seed is reached.
-    stop_share : array of float32, shape (n_samples,)
+    stop_share : array of float, shape (n_samples,)
         Share of the walks from the sample that stop at a seed at all, in [0, 1];
         usually a few percent, so that memberships lie near 1/K.
+    certainty : array of float, shape (n_samples,)
+        Share of seed stops at the likeliest seed, in [1/K, 1].
     error_bound : float
-        Proven bound on the error of any membership: 1 to 51 times the true one on
-        tables of 572 to 10,000 samples; the first access costs one product.
+        Proven bound on the error of any membership for these seeds; the first access
+        costs one product.
     """
 
-    memberships: Float32Array
-    labels: npt.NDArray[np.int32]
-    undecided: npt.NDArray[np.bool_]
     seeds: IntArray
     criterion: FloatArray
     n_neighbors: int
     alpha: float
     preview: bool
+    solver: str
     n_products: int
-    certainty: Float32Array = field(repr=False)
     _table: Table = field(repr=False)
-    _absorption: Float32Array = field(repr=False)
-    _order: IntArray = field(repr=False)
+    _absorption: Vectors = field(repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -145,32 +146,55 @@ class LiveSolution(Frozen):
         return len(self.seeds)
 
     @cached_property
+    def memberships(self) -> Vectors:
+        """Memberships, shape (n_samples, n_clusters)."""
+        return read_only(memberships_of(self._absorption))
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """Position of the likeliest seed, shape (n_samples,)."""
+        return read_only(likeliest_seeds(self._absorption))
+
+    @cached_property
+    def undecided(self) -> npt.NDArray[np.bool_]:
+        """Whether a sample reaches no seed, shape (n_samples,)."""
+        return read_only(undecided_samples(self._absorption))
+
+    @cached_property
+    def tied(self) -> npt.NDArray[np.bool_]:
+        """Whether several seeds are the likeliest, shape (n_samples,)."""
+        return read_only(tied_samples(self._absorption))
+
+    @cached_property
     def n_occupied(self) -> int:
         """Number of seeds that own a sample."""
         return len(np.unique(self.labels))
 
     @cached_property
-    def _shares(self) -> tuple[Float32Array, Float32Array]:
+    def _shares(self) -> tuple[Vectors, Vectors]:
         """Share of seed stops, and of walks that stop at a seed."""
-        shares, stops = first_shares(self._absorption, self._order, self.n_clusters)
+        shares, stops = seed_shares_of(self._absorption)
         return read_only(shares), read_only(stops)
 
     @property
-    def seed_shares(self) -> Float32Array:
+    def seed_shares(self) -> Vectors:
         """Share of seed stops at each seed, shape (n_samples, n_clusters)."""
         return self._shares[0]
 
     @property
-    def stop_share(self) -> Float32Array:
+    def stop_share(self) -> Vectors:
         """Share of the walks that stop at a seed at all, shape (n_samples,)."""
         return self._shares[1]
 
     @cached_property
+    def certainty(self) -> Vectors:
+        """Share of seed stops at the likeliest seed, shape (n_samples,)."""
+        return read_only(self.seed_shares.max(axis=1))
+
+    @cached_property
     def error_bound(self) -> float:
         """Bound on the error of any membership."""
-        start = np.full_like(self.memberships, 1 / self.n_clusters)
-        start[self.seeds] = np.eye(self.n_clusters, dtype=start.dtype)
-        return error_bound(self._table, self.memberships, start, self.alpha)
+        return solution_error(self._table, self.memberships, self.seeds, self.alpha)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +246,8 @@ class CNSGraph:
         "auto" takes NN-descent (extra `large`) above 100,000 samples with more than 8
         features where it is installed, and the exact search otherwise.
     max_caches : int, default 4
-        How many neighbourhood sizes are kept; the one longest unused goes first.
+        How many caches, and how many solutions, are kept; the one longest unused goes
+        first.
     progress, cancel : callable, optional
         Called while the neighbour table is searched: progress(rows done, n_samples).
         NN-descent cannot be stopped in between.
@@ -233,18 +258,17 @@ class CNSGraph:
         Whether the neighbours are from NN-descent.
     alpha_range : tuple of float
         Smallest and largest alpha that a cache answers: 0.5 to 10 over sqrt(n), and at
-        most 0.9.
+        most 0.9 or the largest of the default grid.
     default_neighbors : tuple of int
-        Neighbourhood sizes of the default grid on offer, the most useful first: the
-        order in which to fill caches.
+        Neighbourhood sizes of the default grid on offer, the most useful first.
     default_alphas : tuple of float
         Stopping probabilities of the default grid on offer, ascending.
 
     Notes
     -----
-    Follows version "revised" of the method. Interpolation with 8 nodes is exact to
-    about 1e-4. Vectors are single precision. `solve` and `fill` may be called from
-    several threads.
+    Follows version "revised" of the method. With exact neighbours, `solve(k, alpha, K)`
+    has the seeds, labels and criterion of `CNS(K, n_neighbors=k, alpha=alpha)`.
+    All methods may be called from several threads.
 
     References
     ----------
@@ -256,9 +280,7 @@ class CNSGraph:
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(m, 0.3, (40, 2)) for m in (0, 3)])
     >>> live = CNSGraph(X, max_neighbors=20)
-    >>> live.solve(10, 0.2, 2).preview
-    True
-    >>> solution = live.fill(10).solve(10, 0.2, 2)
+    >>> solution = live.solve(10, 0.2, 2)
     >>> solution.preview, np.bincount(solution.labels).tolist()
     (False, [40, 40])
     """
@@ -302,11 +324,14 @@ class CNSGraph:
         run.raise_if_cancelled()
         self._order = local_order(self._points)
         root = math.sqrt(self.n_samples)
-        self.alpha_range = (min(0.5 / root, 0.4), min(10 / root, 0.9))
+        alphas = self.default_alphas
+        self.alpha_range = (min(0.5 / root, 0.4), max(min(10 / root, 0.9), *alphas))
         self._caches: OrderedDict[int, Nodes] = OrderedDict()
         # What the latest preview was made for: neighbours, alpha, most candidates.
         self._preview: tuple[tuple[int, float, int], Nodes | None] = (0, 0.0, 0), None
         self._last: Ordered | None = None
+        self._solved: OrderedDict[tuple[int, float], Solution] = OrderedDict()
+        self._gains: dict[tuple[int, float], FloatArray] = {}
         self._lock = Lock()
 
     @property
@@ -318,10 +343,8 @@ class CNSGraph:
 
     @property
     def default_alphas(self) -> tuple[float, ...]:
-        """Stopping probabilities of the default grid on offer, ascending."""
-        low, high = self.alpha_range
-        grid = VERSIONS["revised"].alpha_grid(self.n_samples)
-        return tuple(alpha for alpha in grid if low <= alpha <= high)
+        """Stopping probabilities of the default grid, ascending."""
+        return tuple(VERSIONS["revised"].alpha_grid(self.n_samples))
 
     @property
     def cached_neighbors(self) -> tuple[int, ...]:
@@ -329,13 +352,17 @@ class CNSGraph:
         with self._lock:
             return tuple(self._caches)
 
+    @takes_running
     def solve(
         self,
         n_neighbors: int,
         alpha: float,
         n_clusters: int | Literal["auto"] = "auto",
+        *,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
     ) -> LiveSolution:
-        """Return the solution of one setting, at once.
+        """Return the solution of one setting, as `CNS` finds it.
 
         Parameters
         ----------
@@ -346,48 +373,91 @@ class CNSGraph:
         n_clusters : int or "auto", default "auto"
             Number of seeds K; "auto" takes the largest gain at this k and alpha. Fewer
             are returned where there are fewer distinct candidates.
+        progress, cancel : callable, optional
+            Called between the products; a factorisation is not interrupted.
 
         Returns
         -------
         solution : LiveSolution
             Memberships, labels and the criterion for every K.
 
+        Raises
+        ------
+        MemoryError
+            If the solution would need more than 8 GB.
+
         Notes
         -----
-        O(8 n m) for m candidates from a cache, O(25 n k m) as a preview; O(n K) where
-        only K differs from the call before. Above 20,000 samples a preview has 15
-        products and 20 candidates, or `n_clusters` where that is more.
+        O(n K) where only K differs from a solution that is kept.
         """
-        check_range(
-            n_neighbors, 1, self.max_neighbors, name="n_neighbors", integer=True
-        )
-        check_range(alpha, 1e-6, 1 - 1e-6, name="alpha")
-        if n_clusters != "auto":
-            check_range(
-                n_clusters, 1, self.max_clusters, name="n_clusters", integer=True
+        self._check(n_neighbors, alpha, n_clusters)
+        with self._lock:
+            found = self._solved.get((n_neighbors, alpha))
+        if found is None:
+            (found,) = self._solve(
+                n_neighbors, np.array([alpha]), progress=progress, cancel=cancel
             )
-        found = self._ordered(n_neighbors, alpha, n_clusters)
-        if n_clusters == "auto":
-            count = int(np.argmax(found.criterion)) + 1
-        else:
-            count = min(n_clusters, len(found.seeds))
-        memberships, labels, undecided, certainty = first_memberships(
-            found.absorption, found.nodes.order, count
-        )
+        with self._lock:
+            self._solved[n_neighbors, alpha] = found
+            self._solved.move_to_end((n_neighbors, alpha))
+            while len(self._solved) > self.max_caches:
+                self._solved.popitem(last=False)
+        count = _count(n_clusters, found.criterion)
         return LiveSolution(
-            memberships=memberships,
-            labels=labels,
-            undecided=undecided & (count > 1),
-            seeds=found.seeds[:count],
-            criterion=found.criterion,
-            n_neighbors=n_neighbors,
-            alpha=alpha,
-            preview=len(found.nodes.alphas) == 1,
+            found.seeds[:count],
+            found.criterion,
+            n_neighbors,
+            alpha,
+            preview=False,
+            solver=found.solver,
+            n_products=found.n_products,
+            _table=found.neighbors,
+            _absorption=found.first(count).absorption,
+        )
+
+    def preview(
+        self,
+        n_neighbors: int,
+        alpha: float,
+        n_clusters: int | Literal["auto"] = "auto",
+    ) -> LiveSolution:
+        """Return an approximate solution of one setting at once.
+
+        Parameters
+        ----------
+        n_neighbors, alpha, n_clusters
+            As in `solve`.
+
+        Returns
+        -------
+        solution : LiveSolution
+            That of `solve` up to 1,000 samples, or where it is kept. Else its `preview`
+            is True: seeds and labels may differ.
+
+        Notes
+        -----
+        O(8 n m) for m candidates from a cache, which interpolates Q to about 1e-4;
+        O(25 n k m) without one, or for an alpha outside `alpha_range`. Above 20,000
+        samples a short run has 15 products and 20 candidates, or `n_clusters` where
+        that is more.
+        """
+        self._check(n_neighbors, alpha, n_clusters)
+        if self.n_samples <= _QUICK or (n_neighbors, alpha) in self._solved:
+            return self.solve(n_neighbors, alpha, n_clusters)
+        found = self._ordered(n_neighbors, alpha, n_clusters)
+        count = _count(n_clusters, found.criterion)
+        absorption = np.empty((self.n_samples, count), found.absorption.dtype)
+        absorption[self._order] = found.absorption[:, :count]
+        return LiveSolution(
+            found.seeds[:count],
+            found.criterion,
+            n_neighbors,
+            alpha,
+            preview=True,
+            solver="chebyshev",
             n_products=found.nodes.n_products,
-            certainty=certainty,
             _table=found.nodes.table,
-            _absorption=found.absorption,
-            _order=found.nodes.order,
+            _absorption=absorption,
         )
 
     @takes_running
@@ -397,7 +467,7 @@ class CNSGraph:
         progress: Progress | None = None,
         cancel: Cancel | None = None,
     ) -> Self:
-        """Make the cache of one neighbourhood size, unless it is there.
+        """Make the cache for previews at one neighbourhood size, unless it is there.
 
         Parameters
         ----------
@@ -452,25 +522,26 @@ class CNSGraph:
         Parameters
         ----------
         n_neighbors : array-like of int, optional
-            Neighbourhood sizes, 1 to `max_neighbors`. Default: those with a cache.
+            Neighbourhood sizes, 1 to `max_neighbors`. Default: `default_neighbors`.
         alphas : array-like of float, optional
             Stopping probabilities within `alpha_range`. Default: 24 of them, evenly
             spaced in the logarithm.
         progress, cancel : callable, optional
-            Called after each setting.
+            Called as in `solve`.
 
         Returns
         -------
         grid : CriterionGrid
-            NaN for neighbourhood sizes without a cache, see `fill`.
+            The criterion of `solve` at each setting.
 
         Notes
         -----
-        No solve: one pass over the cache for each setting answers all numbers of
-        clusters, O(8 n m) for m candidates.
+        Each setting is solved once; its criterion is kept. The alphas of one size share
+        their products.
         """
         run = RunOptions(progress=progress, cancel=cancel)
-        sizes = np.unique(self.cached_neighbors if n_neighbors is None else n_neighbors)
+        given = self.default_neighbors if n_neighbors is None else n_neighbors
+        sizes = np.unique(np.asarray(given, dtype=np.int64))
         for size in sizes.tolist():
             check_range(size, 1, self.max_neighbors, name="n_neighbors", integer=True)
         low, high = self.alpha_range
@@ -480,14 +551,17 @@ class CNSGraph:
         for alpha in chosen.tolist():
             check_range(alpha, low, high, name="alphas")
         values = np.full((self.max_clusters, len(sizes), len(chosen)), np.nan)
-        with self._lock:
-            caches = {k: self._caches[k] for k in sizes.tolist() if k in self._caches}
-        settings = list(product(caches.items(), enumerate(chosen.tolist())))
-        for done, ((size, nodes), (at, alpha)) in enumerate(settings, 1):
-            run.raise_if_cancelled()
-            gains = interpolate(nodes, alpha).criterion
-            values[: len(gains), np.searchsorted(sizes, size), at] = gains
-            run.report(done, len(settings))
+        ends = (np.arange(1, len(sizes)) / max(len(sizes), 1)).tolist()
+        for at, part in enumerate(stretches(run, 100, ends)[: len(sizes)]):
+            size = int(sizes[at])
+            new = [a for a in chosen.tolist() if (size, a) not in self._gains]
+            if new:
+                for found in self._solve(size, np.array(new), **part.steps):
+                    self._gains[size, found.alpha] = found.criterion
+            part.report(1, 1)
+            for place, alpha in enumerate(chosen.tolist()):
+                gains = self._gains[size, alpha]
+                values[: len(gains), at, place] = gains
         return CriterionGrid(values, sizes, chosen)
 
     @takes_running
@@ -517,38 +591,64 @@ class CNSGraph:
         -------
         steps : tuple of SmoothingStep
             One per distinct entry of `iterations`, exact to rounding, and at the end
-            the fixed point, wrong by at most 1e-8.
+            the fixed point, the solution of `solve`.
 
         Notes
         -----
-        O(n k K) time per step and for each of about 20 alpha^(-1/2) products of the
-        fixed point; O(n K) memory per state, in double precision.
+        O(n k K) time per step beside the solution; O(n K) memory per state.
         """
         run = RunOptions(progress=progress, cancel=cancel)
         counts = sorted(set(iterations))
         for count in counts:
             check_range(count, 0, 10**6, name="iterations", integer=True)
-        seeds = self.solve(n_neighbors, alpha, n_clusters).seeds
+        solution = self.solve(n_neighbors, alpha, n_clusters, cancel=cancel)
+        seeds, fixed = solution.seeds, solution._absorption
         check_memory(
             16 * self.n_samples * len(seeds) * (len(counts) + 4),
             MEMORY_LIMIT,
             what=f"{len(counts)} states of {self.n_samples} samples",
             remedy="give fewer iterations or clusters.",
         )
-        table, rank = in_local_order(
-            with_self_first(self._table, n_neighbors), self._order
-        )
-        local_seeds = rank[seeds]
-        fixed = smooth_seeds(
-            table, local_seeds, np.array([alpha]), tolerance=1e-8, cancel=cancel
-        ).absorption[:, 0][rank]
+        table, rank = in_local_order(solution._table, self._order)
         steps = []
-        for count, absorption in iterate(table, local_seeds, alpha, counts):
+        for count, absorption in iterate(table, rank[seeds], alpha, counts):
             run.raise_if_cancelled()
             steps.append(_step(count, absorption[rank], fixed, seeds))
             run.report(len(steps), len(counts) + 1)
         run.report(len(counts) + 1, len(counts) + 1)
         return (*steps, _step(None, fixed, fixed, seeds))
+
+    def _check(
+        self, n_neighbors: int, alpha: float, n_clusters: int | Literal["auto"]
+    ) -> None:
+        """Check a setting."""
+        check_range(
+            n_neighbors, 1, self.max_neighbors, name="n_neighbors", integer=True
+        )
+        check_range(alpha, 1e-6, 1 - 1e-6, name="alpha")
+        if not is_auto(n_clusters):
+            check_range(
+                n_clusters, 1, self.max_clusters, name="n_clusters", integer=True
+            )
+
+    def _solve(
+        self,
+        n_neighbors: int,
+        alphas: FloatArray,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
+    ) -> Iterator[Solution]:
+        """Solve at some alphas as `CNS` does."""
+        return solve_graph(
+            self._points,
+            with_self_first(self._table, n_neighbors),
+            self._order,
+            alphas,
+            self.max_clusters,
+            VERSIONS["revised"],
+            progress=progress,
+            cancel=cancel,
+        )
 
     def _ordered(
         self, n_neighbors: int, alpha: float, n_clusters: int | Literal["auto"]
@@ -615,18 +715,26 @@ def _step(
     count: int | None, absorption: Vectors, fixed: Vectors, seeds: IntArray
 ) -> SmoothingStep:
     """State with Q (n, K) beside that of the fixed point."""
-    labels = absorption.argmax(axis=1)
-    reached = absorption.any(axis=1)
-    as_fixed = (labels == fixed.argmax(axis=1)) & (reached == fixed.any(axis=1))
+    labels, undecided = likeliest_seeds(absorption), undecided_samples(absorption)
+    as_fixed = (labels == likeliest_seeds(fixed)) & (
+        undecided == undecided_samples(fixed)
+    )
     return SmoothingStep(
         count,
         memberships_of(absorption),
         seed_shares_of(absorption)[0],
         labels,
-        np.logical_not(reached) & (len(seeds) > 1),
+        undecided,
         float(as_fixed.mean()),
         seeds,
     )
+
+
+def _count(n_clusters: int | Literal["auto"], gains: FloatArray) -> int:
+    """Return the requested number of clusters, at most that of the candidates."""
+    if is_auto(n_clusters):
+        return best_count(gains)
+    return min(int(n_clusters), len(gains))
 
 
 def _prefers_approximate(X: FloatArray) -> bool:

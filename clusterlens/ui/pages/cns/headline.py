@@ -7,17 +7,23 @@ from typing import Any
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.actions.lines import call, keywords
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn
 from clusterlens.ui.kit.words import number
-from clusterlens.ui.pages.cns.nodes import LARGE, Automatic, Setting, Summary
+from clusterlens.ui.pages.cns.nodes import (
+    FEW,
+    LARGE,
+    Automatic,
+    Setting,
+    Summary,
+    best_setting,
+)
 from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.moves import go_to_setting
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.state.literals import literal
 from clusterlens.ui.work.derived import Result
 
 # Beside the text they break into two lines where there is no room for one.
@@ -30,6 +36,8 @@ _BUTTONS = {
 }
 # A criterion that is higher by less is told as the same on screen.
 _HIGHER = 0.005
+# A smaller error of a membership is not worth a number on screen.
+_ROUNDING = 1e-9
 
 
 class CNSHeadline(Panel):
@@ -94,18 +102,20 @@ class CNSHeadline(Panel):
         """Put the best setting that was compared in force."""
         setting, grid = map(self.session.derived.get, ("cns_setting", "cns_criterion"))
         if setting.ready and grid.ready:
-            go_to_setting(self.session, setting.value, **vars(_best(grid.value)))
+            go_to_setting(self.session, setting.value, **vars(best_setting(grid.value)))
 
     async def _add_model(self, event: Any) -> bool:
-        setting, graph = map(self.session.derived.get, ("cns_setting", "cns_graph"))
-        if not (setting.ready and graph.ready):
+        setting = self.session.derived.get("cns_setting")
+        if not setting.ready:
             return False
-        return await self.session.act(
-            "add CNS",
-            metric=self.session.look.cns_metric,
-            max_neighbors=graph.value.max_neighbors,
-            **vars(setting.value),
-        )
+        return await self.session.act("add CNS", **self._parameters(setting.value))
+
+    def _parameters(self, setting: Setting) -> dict[str, Any]:
+        """Return the parameters of `CNS` for the solution on the page."""
+        solution = self.session.derived.get("cns_solution")
+        # A table with fewer distinct rows than K has fewer seeds.
+        found = {"n_clusters": solution.value.n_clusters} if solution.ready else {}
+        return {**vars(setting), **found, "metric": self.session.look.cns_metric}
 
     async def _to_fuzzy(self, event: Any) -> None:
         """Add the model and compare its shares of the seed stops."""
@@ -151,15 +161,11 @@ class CNSHeadline(Panel):
 
     def _script(self, dataset: Dataset, found: Setting) -> str:
         """The solution in force as calls of the library."""
-        graph: CNSGraph = self.session.derived.get("cns_graph").value
-        most, metric = graph.max_neighbors, self.session.look.cns_metric
-        # Not `CNS`: of seeds that overlap with none before it may take another one.
+        model = call("cl.CNS", *keywords(self._parameters(found)))
         lines = [
-            f"graph = cl.CNSGraph(dataset.X, {most}, {literal(metric)})",
-            f"graph.fill({found.n_neighbors})",
-            f"solution = graph.solve({', '.join(map(literal, vars(found).values()))})",
-            f"print(solution.criterion[{found.n_clusters - 1}], solution.error_bound)",
-            "print(solution.seed_shares, solution.memberships)",
+            f"model = {model}.fit(dataset.X)",
+            "print(model.labels_, model.seed_shares_, model.memberships_)",
+            "print(model.criterion_[model.n_clusters_ - 1], model.error_bound_)",
         ]
         return write_card(
             self.session.history.done,
@@ -168,18 +174,11 @@ class CNSHeadline(Panel):
         )
 
 
-def _best(grid: CriterionGrid) -> Setting:
-    """The setting of the highest criterion of all compared."""
-    table = grid.best()
-    row = table.loc[table["criterion"].idxmax()]
-    return Setting(int(row["n_neighbors"]), float(row["alpha"]), int(row["n_clusters"]))
-
-
 def _higher(automatic: Automatic | None, grid: CriterionGrid | None) -> str:
     """Say where the criterion is higher than at the automatic choice."""
     if automatic is None or grid is None:
         return ""
-    best, highest = _best(grid), float(grid.best()["criterion"].max())
+    best, highest = best_setting(grid), grid.choice().criterion
     if highest < automatic.criterion + _HIGHER:
         return ""
     place = f"K = {best.n_clusters}, k = {best.n_neighbors}, alpha = "
@@ -191,12 +190,17 @@ def _higher(automatic: Automatic | None, grid: CriterionGrid | None) -> str:
 
 def _limits(n_samples: int) -> str:
     """Say what is coarser in a large table."""
-    if n_samples <= LARGE:
+    if n_samples <= FEW:
         return ""
+    if n_samples <= LARGE:
+        return (
+            f"Above {whole(FEW)} samples the criterion is compared at the automatic "
+            "values of alpha only."
+        )
     return (
         f"Above {whole(LARGE)} samples previews are shorter, the map follows the "
         "neighbours when their slider rests, the criterion is compared at the "
-        "automatic neighbourhoods only, and published versions are not fitted."
+        "automatic settings only, and published versions are not fitted."
     )
 
 
@@ -214,17 +218,21 @@ def _button(label: str, css: str, act: Any) -> pmu.Button:
 
 def _undecided(summary: Summary) -> str:
     if not summary.undecided:
-        return ", none undecided"
-    return f", <b>{whole(summary.undecided)} undecided</b> (they reach no seed)"
+        text = ", none undecided"
+    else:
+        text = f", <b>{whole(summary.undecided)} undecided</b> (they reach no seed)"
+    if summary.tied:
+        text += f", {whole(summary.tied)} tied (they get the first of their seeds)"
+    return text
 
 
 def _exactness(summary: Summary) -> str:
-    bound = f"exact to {_bound(summary.error_bound)}"
     if summary.solution.preview:
-        bound = f"preview: {bound}"
-    told = "proven error bound: no membership is off by more"
-    kind = "estimate" if summary.solution.preview else ""
-    return badge(f"<span title='{told}'>{bound}</span>", kind=kind)
+        return badge("preview: seeds and labels may change", kind="estimate")
+    bound = _bound(summary.error_bound)
+    exact = f"exact to {bound}" if summary.error_bound > _ROUNDING else "exact"
+    told = f"proven error bound: no membership is off by more than {bound}"
+    return badge(f"<span title='{told}'>{exact}</span>")
 
 
 def _bound(error: float) -> str:

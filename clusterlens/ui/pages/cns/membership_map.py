@@ -69,7 +69,9 @@ class Memberships(Panel):
             self._figure.walk(None, seeds, np.empty(0), colours)
         else:
             self._figure.walk(xy[at], seeds, cns_solution.seed_shares[at], colours)
-        self._how.body = f"<p class='how'>{_how(version)}</p>"
+        preview = version is None and cns_solution.preview
+        marked = f"{badge('preview', kind='estimate')} " if preview else ""
+        self._how.body = f"<p class='how'>{marked}{_how(version)}</p>"
         if version is not None:
             self._steering.words = _words_of(version)
             self._legend.body = _legend_of(version)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.spatial import KDTree
 
-from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.cns.criterion import Choice, CriterionGrid
 from clusterlens.compute.estimators.cns.graph import (
     CNSGraph,
     LiveSolution,
@@ -26,10 +26,10 @@ from clusterlens.ui.work.jobs import Job
 
 # Bins of the histogram of certainty.
 CERTAINTY_BINS = 20
-# Caches take 1600 bytes a sample each, so larger tables keep the default grid only.
-LARGE = 20_000
+# Up to LARGE samples the criterion is compared at sizes beside the default grid,
+# up to FEW at other alphas, too.
+LARGE, FEW = 20_000, 2_000
 _SIZES = 9
-_CACHES, _LARGE_CACHES = 16, 6
 
 
 @node("live", "Searching the nearest neighbours", keep=1)
@@ -44,7 +44,7 @@ def cns_graph(job: Job, dataset: Dataset, look_cns_metric: Any) -> CNSGraph:
         dataset.X,
         min(n - 1, 6 * int(np.ceil(np.log(n)))),
         look_cns_metric,
-        max_caches=_CACHES if n <= LARGE else _LARGE_CACHES,
+        neighbors="exact",
         progress=job.report,
         cancel=job.cancelled,
     )
@@ -70,16 +70,13 @@ class Automatic:
 @node("idle", "Choosing the setting of CNS")
 def cns_automatic(job: Job, cns_graph: CNSGraph) -> Automatic:
     """Choose the setting as `CNS` does: the best of the default grid."""
-    sizes = cns_graph.default_neighbors or (cns_graph.max_neighbors,)
-    _fill(job, cns_graph, sizes)
-    table = cns_graph.criterion_grid(
-        sizes, cns_graph.default_alphas or cns_graph.alpha_range, cancel=job.cancelled
-    ).best()
-    best = table.loc[table["criterion"].idxmax()]
-    setting = Setting(
-        int(best["n_neighbors"]), float(best["alpha"]), int(best["n_clusters"])
-    )
-    return Automatic(setting, float(best["criterion"]))
+    found = cns_graph.criterion_grid(
+        cns_graph.default_neighbors,
+        cns_graph.default_alphas,
+        progress=job.report,
+        cancel=job.cancelled,
+    ).choice()
+    return Automatic(_setting_of(found), found.criterion)
 
 
 @node("idle", "Comparing the settings of CNS")
@@ -87,24 +84,27 @@ def cns_criterion(
     job: Job, cns_graph: CNSGraph, cns_automatic: Automatic
 ) -> CriterionGrid:
     """The criterion at every K, over sizes on offer and alphas."""
-    sizes = _grid_sizes(cns_graph)
-    _fill(job, cns_graph, sizes)
-    return cns_graph.criterion_grid(sizes, cancel=job.cancelled)
+    few = cns_graph.n_samples <= FEW
+    return cns_graph.criterion_grid(
+        _grid_sizes(cns_graph),
+        None if few else cns_graph.default_alphas,
+        progress=job.report,
+        cancel=job.cancelled,
+    )
 
 
-def _fill(job: Job, graph: CNSGraph, sizes: Sequence[int]) -> None:
-    """Make the caches of some neighbourhood sizes, as far as they are not there."""
-    for place, size in enumerate(sizes):
+def best_setting(grid: CriterionGrid) -> Setting:
+    """The setting of the highest criterion of all compared."""
+    return _setting_of(grid.choice())
 
-        def report(done: int, total: int, place: int = place) -> None:
-            job.report(place * total + done, len(sizes) * total)
 
-        graph.fill(size, progress=report, cancel=job.cancelled)
+def _setting_of(found: Choice) -> Setting:
+    return Setting(found.n_neighbors, found.alpha, found.n_clusters)
 
 
 def _grid_sizes(graph: CNSGraph) -> list[int]:
     """The default grid; in smaller tables also sizes between and beyond."""
-    sizes = set(graph.default_neighbors) or {graph.max_neighbors}
+    sizes = set(graph.default_neighbors)
     if graph.n_samples <= LARGE:
         evenly = np.linspace(min(3, graph.max_neighbors), graph.max_neighbors, _SIZES)
         sizes |= set(evenly.astype(int).tolist())
@@ -124,7 +124,9 @@ def cns_released(
     if cns_automatic is not None:
         return cns_automatic.setting
     alpha = float(np.sqrt(np.prod(cns_graph.alpha_range)))
-    return Setting(_first_guess(cns_graph), alpha, min(2, cns_graph.max_clusters))
+    return Setting(
+        cns_graph.default_neighbors[0], alpha, min(2, cns_graph.max_clusters)
+    )
 
 
 @node()
@@ -145,32 +147,39 @@ def cns_settled(cns_released: Setting, cns_held: Setting | None) -> Setting:
     return cns_released if cns_held is None else cns_held
 
 
-def _first_guess(graph: CNSGraph) -> int:
-    """The size that the default grid is most likely to choose."""
-    return next(iter(graph.default_neighbors), graph.max_neighbors)
-
-
 @node()
 def cns_neighbors(cns_setting: Setting) -> int:
     """The neighbourhood size in force."""
     return cns_setting.n_neighbors
 
 
-@node("live", "Making the memberships exact", keep=1, rests=True)
+@node("live", "Preparing previews", keep=1, rests=True)
 def cns_filled(job: Job, cns_graph: CNSGraph, cns_neighbors: int) -> int:
-    """Make the cache of the neighbourhood size in force; return the size."""
+    """Make the cache of previews at the neighbourhood size in force; return it."""
     cns_graph.fill(cns_neighbors, progress=job.report, cancel=job.cancelled)
     return cns_neighbors
 
 
+@node("live", "Making the memberships exact", rests=True)
+def cns_exact(job: Job, cns_graph: CNSGraph, cns_setting: Setting) -> LiveSolution:
+    """Solve at the setting as `CNS` does."""
+    return cns_graph.solve(
+        **vars(cns_setting), progress=job.report, cancel=job.cancelled
+    )
+
+
 @node("live", "Smoothing")
 def cns_solution(
-    job: Job, cns_graph: CNSGraph, cns_setting: Setting, cns_filled: Later[int]
+    job: Job,
+    cns_graph: CNSGraph,
+    cns_setting: Setting,
+    cns_exact: Later[LiveSolution],
+    cns_filled: Later[int],
 ) -> LiveSolution:
-    """Solve at the setting; a preview until its cache has been filled."""
-    return cns_graph.solve(
-        cns_setting.n_neighbors, cns_setting.alpha, cns_setting.n_clusters
-    )
+    """The exact solution at the setting, a preview until it is there."""
+    if cns_exact is not None:
+        return cns_exact
+    return cns_graph.preview(**vars(cns_setting))
 
 
 @node()
@@ -189,8 +198,9 @@ class Summary:
         What is summed up.
     sizes : array of int, shape (n_clusters,)
         Decided samples whose likeliest seed is each.
-    between, undecided : int
-        Samples between clusters, and samples that reach no seed.
+    between, undecided, tied : int
+        Samples between clusters, samples that reach no seed, and samples with several
+        likeliest seeds.
     counts : array of int, shape (CERTAINTY_BINS,)
         Decided samples by certainty, from 1/K to 1.
     criterion : float
@@ -203,6 +213,7 @@ class Summary:
     sizes: np.ndarray
     between: int
     undecided: int
+    tied: int
     counts: np.ndarray
     criterion: float
     error_bound: float
@@ -219,6 +230,7 @@ def cns_summary(job: Job, cns_told: LiveSolution, look_cns_certain: float) -> Su
         np.bincount(labels, minlength=cns_told.n_clusters),
         int((certainty < look_cns_certain).sum()),
         int(cns_told.undecided.sum()),
+        int(cns_told.tied.sum()),
         np.histogram(certainty, bins=CERTAINTY_BINS, range=span)[0],
         float(cns_told.criterion[cns_told.n_clusters - 1]),
         cns_told.error_bound,

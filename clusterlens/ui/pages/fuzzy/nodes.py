@@ -14,7 +14,6 @@ from scipy.stats import beta
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.cns.cns import CNS
-from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex, adjusted_ndc
 from clusterlens.compute.fuzzy.comparison import (
     SampleDiscordance,
@@ -29,7 +28,6 @@ from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.actions.lines import keywords
-from clusterlens.ui.actions.pools import solution_in_python
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import certain_colours, discordance_colours
@@ -152,12 +150,11 @@ def _add_soft(add: Callable[..., None], samples: Dataset, ensemble: Ensemble) ->
         if spec.get("clusterer") != "CNS":
             add(f"model {name}", name, "soft", code, partial(_given, rows))
             continue
-        options = {key: value for key, value in spec.items() if key != "clusterer"}
-        if "max_neighbors" in options:
-            shares = f"{solution_in_python(options, 'dataset')}.seed_shares"
-        else:
-            fitted = f"cl.CNS({', '.join(keywords(options))}).fit(dataset.X)"
-            shares = f"{fitted}.seed_shares_"
+        # A saved model may hold the largest neighbourhood that was on offer.
+        other = ("clusterer", "max_neighbors")
+        options = {key: value for key, value in spec.items() if key not in other}
+        fitted = f"cl.CNS({', '.join(keywords(options))}).fit(dataset.X)"
+        shares = f"{fitted}.seed_shares_"
         made = partial(_seed_shares, samples.X, options)
         add(f"shares {name}", f"{name}, where walks end", "soft", shares, made)
         title = f"{name}, raw memberships"
@@ -169,12 +166,8 @@ def _given(rows: Any) -> Any:
 
 
 def _seed_shares(X: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
-    """Seed shares of a model, solved as it was."""
-    if "max_neighbors" not in options:
-        return CNS(**options).fit(X).seed_shares_
-    size = options["n_neighbors"]
-    graph = CNSGraph(X, options["max_neighbors"], options["metric"]).fill(size)
-    return graph.solve(size, options["alpha"], options["n_clusters"]).seed_shares
+    """Seed shares of a model with these parameters."""
+    return CNS(**options).fit(X).seed_shares_
 
 
 def _as_fuzzy(made: Callable[[], Any]) -> FuzzyPartition:

@@ -41,32 +41,48 @@ def test_counts_without_a_value_have_no_best_setting():
 
 def test_live_grid_is_the_criterion_of_each_solution():
     live = CNSGraph(blobs(), 24)
-    live.fill(12)
-    live.fill(18)
     alphas = [0.08, 0.2, 0.5]
     grid = live.criterion_grid([12, 15, 18], alphas)
     for n_clusters in (2, 5, 30):
         table = grid.at(n_clusters)
         assert table.index.tolist() == [12, 15, 18]
-        assert table.loc[15].isna().all()
-        for size in (12, 18):
+        for size in (12, 15, 18):
             for alpha in alphas:
                 solution = live.solve(size, alpha, n_clusters)
                 assert table.loc[size, alpha] == solution.criterion[n_clusters - 1]
 
 
-def test_live_grid_covers_all_caches_and_the_whole_range_by_default():
+def test_live_grid_covers_the_default_sizes_and_the_whole_range_by_default():
     live = CNSGraph(blobs(), 24)
-    assert live.criterion_grid().values.shape == (50, 0, 24)
-    live.fill(12)
     seen = []
     grid = live.criterion_grid(progress=lambda *step: seen.append(step))
-    assert grid.n_neighbors.tolist() == [12]
+    assert grid.n_neighbors.tolist() == [6, 12, 18, 24]
+    assert grid.values.shape == (50, 4, 24)
     assert (grid.alphas[0], grid.alphas[-1]) == live.alpha_range
-    assert seen[-1] == (24, 24)
+    assert seen[-1] == (100, 100)
+    assert seen == sorted(seen)
     with pytest.raises(Cancelled):
-        live.criterion_grid(cancel=lambda: True)
+        live.criterion_grid([7], cancel=lambda: True)
     with pytest.raises(ValueError, match=r"alphas is 0\.99"):
         live.criterion_grid(alphas=[0.99])
     with pytest.raises(ValueError, match="n_neighbors is 25"):
         live.criterion_grid([25])
+
+
+def test_no_setting_of_the_grid_is_solved_twice(monkeypatch):
+    live = CNSGraph(blobs(), 24)
+    first = live.criterion_grid([12], [0.1, 0.2])
+    monkeypatch.setattr(
+        "clusterlens.compute.estimators.cns.graph.solve_graph",
+        lambda *_, **__: pytest.fail("solved"),
+    )
+    again = live.criterion_grid([12], [0.1, 0.2])
+    np.testing.assert_array_equal(first.values, again.values)
+
+
+def test_the_choice_is_that_of_the_estimator_where_gains_tie():
+    values = np.zeros((3, 2, 2))
+    values[1] = [[0.5, 0.7], [0.1, 0.7]]
+    values[2] = [[0.2, 0.1], [0.7, 0.3]]
+    chosen = CriterionGrid(values, np.array([4, 8]), np.array([0.1, 0.2])).choice()
+    assert chosen == (3, 0.7, 8, 0.1)

@@ -1,8 +1,9 @@
-"""CNSGraph answers every setting like CNS, within the stated errors."""
+"""CNSGraph answers every setting as CNS does; its previews are close and marked."""
 
 import gc
 import threading
 import tracemalloc
+import warnings
 import weakref
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.estimators.cns._solvers import smooth_seeds
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 
@@ -21,40 +21,33 @@ def blobs(n_samples=400, n_features=3, seed=0):
 
 
 def exact_memberships(solution):
-    found = smooth_seeds(
-        solution._table, solution.seeds, np.array([solution.alpha]), tolerance=1e-9
-    )
-    q = found.absorption[:, 0]
+    """Memberships of the seeds of a solution, by a dense solve."""
+    q = dense_absorption(solution)
     return q + (1 - q.sum(axis=1, keepdims=True)) / solution.n_clusters
 
 
 @pytest.fixture(scope="module")
 def live():
-    graph = CNSGraph(blobs(), 24)
-    graph.fill(12)
-    return graph
+    return CNSGraph(blobs(), 24)
 
 
-def test_interpolated_memberships_are_exact_to_four_digits(live):
+@pytest.fixture
+def previews(monkeypatch):
+    """Let small tables have previews, too."""
+    monkeypatch.setattr("clusterlens.compute.estimators.cns.graph._QUICK", 0)
+
+
+def test_interpolated_memberships_are_exact_to_four_digits(previews):
+    live = CNSGraph(blobs(), 24).fill(12)
     low, high = live.alpha_range
     rng = np.random.default_rng(0)
     for alpha in np.exp(rng.uniform(np.log(low), np.log(high), 20)):
-        solution = live.solve(12, alpha, 6)
-        assert not solution.preview
+        solution = live.preview(12, alpha, 6)
+        assert solution.preview
+        assert solution.n_products == 64
         error = np.abs(solution.memberships - exact_memberships(solution)).max()
         assert error < 1e-4
         assert error <= solution.error_bound + 1e-6
-
-
-def test_seeds_and_criterion_are_those_of_the_estimator(live):
-    X, alpha = blobs(), 0.07
-    model = CNS(n_neighbors=12, alpha=alpha, n_clusters=5).fit(X)
-    solution = live.solve(12, alpha, 5)
-    assert solution.seeds.tolist() == model.seeds_.tolist()
-    np.testing.assert_array_equal(solution.labels, model.seed_labels_)
-    np.testing.assert_allclose(
-        solution.criterion[:8], model.criterion_[:8, 0, 0], atol=1e-2
-    )
 
 
 def test_automatic_number_of_clusters_has_the_largest_gain(live):
@@ -76,58 +69,67 @@ def test_fewer_clusters_keep_the_first_seeds(live):
     assert few.seeds.tolist() == many.seeds[:4].tolist()
 
 
-def test_a_size_without_cache_is_a_preview_until_filled():
+def test_a_preview_is_marked_until_the_setting_is_solved(previews):
     live = CNSGraph(blobs(), 24)
-    before = live.solve(16, 0.1, 5)
+    before = live.preview(16, 0.1, 5)
     assert before.preview
     assert before.n_products == 25
-    live.fill(16)
-    after = live.solve(16, 0.1, 5)
+    exact = live.solve(16, 0.1, 5)
+    assert not exact.preview
+    after = live.preview(16, 0.1, 7)
     assert not after.preview
-    assert live.cached_neighbors == (16,)
-    assert after.n_products == 64
-    agreement = (before.labels == after.labels).mean()
-    assert agreement > 0.95
+    np.testing.assert_array_equal(after.seeds[:5], exact.seeds)
+    assert (before.labels == exact.labels).mean() > 0.95
+    assert live.fill(16).cached_neighbors == (16,)
+
+
+def test_small_tables_have_no_previews():
+    live = CNSGraph(blobs(), 24)
+    assert not live.preview(9, 0.2, 4).preview
 
 
 def test_moving_the_count_solves_nothing(monkeypatch):
     live = CNSGraph(np.repeat(np.eye(3), 5, axis=0), 6)
     live.solve(4, 0.2, 2)
     monkeypatch.setattr(
-        "clusterlens.compute.estimators.cns.graph.solve_nodes",
-        lambda *_: pytest.fail("solved"),
+        "clusterlens.compute.estimators.cns.graph.solve_graph",
+        lambda *_, **__: pytest.fail("solved"),
     )
     assert [live.solve(4, 0.2, count).n_clusters for count in (1, 3, 5)] == [1, 3, 3]
 
 
-def test_alpha_outside_the_range_is_a_preview(live):
-    assert live.solve(12, live.alpha_range[1] + 0.01, 3).preview
-    assert not live.solve(12, live.alpha_range[1], 3).preview
+def test_alpha_outside_the_range_is_a_short_run(previews):
+    live = CNSGraph(blobs(), 24).fill(12)
+    assert live.preview(12, live.alpha_range[1] + 0.01, 3).n_products == 25
+    assert live.preview(12, live.alpha_range[1], 3).n_products == 64
 
 
-def test_large_tables_are_previewed_with_fewer_candidates(monkeypatch):
+def test_large_tables_are_previewed_with_fewer_candidates(previews, monkeypatch):
     monkeypatch.setattr("clusterlens.compute.estimators.cns.graph._LARGE", 300)
     live = CNSGraph(blobs(), 24)
-    solution = live.solve(12, 0.1)
+    solution = live.preview(12, 0.1)
     assert (solution.n_products, len(solution.criterion)) == (15, 20)
-    assert live.solve(12, 0.1, 30).n_clusters == 30
+    assert live.preview(12, 0.1, 30).n_clusters == 30
 
 
-def test_the_longest_unused_cache_goes_first():
+def test_the_longest_unused_goes_first(previews):
     live = CNSGraph(blobs(100), 10, max_caches=2)
     live.fill(4)
     live.fill(5)
-    live.solve(4, live.alpha_range[0])
+    live.preview(4, live.alpha_range[0])
     live.fill(6)
     assert live.cached_neighbors == (4, 6)
+    for size in (4, 5, 4, 6):
+        live.solve(size, 0.2)
+    assert [live.preview(size, 0.2).preview for size in (4, 5, 6)] == [0, 1, 0]
 
 
-def test_a_solution_that_is_kept_does_not_keep_its_cache():
+def test_a_preview_that_is_kept_does_not_keep_its_cache(previews):
     live = CNSGraph(blobs(100), 14, max_caches=4)
     solutions, caches = [], weakref.WeakSet()
     for size in range(4, 15):
         live.fill(size)
-        solutions.append(live.solve(size, live.alpha_range[0], 3))
+        solutions.append(live.preview(size, live.alpha_range[0], 3))
         caches.add(live._caches[size])
     gc.collect()
     assert len(caches) == 4
@@ -136,10 +138,31 @@ def test_a_solution_that_is_kept_does_not_keep_its_cache():
 
 
 def test_default_sizes_come_in_the_order_of_their_use():
-    X = blobs(150)
-    assert CNSGraph(X, 24).default_neighbors == (12, 18, 24, 6)
-    assert CNSGraph(X, 20).default_neighbors == (12, 18, 6)
-    assert CNSGraph(X, 20).default_alphas == tuple(CNS().fit(X).alpha_grid_)
+    assert CNSGraph(blobs(150), 24).default_neighbors == (12, 18, 24, 6)
+    assert CNSGraph(blobs(150), 20).default_neighbors == (12, 18, 6)
+
+
+@pytest.mark.parametrize("n_samples", [4, 10, 11, 18, 28, 150])
+def test_the_default_grid_is_that_of_the_estimator(n_samples):
+    X = blobs(n_samples)
+    model = fit(X)
+    live = CNSGraph(X, min(24, n_samples - 1))
+    assert sorted(live.default_neighbors) == list(model.n_neighbors_grid_)
+    assert live.default_alphas == tuple(model.alpha_grid_)
+    low, high = live.alpha_range
+    assert low <= min(live.default_alphas) <= max(live.default_alphas) <= high
+    grid = live.criterion_grid(alphas=live.default_alphas)
+    np.testing.assert_array_equal(grid.values, model.criterion_)
+    chosen = grid.choice()
+    assert chosen.n_neighbors == model.n_neighbors_
+    assert chosen.alpha == model.alpha_
+    assert chosen.n_clusters == model.n_clusters_
+
+
+def fit(X, **settings):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="CNS")
+        return CNS(**settings).fit(X)
 
 
 def dense_absorption(solution):
@@ -156,8 +179,8 @@ def test_shares_of_seed_stops_are_those_of_a_dense_solve(live):
     solution = live.solve(12, 0.1, 6)
     q = dense_absorption(solution)
     stops = q.sum(axis=1)
-    np.testing.assert_allclose(solution.stop_share, stops, atol=1e-4)
-    np.testing.assert_allclose(solution.seed_shares, q / stops[:, None], atol=5e-3)
+    np.testing.assert_allclose(solution.stop_share, stops, rtol=1e-12)
+    np.testing.assert_allclose(solution.seed_shares, q / stops[:, None], rtol=1e-9)
     np.testing.assert_array_equal(solution.certainty, solution.seed_shares.max(axis=1))
     np.testing.assert_array_equal(solution.seed_shares.argmax(1), solution.labels)
 
@@ -199,13 +222,15 @@ def test_cancel_is_heard_while_building_and_stepping(live):
     CNSGraph(blobs(), 24, progress=lambda *step: seen.append(step))
     assert seen[-1][0] == seen[-1][1] == 400
     seen.clear()
+    with pytest.raises(Cancelled):
+        live.solve(7, 0.1, cancel=lambda: True)
     live.smoothing_steps(12, 0.1, 3, progress=lambda *step: seen.append(step))
     assert seen == [(done, 7) for done in range(1, 8)]
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
-def test_error_bound_holds_and_is_of_the_order_stated(live, alpha):
-    solution = live.solve(12, alpha, 4)
+def test_error_bound_holds_and_is_of_the_order_stated(previews, alpha):
+    solution = CNSGraph(blobs(), 24).preview(12, alpha, 4)
     error = np.abs(solution.memberships - exact_memberships(solution)).max()
     assert error <= solution.error_bound <= 200 * error
 
@@ -213,10 +238,8 @@ def test_error_bound_holds_and_is_of_the_order_stated(live, alpha):
 def test_unreachable_samples_are_undecided():
     X = np.vstack([np.arange(30.0)[:, None], 1000 + np.arange(30.0)[:, None]])
     live = CNSGraph(X, 4)
-    live.fill(3)
     solution = live.solve(3, 0.3, 2)
     apart = CNSGraph(np.vstack([X, [[5000.0], [5001.0], [5002.0], [5003.0]]]), 4)
-    apart.fill(3)
     flagged = apart.solve(3, 0.3, 2).undecided
     assert not solution.undecided.any()
     assert flagged[60:].all() or flagged[:30].all() or flagged[30:60].all()
@@ -230,13 +253,14 @@ def test_cancelled_fill_keeps_no_cache():
     assert live.cached_neighbors == ()
 
 
-def test_threads_may_solve_and_fill_at_once():
+def test_threads_may_solve_and_fill_at_once(previews):
     live = CNSGraph(blobs(), 24)
-    expected = live.solve(10, 0.1, 4).memberships
+    expected = CNSGraph(blobs(), 24).solve(10, 0.1, 4).memberships
     found = []
 
     def move():
-        found.extend(live.solve(10, 0.1, 4).memberships for _ in range(20))
+        found.extend(live.preview(10, 0.1, 4).memberships for _ in range(20))
+        found.append(live.solve(10, 0.1, 4).memberships)
 
     threads = [threading.Thread(target=move) for _ in range(3)]
     threads += [threading.Thread(target=live.fill, args=(10,))]
@@ -244,7 +268,7 @@ def test_threads_may_solve_and_fill_at_once():
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 60
+    assert len(found) == 63
     assert all(np.abs(memberships - expected).max() < 0.01 for memberships in found)
 
 
