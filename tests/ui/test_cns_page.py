@@ -294,7 +294,7 @@ def rings():
     """Three rings; the widest comes last."""
     rng = np.random.default_rng(0)
     parts = []
-    for rows, radius in ((100, 3), (50, 1), (150, 6)):
+    for rows, radius in ((140, 3), (70, 1), (210, 6)):
         turn = rng.uniform(0, 2 * np.pi, rows)
         circle = radius * np.column_stack([np.cos(turn), np.sin(turn)])
         parts.append(circle + rng.normal(0, 0.08, (rows, 2)))
@@ -343,7 +343,7 @@ def test_the_page_the_pool_and_the_script_have_the_partition_of_the_estimator(
             found.criterion, model.criterion_.ravel()[: len(found.criterion)]
         )
         if setting["n_clusters"] == 3:
-            assert sorted(np.bincount(found.labels)) == [50, 100, 150]
+            assert sorted(np.bincount(found.labels)) == [70, 140, 210]
         script = html.unescape(
             opened.headline._text.body.split('data-copy="')[1].split('">')[0]
         )

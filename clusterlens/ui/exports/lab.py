@@ -52,7 +52,6 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
         f"alpha = {number(own.alpha)} with criterion {best.criterion:.3f}."
     )
     sizes = ", ".join(f"{whole(size)}" for size in summary.sizes)
-    exactness = "Preview: no" if solution.preview else "No"
     text = (
         f"<p><b>{count(solution.n_clusters, 'cluster')}</b> of "
         f"{whole(len(solution.labels))} samples ({sizes}), {whole(summary.between)} of "
@@ -60,7 +59,7 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
         f"one seed), {whole(summary.undecided)} undecided. Criterion "
         f"<b>{summary.criterion:.3f}</b> at {setting}. {automatic}</p>"
         "<p class='muted'>The criterion compares settings on this table; it is no test "
-        f"that clusters exist. {exactness} membership is off by more than "
+        f"that clusters exist. No membership is off by more than "
         f"{number(summary.error_bound)}, proven. No random numbers are drawn, so there "
         "is no seed.</p>"
     )

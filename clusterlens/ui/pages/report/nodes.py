@@ -151,7 +151,7 @@ NODES = {
     "report_cns": Node(
         (
             "prepared_projection",
-            "cns_told",
+            "cns_exact",
             "cns_summary",
             "cns_automatic",
             "look.cns_metric",

@@ -117,8 +117,9 @@ def test_memberships_are_probabilities():
     assert model.memberships_.max() <= 1
 
 
-def test_small_factors_are_taken_and_exact():
-    model = fit(blobs())
+@pytest.mark.parametrize("n_samples", [120, LARGEST_DIRECT + 1_000])
+def test_small_factors_are_taken_and_exact(n_samples):
+    model = fit(blobs(n_samples), n_neighbors=12, alpha=0.1)
     assert model.solver_ == "lu"
     assert model.error_bound_ < 1e-12
 

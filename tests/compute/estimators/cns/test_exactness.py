@@ -119,6 +119,7 @@ def test_live_solutions_are_those_of_the_estimator_and_of_the_definition(name):
             assert found.seeds.tolist() == seeds[:K].tolist(), told
             assert model.seeds_.tolist() == seeds[:K].tolist(), told
             first = q[:, :K]
+            np.testing.assert_allclose(found._absorption, first, rtol=1e-10, atol=0)
             largest = first.max(axis=1, keepdims=True)
             labels = (first >= largest * (1 - 1e-10)).argmax(axis=1)
             assert found.labels.tolist() == labels.tolist(), told
