@@ -79,6 +79,7 @@ from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
 from clusterlens.compute.estimators.neighbors import (
     neighbor_table,
     neighbors_of,
+    with_self_first,
 )
 from clusterlens.compute.estimators.selected_models import (
     HDBSCANDBCV,
