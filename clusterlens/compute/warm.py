@@ -22,14 +22,13 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
-from clusterlens.compute.estimators.cns._solvers import smooth_seeds
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.features import FeatureLinkage
 from clusterlens.compute.estimators.genie import Genie
 from clusterlens.compute.estimators.graph_communities import GraphCommunities
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
-from clusterlens.compute.estimators.neighbors import neighbor_table, with_self_first
+from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
@@ -206,8 +205,6 @@ def _smooth() -> None:
         CNS(solver="powers").fit(X)
     graph = CNSGraph(_table(n_samples=1100), max_neighbors=5)
     _ = graph.preview(5, 0.1), graph.fill(5).preview(5, 0.1).error_bound
-    table = with_self_first(neighbor_table(_table(), 4)[0], 5)
-    smooth_seeds(table, np.arange(3), np.array([0.1, 0.2]))
 
 
 def _compare_fuzzy() -> None:

@@ -281,7 +281,8 @@ class _Series:
     def error_bound(self, a: int) -> float:
         """Bound the error of the sums for alpha number a."""
         alpha = float(self.alphas[a])
-        return error_bound(self.table, self.sums[:, a], self.start, alpha)
+        sums = np.ascontiguousarray(self.sums[:, a])
+        return error_bound(self.table, sums, self.start, alpha)
 
 
 def _indicators(n_samples: int, seeds: IntArray, dtype: npt.DTypeLike) -> Vectors:
