@@ -414,3 +414,9 @@ def test_rows_of_one_class_are_spanned_by_must_links():
     assert not session.act_now("join rows", rows=[2, 100])
     assert not session.act_now("join rows", rows=[2])
     assert not session.act_now("join rows", rows=[2, 9999])
+
+
+def test_a_file_of_links_with_very_many_columns_is_refused():
+    text = "kind,row_a,row_b" + ",a" * 200_000 + "\nmust-link,r1,r2\n"
+    with pytest.raises(ValueError, match="more than 100 columns"):
+        links_from_text(text, pd.Index(["r1", "r2"]))

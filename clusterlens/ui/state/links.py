@@ -30,6 +30,7 @@ _SHOWN_NAME = 30
 _SEPARATORS = ",;\t"
 _COLUMNS = ("kind", "row_a", "row_b")
 MOST_LINKS = 20_000  # of a file
+_MOST_COLUMNS = 100  # of which four are read
 UNSURE = "unsure"
 # Two rows, and who could not tell them where a file said so.
 Unsure = tuple[tuple[PlainId, ...], ...]
@@ -301,6 +302,8 @@ def _pairs_of_csv(text: str) -> list[tuple[Any, str, str, str]]:
     try:
         heads = text.lstrip().partition("\n")[0]
         separator = max(_SEPARATORS, key=heads.count)
+        if heads.count(separator) > _MOST_COLUMNS:
+            raise ValueError(f"it has more than {whole(_MOST_COLUMNS)} columns")
         table = pd.read_csv(
             io.StringIO(text), sep=separator, dtype=str, keep_default_na=False
         ).rename(columns=lambda name: name.strip().lower())
