@@ -215,7 +215,7 @@ def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
 
 def test_links_follow_their_rows_to_another_column_of_row_ids():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 2)), columns=[*"xy"])
-    frame["word"] = [f"k{k}" for k in reversed(range(N))]
+    frame["word"] = [f"row {k}" for k in reversed(range(N))]
     session, table = Session(Server()), make_dataset(frame, name="t")
     dataset = prepare(table)
     assert plain_ids(dataset.row_ids) == list(range(N))
@@ -228,7 +228,7 @@ def test_links_follow_their_rows_to_another_column_of_row_ids():
         assert await session.act("prepare", roles={"word": "row id"})
 
     run(main())
-    assert made_links(session) == [("must", "k11", "k9")]
+    assert made_links(session) == [("must", "row 11", "row 9")]
     assert not session.act_now("add link", kind="must", a=0, b=1)
     assert "names its rows by another column" in session.jobs.notices[0].text
     again = replace(made, id="r2", dataset=session.analysis.dataset)
@@ -236,8 +236,8 @@ def test_links_follow_their_rows_to_another_column_of_row_ids():
     assert linked_positions(session) is None
     later = Session(Server())
     later.history.do(Step("test", "Test", read))
-    assert later.act_now("add link", kind="cannot", a="k10", b="k9")
-    text = "kind,row_a,row_b\ncannot-link,k0,k9\n"
+    assert later.act_now("add link", kind="cannot", a="row 10", b="row 9")
+    text = "kind,row_a,row_b\ncannot-link,row 0,row 9\n"
     assert run(later.act("import links", text=text))
     assert linked_positions(later) == [[0, 2]]
 

@@ -611,9 +611,9 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
 
 
 def test_what_separates_the_cells_of_the_new_table_is_chosen():
-    # Semicolons split the lines as evenly as bars do.
-    text = "kind|y|x|z;1;2;3\n" + "".join(
-        f"{kind}|{y}|{x}|0;1;2;3\n"
+    # Bars split the lines as evenly as semicolons do, and are rarer in words.
+    text = "kind;y;x;z|1|2|3\n" + "".join(
+        f"{kind};{y};{x};0|1|2|3\n"
         for kind, y, x in rows(12)[["kind", "y", "x"]].itertuples(index=False)
     )
 
@@ -625,17 +625,17 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         card = NewTable(session)
         card.look(True)
         await rest(session)
-        assert (card._part.visible, card._part.value) == (True, ";")
+        assert (card._part.visible, card._part.value) == (True, "|")
         assert "cannot be placed" in card._text.body
         assert "Cells separated by" in card._text.body
-        await card._read_part("|")
+        await card._read_part(";")
         await rest(session)
         assert list(session.analysis.new_table.table)[:3] == ["kind", "y", "x"]
-        assert card._part.value == "|"
+        assert card._part.value == ";"
         assert not card._part.visible  # its columns were found
         lines = Lines()
         _say_new_table(lines, session.history.done[-1], session.analysis)
-        assert "separator='|'" in lines.written([lines.name("new_table")])[1][0]
+        assert "separator=';'" in lines.written([lines.name("new_table")])[1][0]
         card.look(False)
 
     run(main())
