@@ -207,6 +207,13 @@ def check_mapping(values: Any, *, name: str, to: str) -> dict[Any, Any]:
     return dict(values)
 
 
+def check_optional_text(value: Any, *, name: str) -> str | None:
+    """Return a text or None."""
+    if not isinstance(value, str | None):
+        raise ValueError(f"{name} is {value!r}; give a text, or None.")
+    return value
+
+
 def check_flag(value: Any, *, name: str) -> bool:
     """Return value as a bool if it is one."""
     if not isinstance(value, bool | np.bool_):

@@ -129,10 +129,11 @@ def _draw(n_clusters: int) -> None:
 
 
 def _find_neighbors() -> None:
-    """Find neighbours, and join by them."""
+    """Find neighbours, join by them, and find communities."""
     X = read_only(_table())  # as pools have it
     neighbor_table(X, 4)
     Genie(min_samples=5).fit(X)
+    GraphCommunities().fit(X)
 
 
 def _partition() -> None:

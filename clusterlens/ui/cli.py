@@ -222,7 +222,7 @@ def make_server(
         **SERVER_SETTINGS,
         **signed_sessions(),
     )
-    harden(server._tornado)
+    harden(server)
     guard(server, local_hosts(address, port))
     return server
 

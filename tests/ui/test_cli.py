@@ -136,5 +136,6 @@ def test_one_is_alone_on_this_machine_under_no_other_name(
     monkeypatch.setattr("clusterlens.ui.serving.serve_page", serve_page)
     monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
     monkeypatch.setattr("clusterlens.ui.server.hosts.guard", lambda *_: None)
+    monkeypatch.setattr("clusterlens.ui.server.hardening.harden", lambda _: None)
     cli.make_server(0, address, origins)
     assert given == [(alone, False, None)]

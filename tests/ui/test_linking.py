@@ -288,7 +288,7 @@ def test_the_chain_of_a_contradiction_is_lit_up_on_the_map():
         await opened.rest()
         assert ends_of(opened, figure._chain) == set()
         text = "kind,row_a,row_b\ncannot-link,100,0\n"
-        assert not session.act_now("import links", text=text)
+        assert not await session.act("import links", text=text)
         await opened.rest()
         assert ends_of(opened, figure._chain) == chain
         await opened.press("escape")

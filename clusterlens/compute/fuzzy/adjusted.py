@@ -308,7 +308,7 @@ def adjusted_brouwer(
     >>> U = [[0.98, 0.02], [0.9, 0.1], [0.2, 0.8], [0.1, 0.9]]
     >>> V = [[0.8, 0.2], [0.7, 0.3], [0.4, 0.6], [0.1, 0.9]]
     >>> round(adjusted_brouwer(U, V).value, 3)
-    0.367
+    0.26
     """
     options = _Options(model, fixed, precision, floor, keep_empty)
     u, v = check_partitions(U, V)

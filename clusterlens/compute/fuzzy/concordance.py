@@ -217,7 +217,8 @@ def brouwer_index(U: Partition, V: Partition) -> BrouwerIndex:
 
 def check_norm(norm: float) -> float:
     """Return the order of a norm, at least 1 and maybe infinite."""
-    return norm if norm == np.inf else float(check_range(norm, 1, np.inf, name="norm"))
+    is_infinite = isinstance(norm, float) and norm == np.inf
+    return norm if is_infinite else float(check_range(norm, 1, np.inf, name="norm"))
 
 
 def discordance(

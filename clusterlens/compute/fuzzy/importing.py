@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._validation import DataError, check_flag
+from clusterlens.compute._validation import DataError, check_flag, check_optional_text
 from clusterlens.compute.ensemble.id_tables import (
     IdTable,
     listed,
@@ -71,6 +71,7 @@ def load_memberships(
     [[0.9, 0.1], [0.2, 0.8]]
     """
     normalize = check_flag(normalize, name="normalize")
+    name = check_optional_text(name, name="name")
     known = None if row_ids is None else RowIds(row_ids)
     table = read_id_table(source, name or "", row_id, known)
     rows, notes = _numbers(table), list(table.notes)

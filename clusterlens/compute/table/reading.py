@@ -16,7 +16,7 @@ from clusterlens.compute._run.options import (
     RunOptions,
     stretches,
 )
-from clusterlens.compute._validation import as_pandas, check_choice
+from clusterlens.compute._validation import as_pandas, check_choice, check_optional_text
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._encoding import TITLES
 from clusterlens.compute.table._features import FEATURE_ROLES
@@ -129,8 +129,7 @@ def load_table(
     >>> ds.notes[0]
     "Read as delimited text: separator ';', decimal comma, first line is a header."
     """
-    if not isinstance(name, str | None):
-        raise ValueError(f"name is {name!r}; give a text, or None.")
+    check_optional_text(name, name="name")
     if separator is not None:
         check_choice(separator, SEPARATOR_NAMES, name="separator")
     if decimal is not None:

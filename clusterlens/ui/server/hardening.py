@@ -38,8 +38,9 @@ def signed_sessions() -> dict[str, Any]:
     return {"sign_sessions": True, "secret_key": secrets.token_urlsafe(32).encode()}
 
 
-def harden(application: Any) -> None:
-    """Limit the messages of a Bokeh application and who may embed its pages."""
+def harden(server: Any) -> None:
+    """Limit the messages that a server takes, and who may embed its pages."""
+    application = server._tornado  # which has no public name
     for rule in application.wildcard_router.rules:
         if rule.target is WSHandler:
             rule.target = LimitedSocket
