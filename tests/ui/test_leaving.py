@@ -156,7 +156,7 @@ def test_session_is_let_go_with_its_run_and_results(opened):
 
 
 @fresh
-def test_page_that_is_left_while_it_comes_is_let_go(opened, monkeypatch):
+def test_page_that_is_left_while_it_comes_is_let_go(opened):
 
     async def visit(server, address):
         visitor, shown, document, page = await coming(opened, server, address)
@@ -173,7 +173,7 @@ def test_page_that_is_left_while_it_comes_is_let_go(opened, monkeypatch):
     serve(visit)
 
 
-def test_page_of_a_session_that_ends_does_not_come(opened, monkeypatch):
+def test_page_of_a_session_that_ends_does_not_come(opened):
 
     async def visit(server, address):
         visitor, shown, document, page = await coming(opened, server, address)

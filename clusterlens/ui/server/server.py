@@ -63,7 +63,8 @@ class Server:
     pages : WeakSet of Shell
         Those that are open.
     left : WeakSet of Session
-        Those whose page has gone while an action of theirs is under way.
+        Those whose page has gone while an action of theirs is under way, or a step is
+        not saved.
     memories : WeakSet of Memory
         Those of all sessions, so that pages on one analysis see each other's actions.
     alone : bool
