@@ -92,7 +92,8 @@ _own, _, _own_names = lazy_loader.attach(
         "compute._run.options": ["Cancelled"],
         "compute.warm": ["compile_kernels"],
         "ui.explore": ["explore"],
-        "ui.plots": ["plot_consensus", "plot_ranking"],
+        "ui.plots.matrix": ["plot_consensus"],
+        "ui.plots.ranking": ["plot_ranking"],
     },
 )
 _HOMES = {name: group for group in _GROUPS for name in group.__all__}

@@ -2,12 +2,17 @@
 
 import asyncio
 
+import holoviews as hv
 import numpy as np
 import pandas as pd
 import pytest
+from bokeh.palettes import Viridis256
 
 import clusterlens as cl
+from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import rgb
+from clusterlens.ui.plots.matrix import CLEAREST, draw_matrix, shade_matrix
 from tests.ui.loop import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -19,17 +24,62 @@ def ensemble():
 
 
 def test_the_consensus_plot_shows_the_consensus_matrix(ensemble):
-    image = cl.plot_consensus(ensemble, "file")
+    image = cl.plot_consensus(ensemble, "file").Image.I
     codes = ensemble.codes
     for row, column in ((0, 0), (3, 17), (19, 4)):
         share = (codes[:, row] == codes[:, column]).mean()
-        # The first row is at the top.
-        assert image[column + 0.5, 20 - row - 0.5] == pytest.approx(share)
+        assert image[column + 0.5, row + 0.5] == pytest.approx(share)
 
 
 def test_the_binarised_plot_is_filled_where_enough_partitions_agree(ensemble):
-    image = cl.plot_consensus(ensemble, "file", kind="binarised", threshold=7)
-    assert image.dimension_values("share").max() == 0
+    picture = cl.plot_consensus(ensemble, "file", kind="binarised", threshold=7)
+    assert picture.Image.I.dimension_values("share").max() == 0
+    assert (picture.RGB.I.dimension_values("A") == CLEAREST).all()
+
+
+def test_colours_of_a_matrix_are_those_of_its_values_first_row_at_the_top(ensemble):
+    tile = cl.consensus_tile(ensemble, rows=(2, 9), cols=(0, 20))
+    picture = draw_matrix(tile)
+    colours = rgb(Viridis256)
+    for row, column in np.ndindex(tile.values.shape):
+        at = column + 0.5, row + 2.5
+        found = [picture.RGB.I[at].dimension_values(k)[0] for k in "RGB"]
+        expected = colours[round(255 * float(tile.values[row, column]))]
+        assert np.abs(expected.astype(int) - found).max() <= 1
+    assert hv.Store.lookup_options("bokeh", picture, "plot").kwargs["invert_yaxis"]
+
+
+@pytest.mark.parametrize("n", [189, 1000])
+def test_no_pixel_has_the_value_of_its_neighbour(n):
+    """More pixels than cells: each cell is one pixel; fewer: each pixel its cells."""
+    codes = np.random.default_rng(0).integers(0, 3, (7, n))
+    tile = cl.consensus_tile(cl.Ensemble(codes), shape=(260, 260))
+    values = draw_matrix(tile).Image.I.dimension_values("share", flat=False)
+    together = (codes[:, :, None] == codes[:, None]).mean(axis=0)
+    edges = tile.row_edges
+    assert len(edges) - 1 == min(n, 260)
+    expected = np.add.reduceat(np.add.reduceat(together, edges[:-1], 0), edges[:-1], 1)
+    expected /= np.outer(np.diff(edges), np.diff(edges))
+    np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+def test_equalised_colours_rise_with_the_values_and_favour_frequent_ones():
+    shares = np.concatenate([np.full(900, 0.1), np.linspace(0, 1, 100)])
+    values = np.random.default_rng(0).permutation(shares).reshape(20, 50)
+    tile = Tile(values, np.arange(21), np.arange(51), "consensus", None, exact=True)
+    bright = shade_matrix(tile, "eq_hist")[..., 1].ravel()
+    assert (np.diff(bright[np.argsort(values, axis=None)].astype(int)) >= 0).all()
+    seen = {v: bright[np.argmin(np.abs(values.ravel() - v))] for v in (0.05, 0.15, 0.9)}
+    assert seen[0.15] - seen[0.05] > seen[0.9] - seen[0.15]
+
+
+def test_where_no_vote_saw_a_pair_nothing_is_drawn():
+    values = np.array([[0.5, np.nan], [np.nan, 1.0]])
+    for kind in ("consensus", "binarised"):
+        tile = Tile(values, np.arange(3), np.arange(3), kind, None, exact=True)
+        for shading in ("linear", "eq_hist"):
+            clear = shade_matrix(tile, shading)[..., 3] == 0
+            assert np.array_equal(clear, np.isnan(values))
 
 
 def test_the_ranking_plot_has_the_most_typical_model_at_the_top(ensemble):

@@ -27,7 +27,6 @@ from clusterlens.compute.estimators.cns.graph import LiveSolution
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.criterion_map import ALPHA_TICKS
-from clusterlens.ui.figures.matrix import BINARISED_PALETTE
 from clusterlens.ui.kit.palette import (
     LINK_COLOURS,
     SHADES,
@@ -39,6 +38,7 @@ from clusterlens.ui.kit.palette import (
 from clusterlens.ui.kit.words import voters
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.pages.cns.nodes import Setting
+from clusterlens.ui.plots.matrix import BINARISED_PALETTE
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")

@@ -36,8 +36,6 @@ GAP = 0.01
 MARGIN = STRIP + GAP
 # The fewest cells that a frame shows, side by side.
 LEAST_CELLS = 4
-# From nearly clear to full, so that it reads on a light and on a dark page.
-BINARISED_PALETTE = tuple(f"#3a6ea5{alpha:02x}" for alpha in range(20, 256, 5))
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
 const at = Math.floor(value) - first;

@@ -19,7 +19,6 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.matrix import (
-    BINARISED_PALETTE,
     Cross,
     Edges,
     Heatmap,
@@ -37,6 +36,7 @@ from clusterlens.ui.kit.palette import (
     label_title,
 )
 from clusterlens.ui.kit.words import voters
+from clusterlens.ui.plots.matrix import BINARISED_PALETTE
 from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job

@@ -11,7 +11,6 @@ from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures.matrix import (
-    BINARISED_PALETTE,
     Cross,
     Edges,
     Heatmap,
@@ -34,6 +33,7 @@ from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.plots.matrix import BINARISED_PALETTE
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
