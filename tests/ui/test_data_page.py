@@ -476,6 +476,37 @@ def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ("1969-12-31T23:59:59+00:00", " days ago"),
+        ("0003-01-01T00:00:00+14:00", " days ago"),
+        ("2001-01-31T12:00:00", " days ago"),
+        ("9998-12-31T23:59:59+00:00", "9998-12-31"),
+        ("3100-06-01T00:00:00+00:00", "3100-06-01"),
+        ("yesterday", "unknown"),
+        (7, "unknown"),
+    ],
+)
+def test_an_analysis_of_any_time_is_opened_copied_and_deleted(tmp_path, changed, told):
+    async def scenario():
+        server = Server(store := Store(tmp_path))
+        await Session(server).act("load example", name="iris")
+        with store._turn() as db:
+            db.execute("UPDATE analysis SET changed = ?", (changed,))
+        recent = Recent(session := Session(server))
+        recent.look(True)
+        await rest(session)
+        await recent._task
+        (entry,) = store.entries()
+        for verb in ("open", "duplicate", "delete"):
+            assert f"{verb} {entry.id}" in recent.text.body
+        assert f"{told}</td>" in recent.text.body
+        assert await session.open(entry.id)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
     "about", ['{"rows": "many"}', "[1]", "null", '{"title": ', "[" * 100_000]
 )
 def test_a_damaged_analysis_hides_no_other_and_can_be_deleted(tmp_path, about):

@@ -1,6 +1,7 @@
 """Work in three lanes: progress, cancel, displacement, notices."""
 
 import asyncio
+import errno
 import gc
 import threading
 import weakref
@@ -111,6 +112,11 @@ def test_actions_wait_for_their_turn_and_keep_their_order():
     ("error", "words"),
     [
         (ValueError("k is 0; give at least 1."), "Fitting: k is 0; give at least 1."),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/home/a"),
+            "Fitting: No space left on device (/home/a). Nothing was changed; see that "
+            "there is room",
+        ),
         (KeyError("x"), "failed unexpectedly (KeyError: 'x')"),
     ],
 )

@@ -174,6 +174,18 @@ def test_a_damaged_file_is_found_anew(folder, damage):
     assert_array_equal(arrays_in(folder, "a", 3)["table"], np.full((2, 3), 2))
 
 
+def test_what_is_no_file_of_arrays_costs_the_time_to_compute_alone(folder):
+    arrays_in(folder, "a", 1)
+    (folder / "loop").symlink_to("loop")
+    (folder / "b").symlink_to("b")
+    os.mkfifo(folder / "c")
+    os.truncate(os.open(folder / "d", os.O_CREAT | os.O_WRONLY), 2_000_000)
+    for key in "bcd":
+        arrays_in(folder, key, 2)
+        assert_array_equal(arrays_in(folder, key, 3)["table"], np.full((2, 3), 2))
+    assert_array_equal(arrays_in(folder, "a", 3)["table"], np.ones((2, 3)))
+
+
 def test_a_folder_that_cannot_be_written_loses_nothing(folder):
     folder.write_text("in the way")
     assert_array_equal(arrays_in(folder, "a", 1)["table"], np.ones((2, 3)))

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
@@ -40,6 +39,7 @@ from clusterlens.ui.nodes.result import Told
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
+from clusterlens.ui.state.shapes import as_moment
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
@@ -292,7 +292,7 @@ def _about(found: Findings) -> str:
 
 def _when(at: str) -> str:
     """Write a time in UTC for people."""
-    time = datetime.fromisoformat(at)
+    time = as_moment(at)
     return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 

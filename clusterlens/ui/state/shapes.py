@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, get_args
 
 from clusterlens.compute.ensemble.ensemble import NoiseMeans
@@ -237,11 +237,17 @@ def key(value: Any) -> None:
 def moment(value: Any) -> None:
     """A time as ISO 8601 writes it."""
     try:
-        year = datetime.fromisoformat(value).year
-    except (TypeError, ValueError):
+        year = as_moment(value).year
+    except (TypeError, ValueError, OverflowError):
         year = 0
-    if not 1970 <= year < 3000:  # far from where a time zone leads out of all years
+    if not 1 < year < 9999:  # no time zone leads out of all years
         raise ShapeError("a time such as 2026-01-31T12:00:00+00:00", value)
+
+
+def as_moment(text: str) -> datetime:
+    """Return a time of ISO 8601 in UTC; without a time zone it is one of UTC."""
+    at = datetime.fromisoformat(text)
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 # Names of things, and what the cells of a table or a person may hold.

@@ -542,6 +542,12 @@ def explain(error: BaseException) -> str:
     """Say what went wrong: expected errors speak for themselves."""
     if isinstance(error, (ValueError, MemoryError)):
         return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return (
+            f"{error.strerror}{where}. Nothing was changed; see that there is room on "
+            "the disk and that it can be written, then try again."
+        )
     return (
         f"failed unexpectedly ({type(error).__name__}: {error}). Nothing was changed; "
         "try other settings, or report this with the server's log."

@@ -1,12 +1,21 @@
-"""Folders and files that only their owner can read, whatever the umask."""
+"""Folders and files that only their owner can read, whatever the umask.
+
+A folder may hold what somebody else put there: links that lead nowhere, pipes, devices.
+Only plain files are listed and read, so that none of these stops or fails a reader.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 _FOLDER, _FILE = 0o700, 0o600
+_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 
 
 def make_folder(folder: Path) -> None:
@@ -29,3 +38,25 @@ def opener(file: str | os.PathLike[str], flags: int) -> int:
         with suppress(PermissionError):
             os.fchmod(handle, _FILE)
     return handle
+
+
+def plain_files(
+    folder: Path, pattern: str = "*"
+) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield the plain files of a folder with their status."""
+    for path in folder.glob(pattern):
+        with suppress(OSError):
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                yield path, status
+
+
+def open_plain(path: Path) -> IO[bytes]:
+    """Open a plain file to read; OSError at once if it is anything else."""
+    # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    file = os.fdopen(handle, "rb")
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+    return file

@@ -28,7 +28,12 @@ from clusterlens import __version__
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
-from clusterlens.ui.work.private_files import make_folder, opener
+from clusterlens.ui.work.private_files import (
+    make_folder,
+    open_plain,
+    opener,
+    plain_files,
+)
 
 # Bytes of all results that are kept, in memory and on the disk.
 MOST_BYTES = 500_000_000
@@ -126,7 +131,10 @@ class Results:
         if self.folder is None:
             raise FileNotFoundError
         path = self.folder / key
-        named, _ = arrays_from_bytes(path.read_bytes())
+        with open_plain(path) as file:
+            if os.fstat(file.fileno()).st_size > self.n_bytes:
+                raise ValueError("it is larger than any that is written")
+            named, _ = arrays_from_bytes(file.read())
         os.utime(path)
         return named
 
@@ -142,8 +150,8 @@ class Results:
             draft.replace(self.folder / key)
         finally:
             draft.unlink(missing_ok=True)
-        files = [(path, path.stat()) for path in self.folder.iterdir()]
-        files.sort(key=lambda file: file[1].st_mtime)
+        files = list(plain_files(self.folder))
+        files.sort(key=lambda file: (file[1].st_size <= self.n_bytes, file[1].st_mtime))
         excess = sum(status.st_size for _, status in files) - self.n_bytes
         for path, status in files:
             if excess <= 0:

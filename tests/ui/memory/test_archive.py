@@ -7,6 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from clusterlens.ui.exports import document
+from clusterlens.ui.pages.report import timeline
 from clusterlens.ui.server.memory.archive import (
     ArchiveError,
     export_analysis,
@@ -130,6 +132,23 @@ def test_hostile_names_travel_as_they_are(tmp_path):
         assert store.entries()[0].about["table"] == session.analysis.table.name
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    "at", ["1969-12-31T23:59:59+00:00", "0003-01-01T00:00:00+14:00", "3100-06-01", "x"]
+)
+def test_a_step_of_any_time_is_taken_in_and_shown(saved, tmp_path, at):
+    store, data = Store(tmp_path / "two"), saved[1]
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        steps = json.loads(archive.read("analysis.json"))["steps"]
+    data = changed(data, steps=[{**step, "at": at} for step in steps])
+    if at == "x":
+        with pytest.raises(ArchiveError, match="at is 'x'"):
+            import_analysis(store, data)
+        return
+    session = run(opened(tmp_path / "two", import_analysis(store, data)))
+    assert "<span class='at'>" in timeline._row(1, session.history.steps[1], 1)
+    assert document._when("3100-06-01T12:00:00+14:00") == "31 May 3100, 22:00 UTC"
 
 
 def test_that_an_analysis_came_as_a_file_is_known_wherever_it_goes_on(saved, tmp_path):

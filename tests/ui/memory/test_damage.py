@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
@@ -255,6 +256,67 @@ def test_a_content_that_cannot_be_read_is_told(tmp_path):
     contents.path(key).mkdir()
     with pytest.raises(ValueError, match="cannot be read"):
         contents.get(key)
+
+
+def put_in_the_way(path, kind):
+    """Put something where a plain file belongs."""
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    if kind == "a link to itself":
+        path.symlink_to(path.name)
+    elif kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 200_000_000)
+
+
+ODD = pytest.mark.parametrize(
+    "kind",
+    [
+        "a sparse file",
+        *(
+            pytest.param(kind, marks=pytest.mark.skipif(os.name != "posix", reason=""))
+            for kind in ("a link to itself", "a pipe")
+        ),
+    ],
+)
+
+
+@ODD
+def test_a_content_that_is_no_plain_file_is_told_and_written_anew(tmp_path, kind):
+    contents = Store(tmp_path).contents
+    key = contents.put(b"content")
+    put_in_the_way(contents.path(key), kind)
+    contents.clean(set())
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"cannot be read|damaged"):
+            contents.get(key)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+    assert contents.put(b"content") == key
+    assert contents.get(key) == b"content"
+
+
+@ODD
+@pytest.mark.parametrize("place", ["contents", "found", "present", ""])
+def test_what_lies_in_the_folder_hides_no_analysis(folder, place, kind):
+    async def main():
+        session = Session(Server(store := Store(folder)))
+        put_in_the_way(folder / place / f"{FILE}{'0' * 64}", kind)
+        panel = Recent(session)
+        panel.show(None)
+        await panel._task
+        panel._do("clean")
+        await panel._task
+        (freed,) = session.jobs.notices
+        return store.entries(), panel.text.body, freed.text
+
+    entries, body, freed = run(main())
+    assert entries
+    assert all(f"open {entry.id}" in body for entry in entries)
+    assert "freed" in freed
 
 
 # Writes contents until it is killed, in the middle of one.

@@ -19,7 +19,7 @@ from clusterlens.ui.kit.words import size_in_bytes
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.server.memory.schema import ABOUT
 from clusterlens.ui.server.memory.store import Entry, Store
-from clusterlens.ui.state.shapes import fits, moment
+from clusterlens.ui.state.shapes import as_moment, fits, moment
 
 CSS = """
 table.recent { font-size: 13px; }
@@ -161,7 +161,7 @@ def _table(rows: list[str]) -> str:
 
 
 def _row(entry: Entry, is_renamed: bool) -> str:
-    if not (fits(ABOUT, entry.about) and fits(moment, entry.changed)):
+    if not fits(ABOUT, entry.about):
         return _damaged(entry)
     about, name = entry.about, safe(entry.id)
     title = _title(entry)
@@ -220,7 +220,12 @@ def _aside(path: Path) -> str:
 
 def _when(changed: str) -> str:
     """Say when something changed, in words."""
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(changed)).total_seconds()
+    if not fits(moment, changed):
+        return "unknown"
+    at = as_moment(changed)
+    seconds = (datetime.now(UTC) - at).total_seconds()
+    if seconds < -90:  # the clock of this machine was, or is, wrong
+        return at.date().isoformat()
     if seconds < 90:
         return "just now"
     if seconds < 5400:

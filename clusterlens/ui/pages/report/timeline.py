@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from clusterlens.ui.exports.step_words import step_words
@@ -11,6 +10,7 @@ from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.shapes import as_moment
 
 CSS = """
 ol.steps { list-style: none; margin: 0; padding: 0 0 0 2px; }
@@ -73,7 +73,7 @@ def _row(k: int, step: Step, cursor: int) -> str:
     kind = "now" if k == cursor else "undone" if k > cursor else ""
     act = "redo to here" if k > cursor else "back to here"
     go = link(act, str(k)) if k != cursor else ""
-    at = datetime.fromisoformat(step.at).astimezone().strftime("%H:%M")
+    at = as_moment(step.at).astimezone().strftime("%H:%M")
     words = safe(step_words(step))
     return (
         f"<li class='{kind}'><i></i><span class='at'>{at}</span><b>{safe(step.title)}"

@@ -12,12 +12,17 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from clusterlens.ui.work.private_files import make_folder, opener
+from clusterlens.ui.work.private_files import (
+    make_folder,
+    open_plain,
+    opener,
+    plain_files,
+)
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 # What is being written now belongs to no analysis yet.
@@ -63,7 +68,7 @@ class Contents:
         """Keep bytes; return their SHA-256 when they are on the disk."""
         key = hashlib.sha256(data).hexdigest()
         path = self.path(key)
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # then it is written anew
             if self.renew(key) and _holds(path, data):
                 return key
         draft = self.folder / f"{self._writer}.{secrets.token_hex(8)}.part"
@@ -83,14 +88,19 @@ class Contents:
     def renew(self, key: str) -> bool:
         """Make a content new, so that no cleaning takes it now; False if it is lost."""
         with contextlib.suppress(FileNotFoundError):
-            os.utime(self.path(key))
-            return True
+            if key in self:
+                os.utime(self.path(key))
+                return True
         return False
 
     def get(self, key: str) -> bytes:
         """Return a content; ValueError if it is lost or damaged."""
         try:
-            data = self.path(key).read_bytes()
+            with open_plain(self.path(key)) as file:
+                # Before it takes memory: what is damaged may have any size.
+                if hashlib.file_digest(file, "sha256").hexdigest() == key:
+                    file.seek(0)
+                    return file.read()
         except FileNotFoundError:
             raise ValueError(
                 f"the file {key} is no longer in {self.folder}; bring it back from a "
@@ -101,33 +111,26 @@ class Contents:
                 f"the file {self.path(key)} cannot be read ({error.strerror}); see to "
                 "it, or bring it back from a copy."
             ) from error
-        if hashlib.sha256(data).hexdigest() != key:
-            raise ValueError(
-                f"the file {self.path(key)} is damaged; bring it back from a copy."
-            )
-        return data
+        raise ValueError(
+            f"the file {self.path(key)} is damaged; bring it back from a copy."
+        )
 
     def __contains__(self, key: str) -> bool:
         """Whether a content is kept."""
-        return self.path(key).exists()
+        return self.path(key).is_file()
 
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(status.st_size for _, status in self._files())
+        return sum(status.st_size for _, status in plain_files(self.folder))
 
     def clean(self, used: Collection[str]) -> int:
         """Remove what is not used and not new; return the bytes gained."""
         gained, before = 0, time.time() - _YOUNG_SECONDS
-        for path, status in self._files():
+        for path, status in plain_files(self.folder):
             if path.name not in used and status.st_mtime < before:
                 path.unlink(missing_ok=True)
                 gained += status.st_size
         return gained
-
-    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        for path in self.folder.iterdir():
-            with contextlib.suppress(FileNotFoundError):
-                yield path, path.stat()
 
 
 def remove_drafts(folder: Path, is_there: Callable[[str], bool]) -> None:
@@ -149,7 +152,7 @@ def remove_drafts(folder: Path, is_there: Callable[[str], bool]) -> None:
 def _holds(path: Path, data: bytes) -> bool:
     """Whether a file is whole: what is damaged is written anew."""
     view = memoryview(data)
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         if os.fstat(file.fileno()).st_size != len(view):
             return False
         starts = range(0, len(view), _PIECE)

@@ -55,7 +55,7 @@ from clusterlens.ui.server.memory.rows import (
     read_values,
     seal,
 )
-from clusterlens.ui.work.private_files import make_folder
+from clusterlens.ui.work.private_files import make_folder, plain_files
 
 
 class Conflict(Exception):
@@ -493,8 +493,8 @@ class Store:
 
     def size(self) -> int:
         """Bytes on the disk."""
-        files = [*self.folder.glob(f"{FILE}*"), *self.found.glob("*")]
-        return self.contents.size() + sum(path.stat().st_size for path in files)
+        files = [*plain_files(self.folder, f"{FILE}*"), *plain_files(self.found)]
+        return self.contents.size() + sum(status.st_size for _, status in files)
 
     def clean(self) -> int:
         """Forget deleted analyses and what no analysis holds; return bytes gained.
@@ -504,7 +504,7 @@ class Store:
         before, held = self.size(), self._forget_deleted()
         if not self.aside():
             self.contents.clean(held)
-        for path in self.found.glob("*"):  # found again where it is missed
+        for path, _ in plain_files(self.found):  # found again where it is missed
             path.unlink(missing_ok=True)
         self._make_small()
         return max(0, before - self.size())
