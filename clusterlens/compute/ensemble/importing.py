@@ -294,7 +294,8 @@ def _codes(
             codes[values.notna()] = numbers
             return codes, None
     if is_numeric:
-        is_label = (labelled == np.floor(labelled)) & (labelled.abs() < 2.0**63)
+        is_label = labelled.abs() < 2.0**63
+        is_label &= False if np.iscomplexobj(labelled) else labelled % 1 == 0
         raise DataError(
             f"{table}, column {column!r} holds {labelled[~is_label].iloc[0]:g}, which "
             "is no label; give whole numbers from -2^63 to 2^63 - 1 or texts, or leave "

@@ -31,7 +31,8 @@ def as_text(row_id: Any) -> str:
     """Write an id so that 7, "7" and 7.0 are one row; a day has no time."""
     if isinstance(row_id, float) and row_id.is_integer():
         row_id = int(row_id)
-    if isinstance(row_id, datetime) and row_id.timetz() == time():
+    is_moment = isinstance(row_id, datetime) and row_id is not pd.NaT
+    if is_moment and row_id.timetz() == time():
         row_id = row_id.date()
     return str(row_id)
 

@@ -1,4 +1,5 @@
 import io
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
@@ -371,3 +372,39 @@ def test_label_vectors_of_other_libraries_are_read():
 def test_columns_of_lists_hold_no_labels():
     with pytest.raises(DataError, match="no label"):
         load_partitions(parquet(TABLE.assign(c=[["p"], ["q", "r"], [], ["p"]])))
+
+
+DAY = pd.Timestamp("2020-01-02")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.Series([1 + 2j, 1 + 2j, 0j]),
+        pd.Series([1 + 0j, 1 + 0j, 0j]),
+        pd.Series([DAY, DAY, pd.NaT]),
+        pd.Series([DAY - DAY, DAY - DAY, pd.NaT]),
+        pd.Series([DAY.date(), DAY.time(), None]),
+        pd.Series([[1, 2], [1], None]),
+        pd.Series([{"a": 1}, {"a": 1}, None]),
+        pd.Series([{1}, (1, 2), np.arange(2)]),
+        pd.Series([b"a", b"b", None]),
+        pd.Series([1, "a", object]),
+        pd.Series([np.inf, 1.0, np.nan]),
+        pd.Series([Decimal("1"), Decimal("2"), Decimal("NaN")]),
+        pd.Series([None, None, None]),
+        pd.Series(pd.period_range("2020", periods=3)),
+        pd.Series(pd.interval_range(0, 3)),
+    ],
+    ids=lambda cells: repr(cells.tolist())[:40],
+)
+def test_cells_of_any_kind_are_labels_or_ids_or_are_refused(cells):
+    table = pd.DataFrame({"a": [0, 1, 0], "m": cells})
+    for asked in ({}, {"columns": ["m"]}, {"row_id": "m"}):
+        for row_ids in (None, ["x", "y", "z"]):
+            try:
+                ensemble = load_partitions(table, row_ids, **asked)
+            except DataError as error:
+                assert "'m'" in str(error) or "row" in str(error)
+            else:
+                assert ensemble.n_samples == 3
