@@ -262,8 +262,9 @@ class ClusterRules(Frozen):
 
         Notes
         -----
-        Names and texts are quoted. Columns are expected in the types that
-        `Dataset.table` has them in. The largest finite number as a bound keeps infinite
+        Names and texts are quoted. Columns are expected with the names and types that
+        they have in `Dataset.table`: reading removes blanks around names and texts, and
+        a note says so. The largest finite number as a bound keeps infinite
         values and NaN out, which are missing values. DuckDB ignores the case of names,
         so that a table with columns "a" and "A" needs another name for one of them.
         """

@@ -30,6 +30,8 @@ BATCH = 1 << 17
 PARTS = 1000  # of progress
 _SAFE = {b"clusterlens": b"safe text"}
 _TYPES = (pa.int64(), pa.string(), pa.float64(), pa.int64(), pa.bool_())
+# What Parquet may have text in.
+_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 @dataclass(frozen=True)
@@ -278,5 +280,6 @@ def _safe_schema(schema: pa.Schema) -> pa.Schema:
 def _safe(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return protect(column) if is_text else column
+    if pa.types.is_fixed_size_binary(column.type):
+        column = column.cast(pa.binary())
+    return protect(column) if column.type in _TEXTS else column

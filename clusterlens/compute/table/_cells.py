@@ -34,6 +34,7 @@ MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
 LIST_LIMIT = 5_000  # columns that one column of lists may become
 _TRIED = 1000
+_NAMED = 5
 _GROUPING = " '\u2019\u00a0\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
 _CLOCK = r"[ Tt]\d{2}(?::?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?)?"
@@ -221,7 +222,14 @@ def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
         " / ".join(str(part) for part in n if part != "") if isinstance(n, tuple) else n
         for n in given
     ]
-    texts = ["" if pd.isna(text) else str(text).strip() for text in texts]
+    given_texts = ["" if pd.isna(text) else str(text) for text in texts]
+    texts = [text.strip() for text in given_texts]
+    padded = [
+        g for g, text in zip(given_texts, texts, strict=True) if text not in ("", g)
+    ]
+    if padded:
+        shown = ", ".join(map(repr, padded[:_NAMED])) + ", …" * (len(padded) > _NAMED)
+        notes.append(f"Blanks around the names of columns removed: {shown}.")
     names: dict[str, None] = {}  # a dictionary keeps the order and is quick to search
     for position, text in enumerate(texts, start=1):
         wanted = text or f"unnamed column {position}"

@@ -173,6 +173,6 @@ def _dates(array: pa.Array) -> pa.Array:
 
 def protect(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Put an apostrophe in front of text that a spreadsheet would compute."""
-    starts = pc.match_substring_regex(text, "^[=+@\t\r\n＝＋－＠-]")
+    starts = pc.match_substring_regex(text, r"^[\x00-\x1f=+@＝＋－＠-]")
     formula = pc.and_(starts, pc.invert(pc.match_substring_regex(text, _NUMBER)))
     return pc.if_else(formula, pc.replace_substring_regex(text, "^", "'"), text)

@@ -102,6 +102,22 @@ def test_text_that_a_spreadsheet_would_compute_is_safe(kept, fresh, tmp_path):
     assert set(out["name"]) == {"'=young", "old"}
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), "codes", 4]
+)
+def test_text_of_parquet_is_safe_however_it_is_stored(kept, fresh, tmp_path, kind):
+    words = pa.array([b"=1+1", b"\v=12", b"fine"] * 80 + [None] * 10)
+    if kind == "codes":
+        words = words.dictionary_encode()
+    else:
+        words = words.cast(pa.binary(kind) if kind == 4 else kind)
+    table = pa.Table.from_pandas(fresh).append_column("words", words)
+    pq.write_table(table, tmp_path / "new.parquet")
+    assert run(kept, tmp_path / "new.parquet", tmp_path / "out.csv") == 0
+    out = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+    assert set(out["words"]) == {"'=1+1", "'\v=12", "fine", ""}
+
+
 def test_json_says_what_became_of_the_rows(kept, fresh, tmp_path, capsys):
     table = fresh.copy()
     table.loc[[0, 1], ["age", "income", "plan", "children"]] = None

@@ -1,10 +1,15 @@
 """Rules: their figures against the definition, and SQL against Python."""
 
+import sqlite3
+from contextlib import closing
+
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import clusterlens as cl
+from clusterlens.compute.assigning._sql import identifier
 from clusterlens.compute.assigning.rules import JUDGING, _parts
 from tests.compute.assigning.hostile import (
     as_list,
@@ -171,6 +176,27 @@ def test_duckdb_gives_the_same_cluster_for_every_row(iris, hostile):
     found = by_duckdb(rules.to_sql(name), ds.table, name)
     assert found == as_list(rules.predict(ds))
     assert len(set(found)) > 2
+
+
+@pytest.mark.parametrize("name", [" a", "a ", "\ta", "a\n", "\u00a0a ", " ", 'a" '])
+def test_blanks_at_the_edges_of_a_name_are_part_of_a_quoted_name(name):
+    for connect in (duckdb.connect, sqlite3.connect):
+        quoted = identifier(name)
+        with closing(connect(":memory:")) as engine:
+            engine.execute(f"CREATE TABLE {quoted} (a INTEGER, {quoted} INTEGER)")
+            engine.execute(f"INSERT INTO {quoted} VALUES (1, 2)")
+            found = engine.execute(f"SELECT {quoted} FROM {quoted}")
+            assert (found.description[0][0], found.fetchall()) == (name, [(2,)])
+
+
+def test_a_query_names_the_columns_as_the_table_that_was_read():
+    group = np.arange(200) % 2
+    x = group * 5 + np.random.default_rng(0).normal(size=200)
+    ds = cl.prepare(pd.DataFrame({" a ": x, "b": x[::-1]}))
+    assert any("names of columns removed: ' a '." in note for note in ds.notes)
+    rules = cl.describe_clusters(ds, group)
+    found = by_duckdb(rules.to_sql(" rows "), ds.table, " rows ")
+    assert found == as_list(rules.predict(ds))
 
 
 def test_every_kind_of_column_is_in_sql_what_it_is_in_python():

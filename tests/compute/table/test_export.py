@@ -67,6 +67,9 @@ def test_text_that_a_spreadsheet_would_run_is_protected():
         "\tx",
         "\rx",
         "\n=1",
+        "\v=1",
+        "\f=1",
+        "\x00=1",
         "＝1",
         "plain",
         "a=b",
@@ -74,10 +77,10 @@ def test_text_that_a_spreadsheet_would_run_is_protected():
         "--",
     ]
     numbers = ["-5", "+3.5", "-1e5", "-1,5", "+1.234,5"]
-    table = pd.DataFrame({"=head": words + numbers, "n": -np.arange(17.0)})
+    table = pd.DataFrame({"=head": words + numbers, "n": -np.arange(20.0)})
     found = pd.read_csv(io.BytesIO(to_csv_bytes(table)), keep_default_na=False)
     assert found.columns.tolist() == ["'=head", "n"]
-    protected = ["'" + word for word in words[:8]]
+    protected = ["'" + word for word in words[:11]]
     assert found["'=head"].tolist() == [*protected, "plain", "a=b", "", "'--", *numbers]
     assert found["n"].tolist() == table["n"].tolist()
 
