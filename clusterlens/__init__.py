@@ -4,7 +4,7 @@ The public compute interface is in groups: `cl.consensus`, `cl.fuzzy`, `cl.indic
 the others below, each with the names of its room of `clusterlens.compute`. What most
 work needs is what completion offers on top; every name of a group is there as well. A
 module is imported when one of its names is first used. The browser app is
-`clusterlens.ui`, which only the two plots and `explore` load.
+`clusterlens.ui`, which only the plots and `explore` load.
 """
 
 from typing import Any
@@ -94,6 +94,12 @@ _own, _, _own_names = lazy_loader.attach(
         "ui.explore": ["explore"],
         "ui.plots.matrix": ["plot_consensus"],
         "ui.plots.ranking": ["plot_ranking"],
+        "ui.plots.models": ["plot_models"],
+        "ui.plots.threshold": ["plot_threshold"],
+        "ui.plots.k_evidence": ["plot_k_evidence"],
+        "ui.plots.criterion": ["plot_criterion"],
+        "ui.plots.class_pairs": ["plot_class_pairs"],
+        "ui.plots.drift": ["plot_drift"],
     },
 )
 _HOMES = {name: group for group in _GROUPS for name in group.__all__}

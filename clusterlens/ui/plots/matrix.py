@@ -14,7 +14,7 @@ from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import Kind, Tile, consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
-from clusterlens.ui.plots.backend import use_bokeh
+from clusterlens.ui.plots.backend import bokeh, matplotlib, styled
 
 Shading = Literal["linear", "eq_hist"]
 
@@ -50,9 +50,15 @@ def draw_matrix(tile: Tile, shading: Shading = "linear") -> hv.Overlay:
     colours = hv.RGB(shade_matrix(tile, shading)[::-1], **where)
     palette = _CONSENSUS if tile.kind == "consensus" else list(BINARISED_PALETTE)
     values = hv.Image(tile.values[::-1], vdims=["share"], **where)
-    values = values.opts(alpha=0, cmap=palette, clim=(0, 1), backend="bokeh")
-    axes = hv.opts.Overlay(xaxis=None, yaxis=None, invert_yaxis=True, backend="bokeh")
-    return (colours * values).opts(axes)
+    values = styled(
+        values,
+        bokeh("Image", alpha=0, cmap=palette, clim=(0, 1)),
+        matplotlib("Image", cmap=palette, clim=(0, 1), aspect="square"),
+    )
+    axes = {"xaxis": None, "yaxis": None, "invert_yaxis": True}
+    return styled(
+        colours * values, bokeh("Overlay", **axes), matplotlib("Overlay", **axes)
+    )
 
 
 def shade_matrix(tile: Tile, shading: Shading = "linear") -> np.ndarray:
@@ -102,13 +108,15 @@ def plot_consensus(
        .RGB.I   :RGB   [column,row]   (R,G,B,A)
        .Image.I :Image   [column,row]   (share)
     """
-    use_bokeh()
     check_ensemble(ensemble)
     check_choice(by, ("tree", "file"), name="by")
     check_choice(kind, ("consensus", "binarised"), name="kind")
     source = TileSource(ensemble, order_samples(ensemble, by))
     tile = consensus_tile(source, shape=(_SIZE, _SIZE), kind=kind, threshold=threshold)
-    return draw_matrix(tile).opts(
-        hv.opts.Image(colorbar=True, tools=["hover"]),
-        hv.opts.Overlay(frame_width=_SIZE, frame_height=_SIZE),
+    return styled(
+        draw_matrix(tile),
+        bokeh("Image", colorbar=True, tools=["hover"]),
+        bokeh("Overlay", frame_width=_SIZE, frame_height=_SIZE),
+        matplotlib("Image", colorbar=True),
+        matplotlib("Overlay", fig_inches=5),
     )
