@@ -1,12 +1,14 @@
 """What is installed: a wheel with all that is needed, and all that it imports."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
-from importlib.metadata import packages_distributions
+from datetime import date
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
@@ -99,5 +101,39 @@ def imported() -> set[str]:
     return {normal(name) for root in others for name in owners.get(root, [root])}
 
 
+# What Panel needs; a floor here keeps vulnerable versions out.
+INDIRECT = {"markdown"}
+
+
 def test_imported_packages_and_declared_ones_are_the_same():
-    assert declared() <= imported() <= declared("dask", "large", "metis", "excel")
+    assert (
+        declared() - INDIRECT
+        <= imported()
+        <= declared("dask", "large", "metis", "excel")
+    )
+
+
+def audit(*arguments):
+    command = [sys.executable, ROOT / ".ci" / "audit", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_no_installed_or_allowed_version_has_a_known_vulnerability():
+    done = audit()
+    assert done.returncode == 0, done.stdout
+    known = json.loads((ROOT / ".ci" / "advisories.json").read_text(encoding="utf-8"))
+    assert date.fromisoformat(known["date"])
+    assert done.stdout.endswith(f"advisories of {known['date']} compared.\n")
+
+
+def test_a_vulnerable_version_is_named(tmp_path):
+    have, floor = version("tornado"), "6.6"
+    known = {"tornado": {"A-1": have, "A-2": f"{have}.1", "A-3": floor}, "no-such": {}}
+    file = tmp_path / "advisories.json"
+    file.write_text(json.dumps({"date": "2026-01-01", "fixed": known}))
+    done = audit(file)
+    assert done.returncode == 1
+    assert f"tornado {have} is installed; A-2 is fixed in {have}.1." in done.stdout
+    assert "tornado 6.6 is allowed by pyproject.toml; A-2" in done.stdout
+    assert "A-3" not in done.stdout
+    assert "installed; A-1" not in done.stdout
