@@ -15,8 +15,8 @@ from bokeh.palettes import Viridis256
 from PIL import Image
 
 import clusterlens as cl
-from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.kit.palette import cluster_colours, rgb
+from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.state.looking import Viewport
 
 FOLDER = Path(__file__).parents[1] / "clusterlens" / "ui" / "parts" / "thumbnails"
@@ -37,13 +37,10 @@ def draw(name: str) -> Image.Image:
 
 
 def _map(xy: np.ndarray, codes: np.ndarray, labels: np.ndarray) -> Image.Image:
-    size = WIDTH // 2, HEIGHT // 2  # so that points are as large as on the page
-    port = Viewport(width=size[0], height=size[1])
-    view = map_view(xy, port)
+    # So that points are as large as on the page.
+    port = Viewport(width=WIDTH // 2, height=HEIGHT // 2)
     colours = cluster_colours(np.where(labels < 0, -1, codes.astype(int)))
-    pixels = draw_samples(xy, colours, view, size=size)
-    rgba = np.ascontiguousarray(pixels[::-1]).view(np.uint8)
-    picture = Image.fromarray(rgba.reshape(size[1], size[0], 4))
+    picture = Image.fromarray(draw_map(xy, colours, port).pixels)
     return picture.resize((WIDTH, HEIGHT), Image.Resampling.NEAREST)
 
 

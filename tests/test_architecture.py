@@ -130,10 +130,10 @@ def test_fresh_interpreter_imports_compute_without_ui():
 UI_ROOMS = [
     "kit",
     "state",
+    "plots",
     "work",
     "actions",
     "server",
-    "plots",
     "figures",
     "nodes",
     "exports",

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,9 +17,8 @@ from scipy.spatial.distance import pdist
 
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui.figures import matrix, raster, sample_map
+from clusterlens.ui.figures import matrix, sample_map
 from clusterlens.ui.figures.canvas import Canvas, apart, data_address
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.kit.palette import (
     cluster_colour,
     cluster_colours,
@@ -29,6 +29,7 @@ from clusterlens.ui.kit.palette import (
 from clusterlens.ui.nodes.pictures import number_places
 from clusterlens.ui.pages.consensus import threshold_figure as threshold
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
+from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run, taking
 
@@ -109,96 +110,6 @@ def test_more_positions_than_pixels_have_a_colour_per_pixel_and_no_names():
     assert shown.names == ([], [])
 
 
-@given(
-    st.integers(1, 2000), st.integers(1, 2000), st.floats(0.001, 1e6), st.floats(-5, 5)
-)
-def test_a_map_shows_all_points_at_equal_scale(width, height, size, shift):
-    rng = np.random.default_rng(0)
-    xy = rng.normal(size=(20, 2)) * size + shift
-    (x0, x1), (y0, y1) = raster.map_view(xy, Viewport(None, None, width, height))
-    assert (xy[:, 0] > x0).all()
-    assert (xy[:, 0] < x1).all()
-    assert (xy[:, 1] > y0).all()
-    assert (xy[:, 1] < y1).all()
-    assert (x1 - x0) / width == pytest.approx((y1 - y0) / height)
-
-
-def test_one_point_gets_a_view():
-    (x0, x1), (y0, y1) = raster.map_view(np.ones((3, 2)), PORT)
-    assert x0 < 1 < x1
-    assert y0 < 1 < y1
-
-
-def test_points_have_their_colour_at_their_place():
-    xy = np.array([[0.0, 0.0], [10.0, 10.0]])
-    colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)
-    view = raster.map_view(xy, PORT)
-    pixels = raster.draw_samples(xy, colours, view, size=(24, 24))
-    rgba = pixels.view(np.uint8).reshape(24, 24, 4)
-    low, high = rgba[:12, :12], rgba[12:, 12:]
-    assert (low[low[..., 3] > 0][:, 0] == 255).all()
-    assert (high[high[..., 3] > 0][:, 2] == 255).all()
-    assert not rgba[12:, :12, 3].any()
-
-
-def test_a_pixel_has_the_mean_colour_of_its_samples_and_so_have_its_neighbours():
-    rng = np.random.default_rng(0)
-    xy = rng.uniform(size=(200, 2))
-    colours = rng.integers(0, 256, (200, 3)).astype(np.uint8)
-    view, size = ((0.0, 0.9), (0.1, 1.0)), (30, 20)
-    expected = np.zeros((20, 30, 4), np.uint8)
-    places = {}
-    for (x, y), colour in zip(xy, colours, strict=True):
-        if x <= 0.9 and y >= 0.1:
-            at = int((y - 0.1) / 0.9 * 20), int(x / 0.9 * 30)
-            places.setdefault(at, []).append(colour.astype(float))
-    for (row, column), here in sorted(places.items()):
-        around = slice(max(row - 1, 0), row + 2), slice(max(column - 1, 0), column + 2)
-        expected[around] = [*np.rint(np.mean(here, axis=0)), 255]
-    pixels = raster.draw_samples(xy, colours, view, size=size)
-    assert np.array_equal(pixels.view(np.uint8).reshape(20, 30, 4), expected)
-
-
-def test_placed_samples_are_coloured_as_often_as_need_be():
-    rng = np.random.default_rng(0)
-    xy = rng.uniform(size=(300, 2))
-    view, size = ((0.0, 0.8), (0.1, 1.0)), (90, 60)
-    placed = raster.place_samples(xy, view, size=size)
-    for _ in range(2):
-        colours = rng.integers(0, 256, (300, 3)).astype(np.uint8)
-        drawn = raster.draw_samples(xy, colours, view, size=size)
-        assert np.array_equal(placed.coloured(colours), drawn)
-
-
-def test_two_kinds_of_samples_differ_in_shape_too():
-    xy = np.array([[1.0, 1.0], [3.0, 1.0]])
-    colours = np.array([[255, 0, 0], [255, 0, 0]], np.uint8)
-    view, size = ((0.0, 4.0), (0.0, 2.0)), (400, 200)
-    pixels = raster.draw_samples(
-        xy, colours, view, size=size, triangles=np.array([False, True])
-    )
-    discs, triangles = pixels[:, :200] > 0, pixels[:, 200:] > 0
-    assert np.array_equal(discs[100:107], discs[100:93:-1])
-    widths = triangles.sum(axis=1)[triangles.any(axis=1)]
-    # The lowest row comes first: wide at its foot, a point at its top.
-    assert (np.diff(widths) <= 0).all()
-    assert widths[0] > 5
-    assert widths[-1] == 1
-    assert np.array_equal(
-        discs, raster.draw_samples(xy, colours, view, size=size)[:, :200] > 0
-    )
-
-
-def test_lit_samples_keep_their_colour_and_the_others_fade():
-    xy = np.array([[0.0, 0.0], [10.0, 10.0]])
-    colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)
-    view = raster.map_view(xy, PORT)
-    pixels = raster.draw_samples(xy, colours, view, size=(24, 24), lit=np.array([1]))
-    rgba = pixels.view(np.uint8).reshape(24, 24, 4)
-    assert rgba[..., 3].max() == 255
-    assert (rgba[:12, :12, 3] < 255).all()
-
-
 @given(st.integers(0, 10_000))
 def test_points_are_inside_a_convex_outline_exactly_if_left_of_all_its_sides(seed):
     rng = np.random.default_rng(seed)
@@ -260,8 +171,9 @@ class Hand:
             self.frame.figure.set_from_json(size, 40)
 
     def show(self, port: Viewport) -> None:
-        pixels = np.zeros((40, 40), np.uint32)
-        self.frame.show(Picture(pixels, port.zoom or ALL, ALL), port)
+        corners = np.array([[0.0, 0.0], [8.0, 8.0]])
+        picture = draw_map(corners, np.zeros((2, 3), np.uint8), port)
+        self.frame.show(replace(picture, whole=ALL), port)
 
     def take_turn(self) -> None:
         while self.waiting:
@@ -445,8 +357,8 @@ def test_a_canvas_says_what_it_shows_and_escapes_it():
 
 
 def test_a_small_picture_survives_its_way_to_the_page():
-    pixels = np.zeros((2, 3), np.uint32)
-    pixels[0, 0] = 0xFF0000FF
+    pixels = np.zeros((2, 3, 4), np.uint8)
+    pixels[1, 0] = 255, 0, 0, 255
     code = data_address(pixels).removeprefix("data:image/png;base64,")
     image = np.asarray(Image.open(io.BytesIO(base64.b64decode(code))))
     assert image[1, 0].tolist() == [255, 0, 0, 255]

@@ -404,10 +404,10 @@ def test_old_rows_lie_under_new_ones_and_crosses_where_rows_belong_nowhere(place
     assert_array_equal(found.clusters + 1, assigned["cluster"])
     assert found.n_outside == 1  # the one at 500
     assert_array_equal(found.crosses, found.xy[is_nowhere(assigned)])
-    shown = set(np.unique(value(session, "new_map_picture").pixels).tolist())
-    plain = cluster_colours(np.array([0, 1, 2]))
-    opaque = np.column_stack([plain, np.full(3, 255, np.uint8)]).view(np.uint32)
-    assert set(opaque.ravel().tolist()) <= shown
+    pixels = value(session, "new_map_picture").pixels.reshape(-1, 4)
+    shown = set(map(tuple, np.unique(pixels, axis=0).tolist()))
+    plain = cluster_colours(np.array([0, 1, 2])).tolist()
+    assert {(*colour, 255) for colour in plain} <= shown
     assert "too far out for the map" in drawn._legend.body
     assert "60 old rows" in drawn._legend.body
 

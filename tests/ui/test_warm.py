@@ -73,7 +73,7 @@ def steps(monkeypatch):
     made = {name: (lambda: None) for name in ("one", "two", "three")}
     monkeypatch.setattr(warm, "_steps", lambda: (made, 2))
     monkeypatch.setattr(warm, "all_on_disk", lambda: True)
-    for name in ("_start", "_read_colours", "_calibrate"):
+    for name in ("_start", "_draw", "_read_colours", "_calibrate"):
         monkeypatch.setattr(warm, name, lambda *workers: None)
     return made
 

@@ -196,13 +196,12 @@ class Canvas:
 
 
 def data_address(pixels: np.ndarray) -> str:
-    """Write pixels, uint32 of RGBA with the lowest row first, as the source of an img.
+    """Write pixels, uint8 RGBA with the highest row first, as the source of an img.
 
     For pictures as small as thumbnails: the text is a third longer than the file.
     """
-    rows = np.ascontiguousarray(pixels[::-1]).view(np.uint8).reshape(*pixels.shape, 4)
     content = io.BytesIO()
-    Image.fromarray(rows).save(content, "PNG")
+    Image.fromarray(pixels).save(content, "PNG")
     code = base64.b64encode(content.getvalue()).decode()
     return f"data:image/png;base64,{code}"
 

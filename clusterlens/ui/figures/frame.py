@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,9 @@ from bokeh.models import (
 from bokeh.models.tools import SelectTool
 from bokeh.plotting import figure
 
+from clusterlens.ui.plots.samples import Picture, View, equal_scale
 from clusterlens.ui.state.looking import Viewport
 
-View = tuple[tuple[float, float], tuple[float, float]]
 _REST_SECONDS = 0.03
 # Numbers and letters stand on a ground of their own, as easy to read in the dark.
 ON_A_GROUND = {
@@ -81,45 +80,6 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     return len(one) == len(other) and all(map(np.array_equal, one, other))
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """A map as pixels.
-
-    Parameters
-    ----------
-    pixels : array of uint32, shape (height, width)
-        RGBA, the lowest y first.
-    view : pair of ranges
-        The x and y range that they cover.
-    whole : pair of ranges
-        Those of all there is.
-    """
-
-    pixels: np.ndarray
-    view: View
-    whole: View
-
-
-def equal_scale(view: View, size: tuple[int, int], *, room: float = 1.0) -> View:
-    """Widen ranges until a pixel of a figure is as high as it is wide.
-
-    Parameters
-    ----------
-    view : pair of ranges
-        The x and y range to hold.
-    size : pair of int
-        Width and height of the figure.
-    room : float, default 1.0
-        Factor by which they are widened beside.
-    """
-    low, high = np.array(view).T
-    pixels = np.maximum(size, 1)
-    unit = max(float(np.max((high - low) / pixels)), 1e-12) * room
-    centre, half = (low + high) / 2, unit * pixels / 2
-    x, y = np.column_stack([centre - half, centre + half]).tolist()
-    return tuple(x), tuple(y)
 
 
 def _alike(one: View, other: View) -> bool:
@@ -506,7 +466,8 @@ class PictureFrame(Frame):
     def show(self, picture: Picture, port: Viewport) -> None:
         """Show a picture of what is looked at."""
         (x0, x1), (y0, y1) = picture.view
-        data = {"image": [picture.pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
+        pixels = np.ascontiguousarray(picture.pixels[::-1]).view(np.uint32)[..., 0]
+        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
         data["dh"] = [y1 - y0]
         self.follow(picture.whole, port.zoom)
         self.fill(self._image, data)

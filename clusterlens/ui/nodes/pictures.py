@@ -17,7 +17,6 @@ from clusterlens.compute.consensus.tiles import Tile, consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.matrix import (
     Cross,
     Edges,
@@ -28,7 +27,6 @@ from clusterlens.ui.figures.matrix import (
     full_view,
     visible_items,
 )
-from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import (
     cluster_colours,
     cluster_name,
@@ -37,6 +35,7 @@ from clusterlens.ui.kit.palette import (
 )
 from clusterlens.ui.kit.words import voters
 from clusterlens.ui.plots.matrix import BINARISED_PALETTE
+from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
@@ -190,7 +189,10 @@ def map_picture(
     if not look_map_view.drawn:
         return None
     return draw_map(
-        projection.coordinates, colours.values, look_map_view, lit=look_brush.positions
+        projection.coordinates,
+        colours.values,
+        look_map_view,
+        highlighted=look_brush.positions,
     )
 
 

@@ -1,6 +1,7 @@
-"""Kernels of the server: made ready by one thread, while the first page is in use.
+"""Compiled code of the server, made ready by one thread while the first page is in use.
 
-`start` may be called by every session; the thread starts once. Where not
+`start` may be called by every session; the thread starts once. It draws a picture
+first, as Datashader compiles its code anew in each process. Where not
 all kernels are on disk, a process beside the server compiles them, those of a first
 consensus first, so that pages stay quick meanwhile, and the thread loads what it has
 compiled. Nobody waits for the thread: who uses a kernel before its turn loads or
@@ -19,8 +20,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 
+import numpy as np
+
 from clusterlens.compute._run.kernels import all_on_disk
 from clusterlens.compute._run.processes import Workers
+from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.reading import start_readers
 
 _LOG = logging.getLogger(__name__)
@@ -71,6 +75,7 @@ class Warming:
         if compiled:
             self.said = _SAID
         _try("The colours", _read_colours)
+        _try("The pictures", _draw)
         steps, n_first = _steps()
         for done, (name, step) in enumerate(steps.items()):
             if compiled:
@@ -135,6 +140,15 @@ def _steps() -> tuple[Mapping[str, Callable[[], None]], int]:
     from clusterlens.compute.warm import N_FIRST, STEPS
 
     return STEPS, N_FIRST
+
+
+def _draw() -> None:
+    """Draw a small map of each kind, so that Datashader compiles its code."""
+    from clusterlens.ui.plots.samples import draw_map
+
+    xy, colours = np.eye(2), np.zeros((2, 3), np.uint8)
+    for how in ({}, {"triangles": np.array([True, False])}):
+        draw_map(xy, colours, Viewport(width=200, height=200), **how)
 
 
 def _read_colours() -> None:

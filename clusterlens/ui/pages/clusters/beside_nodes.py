@@ -14,10 +14,9 @@ from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.pages.clusters.nodes import Chosen, Tree, chosen, own_votes
+from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import Choice
@@ -136,7 +135,7 @@ def _picture(
         projection.coordinates,
         cluster_colours(clusters),
         port,
-        lit=brush.positions if len(brush) else shared.changed,
+        highlighted=brush.positions if len(brush) else shared.changed,
         keep_hue=True,
     )
 

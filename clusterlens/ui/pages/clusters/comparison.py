@@ -9,7 +9,6 @@ import numpy as np
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, MapFigure
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
@@ -21,6 +20,7 @@ from clusterlens.ui.pages.clusters.beside_nodes import Shared
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain

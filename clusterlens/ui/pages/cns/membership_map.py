@@ -8,7 +8,6 @@ import numpy as np
 
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES
 from clusterlens.ui.figures.steering import steered
@@ -18,6 +17,7 @@ from clusterlens.ui.kit.widgets import badge, card, link, mark
 from clusterlens.ui.pages.cns.nodes import Fitted, Summary
 from clusterlens.ui.parts.on_map import taps
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
 

@@ -17,9 +17,8 @@ from clusterlens.compute.estimators.cns.graph import (
 )
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.raster import Raster, map_view, place_samples
 from clusterlens.ui.kit.palette import certain_colours
+from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
@@ -307,32 +306,17 @@ def cns_colours(
     )
 
 
-@node("live", "Placing the samples")
-def cns_raster(
-    job: Job, prepared_projection: Projection, look_cns_view: Viewport
-) -> Raster | None:
-    """Where the samples fall at the size and in the ranges of the figure."""
-    if not look_cns_view.drawn:
-        return None
-    xy = prepared_projection.coordinates[:, :2]
-    return place_samples(
-        xy,
-        map_view(xy, look_cns_view),
-        size=(look_cns_view.width, look_cns_view.height),
-    )
-
-
 @node("live", "Drawing the memberships")
 def cns_picture(
     job: Job,
-    cns_raster: Raster,
     cns_colours: np.ndarray,
     prepared_projection: Projection,
     look_cns_view: Viewport,
-) -> Picture:
-    """Draw the memberships."""
-    whole = map_view(prepared_projection.coordinates[:, :2], look_cns_view.whole())
-    return Picture(cns_raster.coloured(cns_colours), cns_raster.view, whole)
+) -> Picture | None:
+    """Draw the memberships at the size and in the ranges of the figure."""
+    if not look_cns_view.drawn:
+        return None
+    return draw_map(prepared_projection.coordinates[:, :2], cns_colours, look_cns_view)
 
 
 @node("live", "Preparing the map for clicks")

@@ -24,8 +24,8 @@ from clusterlens.compute.indices.indices import external_index
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.canvas import data_address
-from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.pages.cns.nodes import Fitted, Setting, step_colours
+from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
@@ -102,9 +102,9 @@ def cns_thumbnails(
 ) -> tuple[str, ...]:
     """A small picture of each state, as a data address."""
     xy = prepared_projection.coordinates[:, :2]
-    view = map_view(xy, Viewport(width=STEP_SIZE[0], height=STEP_SIZE[1]))
+    port = Viewport(width=STEP_SIZE[0], height=STEP_SIZE[1])
     return tuple(
-        data_address(draw_samples(xy, step_colours(step), view, size=STEP_SIZE))
+        data_address(draw_map(xy, step_colours(step), port).pixels)
         for step in cns_steps
     )
 

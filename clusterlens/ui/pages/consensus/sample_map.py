@@ -10,7 +10,6 @@ import numpy as np
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, LINK_STROKES, MapFigure
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
@@ -36,6 +35,7 @@ from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
 from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 

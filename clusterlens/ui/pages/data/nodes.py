@@ -16,9 +16,8 @@ from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.table.dataset import ColumnFacts, Dataset
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints
-from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import shades
+from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job

@@ -12,7 +12,6 @@ from clusterlens.compute.table.dataset import (
     SCALES,
     Dataset,
 )
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import SHADES
@@ -22,6 +21,7 @@ from clusterlens.ui.pages.data.nodes import Axes, Shading
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
 from clusterlens.ui.parts.copies import answer, ready_line
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
 PCA = {

@@ -28,9 +28,8 @@ from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.actions.lines import keywords
-from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import certain_colours, discordance_colours
+from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import SoftTable
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.looking import Viewport

@@ -20,8 +20,6 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.profiles import cluster_profiles
-from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES, rgb
 from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.nodes.partition_verdict import (
@@ -37,6 +35,7 @@ from clusterlens.ui.nodes.verdict import (
     verdict_grounds,
     weigh,
 )
+from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute._numbers import percent, whole
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
@@ -15,6 +14,7 @@ from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.pages.labels.nodes import PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
 _COLUMNS = 6

@@ -8,10 +8,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.ui.figures.canvas import data_address
-from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Result
 

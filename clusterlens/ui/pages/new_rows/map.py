@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute._numbers import count, percent, whole
-from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
@@ -18,6 +17,7 @@ from clusterlens.ui.pages.new_rows.map_figure import NewRowsFigure
 from clusterlens.ui.pages.new_rows.map_nodes import NewMap
 from clusterlens.ui.pages.new_rows.nodes import Placed, cluster_of
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
 

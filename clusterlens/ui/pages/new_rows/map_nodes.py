@@ -12,10 +12,9 @@ from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.preparation import PreparedRows
 from clusterlens.compute.table.projection import Projection, project
-from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import cluster_colours, rgb
 from clusterlens.ui.pages.new_rows.nodes import NOISE, NewCells, is_nowhere
+from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import node
@@ -115,7 +114,9 @@ def new_map_picture(
     colours = cluster_colours(np.concatenate([np.full(len(old), -1), new_map.clusters]))
     colours[len(old) :][new_map.far] = rgb([NOWHERE_COLOUR])
     lit = np.arange(len(old), len(xy))
-    return draw_map(xy, colours, look_new_rows_view, lit=lit, around=new_map.around)
+    return draw_map(
+        xy, colours, look_new_rows_view, highlighted=lit, around=new_map.around
+    )
 
 
 @node("live", "Preparing the map for clicks")

@@ -1,0 +1,257 @@
+"""Maps of samples: Datashader aggregates the samples on pixels and spreads the points.
+
+A pixel shows the mean colour of its samples, whatever they are coloured by: a cluster,
+a value, or a blend of memberships. For clusters this is the picture of `ds.by` and
+`tf.shade`, without a layer of the canvas for each cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import holoviews as hv
+import numpy as np
+
+from clusterlens.compute._validation import check_features
+from clusterlens.ui.state.looking import Viewport
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+View = tuple[tuple[float, float], tuple[float, float]]
+_MARGIN = 1.06
+_FADED = (150, 155, 163)
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A map of a figure.
+
+    Parameters
+    ----------
+    element : holoviews.RGB
+        The samples in view, a value for each pixel.
+    whole : pair of ranges
+        The x and y range of all there is.
+    """
+
+    element: hv.RGB
+    whole: View
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """RGBA, uint8 of shape (height, width, 4), the highest y first."""
+        return self.element.data
+
+    @property
+    def view(self) -> View:
+        """The x and y range in view."""
+        x0, y0, x1, y1 = self.element.bounds.lbrt()
+        return (x0, x1), (y0, y1)
+
+
+def equal_scale(view: View, size: tuple[int, int], *, room: float = 1.0) -> View:
+    """Widen ranges until a pixel of a figure is as high as it is wide.
+
+    Parameters
+    ----------
+    view : pair of ranges
+        The x and y range to hold.
+    size : pair of int
+        Width and height of the figure.
+    room : float, default 1.0
+        Factor by which they are widened beside.
+    """
+    low, high = np.array(view).T
+    pixels = np.maximum(size, 1)
+    # Ranges around one place far from 0 still have as many numbers as pixels.
+    least = max(1e-12, 16 * float(np.spacing(np.abs([low, high]).max())))
+    unit = max(float(np.max((high - low) / pixels)), least) * room
+    centre, half = (low + high) / 2, unit * pixels / 2
+    x, y = np.column_stack([centre - half, centre + half]).tolist()
+    return tuple(x), tuple(y)
+
+
+def map_view(xy: np.ndarray, port: Viewport) -> View:
+    """Return the x and y range of all points, or of the zoom, at equal scale.
+
+    Parameters
+    ----------
+    xy : array of float, shape (n_samples, 2)
+        Coordinates.
+    port : Viewport
+        Size of the figure, and the ranges it is zoomed to, if any.
+    """
+    size = (port.width, port.height)
+    if port.zoom is not None:
+        return equal_scale(port.zoom, size)
+    (x0, x1), (y0, y1) = np.column_stack([xy.min(axis=0), xy.max(axis=0)]).tolist()
+    return equal_scale(((x0, x1), (y0, y1)), size, room=_MARGIN)
+
+
+def draw_map(
+    xy: np.ndarray,
+    colours: np.ndarray,
+    port: Viewport,
+    *,
+    around: np.ndarray | None = None,
+    **how: Any,
+) -> Picture:
+    """Draw the samples at the size and in the ranges of a figure.
+
+    Parameters
+    ----------
+    xy, colours
+        As in `shade_samples`.
+    port : Viewport
+        Size of the figure, and the ranges it is zoomed to, if any.
+    around : array of float, shape (n, 2), optional
+        Points that the whole map has room for. Default: the samples.
+    how
+        Further keywords of `shade_samples`.
+    """
+    held = xy if around is None else around
+    view = map_view(held, port)
+    pixels = shade_samples(xy, colours, view, size=(port.width, port.height), **how)
+    return Picture(_image(pixels, view), map_view(held, port.whole()))
+
+
+def _image(pixels: np.ndarray, view: View) -> hv.RGB:
+    """Return pixels, uint32 with the lowest y first, as an element."""
+    (x0, x1), (y0, y1) = view
+    # An array of HoloViews has the highest y first.
+    rgba = pixels[::-1].view(np.uint8).reshape(*pixels.shape, 4)
+    return hv.RGB(rgba, bounds=(x0, y0, x1, y1))
+
+
+def shade_samples(
+    xy: np.ndarray,
+    colours: np.ndarray,
+    view: View,
+    *,
+    size: tuple[int, int],
+    highlighted: np.ndarray | None = None,
+    keep_hue: bool = False,
+    triangles: np.ndarray | None = None,
+) -> np.ndarray:
+    """Draw the samples as points; if some are highlighted, the others fade.
+
+    Parameters
+    ----------
+    xy : array of float, shape (n_samples, 2)
+        Finite coordinates.
+    colours : array of uint8, shape (n_samples, 3)
+        Colour of each sample; a pixel shows the mean of its samples.
+    view : pair of ranges
+        x and y range of the frame.
+    size : pair of int
+        Width and height in pixels.
+    highlighted : array of int, optional
+        Positions of the highlighted samples.
+    keep_hue : bool, default False
+        Whether faded samples keep their colour.
+    triangles : array of bool, shape (n_samples,), optional
+        Samples drawn as triangles if points are larger than a pixel and no sample is
+        highlighted.
+
+    Returns
+    -------
+    pixels : array of uint32, shape (height, width)
+        RGBA, the lowest y first; O(n_samples + width height) time.
+
+    Raises
+    ------
+    DataError
+        If there are no samples, or coordinates that are not finite.
+    """
+    import datashader.transfer_functions as tf
+
+    xy = check_features(xy, name="xy", compared=False)
+    radius = _radius(len(xy), size)
+    if highlighted is None or not len(highlighted):
+        return _points(xy, colours, view, size, radius, triangles=triangles).values
+    grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
+    # Faded points in colour are larger than a pixel, to be seen on small maps.
+    least, pale, alpha = (1, colours, 110) if keep_hue else (0, grey, 70)
+    radius = max(radius, least)
+    faded = _points(xy, pale, view, size, radius, alpha=alpha)
+    bright = _points(xy[highlighted], colours[highlighted], view, size, radius + 1)
+    return tf.stack(faded, bright, how="source").values
+
+
+def _points(
+    xy: np.ndarray,
+    colours: np.ndarray,
+    view: View,
+    size: tuple[int, int],
+    radius: int,
+    *,
+    alpha: int = 255,
+    triangles: np.ndarray | None = None,
+) -> Any:
+    """Return an image of the samples as discs, or triangles where most samples are.
+
+    Of two points that overlap, the upper one is in front, triangles are before discs.
+    """
+    import datashader.transfer_functions as tf
+
+    sums = _sums_on_pixels(xy, colours, view, size, triangles)
+    seen = sums["samples"].values > 0
+    if triangles is None or not radius:
+        image = _mean_colours(sums, seen, alpha)
+        return tf.spread(image, radius, how="source")
+    mostly = 2 * sums["triangles"].values > sums["samples"].values
+    discs = _mean_colours(sums, seen & ~mostly, alpha)
+    discs = tf.spread(discs, radius, how="source")
+    upright = _mean_colours(sums, seen & mostly, alpha)
+    upright = tf.spread(upright, mask=_triangle(radius + 1), how="source")
+    return tf.stack(discs, upright, how="source")
+
+
+def _sums_on_pixels(
+    xy: np.ndarray,
+    colours: np.ndarray,
+    view: View,
+    size: tuple[int, int],
+    triangles: np.ndarray | None,
+) -> xr.Dataset:
+    """Sum colours, and count samples and triangles, on each pixel."""
+    # Here, so that the first page comes sooner.
+    import datashader as ds
+    import pandas as pd
+
+    # Arrays of one layout, as Datashader compiles anew for another.
+    x, y = np.ascontiguousarray(xy.T)
+    columns = dict(zip("rgb", np.ascontiguousarray(colours.T), strict=True))
+    if triangles is not None:
+        columns["triangles"] = triangles.astype(np.uint8)
+    frame = pd.DataFrame({"x": x, "y": y, **columns}, copy=False)
+    sums = {name: ds.sum(name) for name in columns}
+    canvas = ds.Canvas(*size, *view)
+    return canvas.points(frame, "x", "y", ds.summary(samples=ds.count(), **sums))
+
+
+def _mean_colours(sums: xr.Dataset, at: np.ndarray, alpha: int) -> Any:
+    """Return an image of the mean colour of the samples of the pixels given."""
+    import datashader.transfer_functions as tf
+
+    counts = sums["samples"].values[at]
+    rgba = np.zeros((*at.shape, 4), np.uint8)
+    for channel, name in enumerate("rgb"):
+        rgba[at, channel] = np.rint(sums[name].values[at] / counts)
+    rgba[at, 3] = alpha
+    return tf.Image(rgba.view(np.uint32)[..., 0], dims=["y", "x"])
+
+
+def _triangle(radius: int) -> np.ndarray:
+    """Pixels of a triangle that points to larger y, shape (2 radius + 1,) * 2."""
+    up, right = np.mgrid[-radius : radius + 1, -radius : radius + 1]
+    return 2 * np.abs(right) <= radius + 1 - up
+
+
+def _radius(n_samples: int, size: tuple[int, int]) -> int:
+    """Return the radius of points, so that few are seen and many do not clog."""
+    pixels = int(np.sqrt(size[0] * size[1]))
+    least = 1 if n_samples <= 10 * pixels else 0
+    return int(np.clip(round(0.014 * pixels - 0.9 * np.log10(n_samples)), least, 3))
