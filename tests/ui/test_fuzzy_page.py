@@ -1,5 +1,10 @@
 """The Fuzzy page: what it shows against the library, and what clicks do."""
 
+import io
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -291,6 +296,132 @@ def test_an_upload_in_the_toy_example_keeps_no_side_of_it():
         assert opened.value("fuzzy_pair") == Pair("upload a.csv", u)
 
     looked_at(scenario)
+
+
+def test_hidden_values_are_nowhere_on_the_page_until_both_answers_are_given():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        opened.look.fuzzy_hidden = True
+        await opened.rest()
+        shown = {"headline": opened.headline._text, "maps": opened.maps._text}
+        shown |= {"pairs": opened.pairs._text, "values": opened.values._text}
+        known = {f"{float(opened.value('fuzzy_ndc')):.3f}"}
+        known |= {f"{opened.value('fuzzy_discordance').values.mean():.3f}"}
+        for model in MODELS:
+            known |= {
+                f"{float(v):.3f}" for v in opened.value(f"fuzzy_{model}").values()
+            }
+        for name, text in shown.items():
+            assert not any(value in text.body for value in known), name
+        assert "<table" not in opened.pairs._text.body
+        assert opened.pairs._save.button.disabled
+        opened.look.param.update(fuzzy_model="fit", fuzzy_side="both")
+        await opened.rest()
+        assert f"{float(opened.value('fuzzy_ndc')):.3f}" in opened.headline._text.body
+        assert "<table" in opened.pairs._text.body
+        assert not opened.pairs._save.button.disabled
+
+    looked_at(scenario)
+
+
+def test_all_pairs_can_be_one_sided_and_saved():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        opened.look.param.update(fuzzy_set_model="fit", fuzzy_set_fixed="u")
+        await opened.rest()
+        keys, table = opened.value("fuzzy_compared")
+        made = opened.value("fuzzy_choices").make
+        found = table.set_index(["u", "v"])["value"]
+        assert len(found) == len(keys) * (len(keys) - 1)
+        a, b = keys[:2]
+        for u, v in ((a, b), (b, a)):
+            expected = adjusted_ndc(made[u](), made[v](), "fit", "u", 0)
+            assert found[u, v] == pytest.approx(float(expected), abs=1e-9)
+        assert "The partition of the row is fixed" in opened.pairs._text.body
+        name, make = opened.pairs._begin_file()
+        saved = pd.read_csv(io.BytesIO(make()))
+        assert name.endswith(".csv")
+        assert saved["value"].tolist() == pytest.approx(table["value"].tolist())
+        assert set(saved["fixed"]) == {"u"}
+        assert set(saved["model"]) == {"fit"}
+
+    looked_at(scenario)
+
+
+def test_the_toy_example_gives_the_pair_back():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        u, v = opened.keys("model", 3, 2)
+        opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
+        await opened.headline._do("toy")
+        await opened.rest()
+        toys = [one.key for one in opened.value("fuzzy_choices").listed]
+        opened.look.param.update(fuzzy_u=toys[2], fuzzy_v=toys[4])
+        await opened.headline._do("table")
+        await opened.rest()
+        assert opened.value("fuzzy_pair") == Pair(u, v)
+        await opened.headline._do("toy")
+        await opened.rest()
+        assert opened.value("fuzzy_pair") == Pair(toys[2], toys[4])
+
+    looked_at(scenario)
+
+
+def test_two_uploads_are_both_sides():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        rows = opened.session.analysis.ensemble.memberships
+        await opened.headline._read("a.csv", upload(pd.DataFrame(rows[2])))
+        await opened.headline._read("b.csv", upload(pd.DataFrame(rows[3])))
+        await opened.rest()
+        assert opened.value("fuzzy_pair") == Pair("upload a.csv", "upload b.csv")
+        notice = opened.session.jobs.notices[-1].text
+        assert notice.startswith("V is now “b.csv (upload)”")
+
+    looked_at(scenario)
+
+
+def test_memberships_need_no_table():
+    async def scenario(opened):
+        u = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [1.0, 0.0]])
+        v = np.array([[0.6, 0.4], [0.3, 0.7], [0.1, 0.9], [0.8, 0.2]])
+        ids = ["p", "q", "r", "s"]
+        first = pd.DataFrame(u, columns=["one", "two"])
+        first.insert(0, "id", ids)
+        second = pd.DataFrame(v, columns=["one", "two"])
+        second.insert(0, "id", ids)
+        await opened.headline._read("a.csv", upload(first))
+        await opened.rest()
+        assert "One file of memberships is there" in opened.headline.status.body
+        await opened.headline._read("b.csv", upload(second[::-1]))
+        await opened.rest()
+        assert opened.value("fuzzy_pair") == Pair("upload a.csv", "upload b.csv")
+        assert float(opened.value("fuzzy_ndc")) == pytest.approx(float(ndc(u, v)))
+        found, pair = opened.value("fuzzy_choices"), opened.value("fuzzy_pair")
+        script = opened.headline._script(found, pair)
+        files = {"a.csv": upload(first), "b.csv": upload(second[::-1])}
+        assert printed(script, files)[0] == pytest.approx(float(ndc(u, v)))
+        await opened.headline._read("c.csv", upload(second[:3]))
+        assert "c.csv" in opened.session.jobs.notices[-1].text
+        assert len(opened.session.analysis.memberships) == 2
+
+    looked_at(scenario)
+
+
+def printed(script, files):
+    """Run a script beside files; return the numbers that begin its lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_bytes(content)
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    words = [line.split()[0] for line in done.stdout.splitlines()]
+    return [float(word) for word in words if word[0].isdigit()]
 
 
 @pytest.mark.parametrize("value", [0.0, 0.004, -0.2])

@@ -9,7 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._validation import DataError, check_flag, check_optional_text
+from clusterlens.compute._validation import (
+    DataError,
+    FloatArray,
+    check_flag,
+    check_optional_text,
+)
 from clusterlens.compute.ensemble.id_tables import (
     IdTable,
     listed,
@@ -17,7 +22,7 @@ from clusterlens.compute.ensemble.id_tables import (
     read_id_table,
 )
 from clusterlens.compute.ensemble.row_ids import RowIds
-from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.fuzzy.partition import ROW_SUM_TOLERANCE, FuzzyPartition
 from clusterlens.compute.table.dataset import make_dataset
 
 _NAMED = 3
@@ -75,6 +80,7 @@ def load_memberships(
     known = None if row_ids is None else RowIds(row_ids)
     table = read_id_table(source, name or "", row_id, known)
     rows, notes = _numbers(table), list(table.notes)
+    _check_rows(table, rows, normalize)
     if known is not None:
         rows = rows[_row_of_each(table, known)]
         notes += [f"{table}: no row ids, rows taken by position."] * (table.ids is None)
@@ -91,6 +97,35 @@ def _numbers(table: IdTable) -> npt.NDArray[np.float64]:
             "column of memberships per cluster, and at most one of row ids."
         )
     return frame.to_numpy(np.float64, na_value=np.nan)
+
+
+def _check_rows(table: IdTable, rows: FloatArray, normalize: bool) -> None:
+    """Refuse memberships by the row and column of the file, counted from 1."""
+    names = list(map(str, table.values.columns))
+    for what, wrong, remedy in (
+        ("no number", ~np.isfinite(rows), "fill or remove missing and infinite values"),
+        ("a negative value", rows < 0, "give values of at least 0"),
+    ):
+        if wrong.any():
+            at, column = np.argwhere(wrong)[0].tolist()
+            raise DataError(
+                f"{table} has {what} in {_row(table, at)}, column {names[column]!r}; "
+                f"{remedy}."
+            )
+    sums = rows.sum(axis=1)
+    wrong = sums <= 0 if normalize else np.abs(sums - 1) > ROW_SUM_TOLERANCE
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise DataError(
+            f"{table} has the sum {sums[at]:.6g} in {_row(table, at)}; give rows that "
+            "sum to 1, or rows with a positive sum and normalize=True to divide them "
+            "by it."
+        )
+
+
+def _row(table: IdTable, at: int) -> str:
+    """Name a row of a file, counted from 1, with its id if it has one."""
+    return f"row {at + 1}" + ("" if table.ids is None else f" ({table.ids[at]!r})")
 
 
 def _row_of_each(table: IdTable, known: RowIds) -> npt.NDArray[np.intp]:

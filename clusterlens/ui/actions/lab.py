@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
+
+from clusterlens.compute.ensemble.id_tables import read_id_table
 from clusterlens.compute.fuzzy.importing import load_memberships
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
 from clusterlens.ui.state.analysis import Analysis, SoftTable
@@ -26,27 +30,50 @@ def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
 def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Take in uploaded memberships of the samples; another upload replaces its name."""
     samples = analysis.samples or analysis.dataset
-    if samples is None:
-        raise ValueError("no table is prepared; load one on the Data page.")
-    rows = read_apart(
+    others = [one for one in analysis.memberships if one.name != values["name"]]
+    known = samples or (others[0] if others else None)
+    row_ids, rows = read_apart(
         job,
         values["name"],
         job.files[values["sha256"]],
-        load_memberships,
-        samples.row_ids,
+        read_memberships,
+        None if known is None else known.row_ids,
         name=values["name"],
         normalize=values.get("normalize", False),
     )
-    table = SoftTable(values["name"], samples.row_ids, rows)
-    others = (one for one in analysis.memberships if one.name != table.name)
+    table = SoftTable(values["name"], row_ids, rows)
     return replace(analysis, memberships=(*others, table))
+
+
+def read_memberships(
+    file: IO[bytes], row_ids: np.ndarray | None, **options: Any
+) -> tuple[np.ndarray, FuzzyPartition]:
+    """Read memberships of known samples, or of those that the file names."""
+    rows = load_memberships(file, row_ids, **options)
+    if row_ids is None:
+        file.seek(0)
+        ids = read_id_table(file, options["name"]).ids
+        row_ids = np.array(range(rows.n_samples) if ids is None else ids)
+    return row_ids, rows
+
+
+# Ids of the rows of a file of memberships without a table.
+_IDS_OF = "{0}.table[next(c for c, role in {0}.roles.items() if role == 'row id')]"
 
 
 def _say_memberships(lines: Lines, step: Step, before: Analysis) -> None:
     uploads, name = lines.name("uploads"), step.values["name"]
     if not lines.has(uploads):
         lines.say(uploads, "{}")
-    file, rows = lines.file("MEMBERSHIPS", step), f"{lines.samples(before)}.row_ids"
+    file = lines.file("MEMBERSHIPS", step)
+    rows = f"{lines.samples(before)}.row_ids"
+    if (before.samples or before.dataset) is None:
+        first, *_ = step.analysis.memberships
+        names_rows = first.row_ids.dtype.kind == "U"
+        if names_rows and first.name == name:
+            lines.say(lines.name("first"), f"cl.load_table({file})")
+            lines.say(lines.name("row_ids"), _IDS_OF.format(lines.name("first")))
+        rows = lines.name("row_ids") if names_rows else "None"
     given = keywords({k: v for k, v in step.values.items() if k != "sha256"})
     read = call("cl.load_memberships", file, rows, *given)
     lines.say(uploads, read, f"[{literal(name)}]")

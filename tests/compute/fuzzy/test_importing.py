@@ -1,5 +1,7 @@
 """Memberships from files: rows find their samples, and are checked."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,3 +109,21 @@ def test_memberships_that_all_differ_are_no_ids():
     for source in (ROWS, ROWS.to_csv(index=False).encode()):
         found = load_memberships(source, IDS)
         assert found.memberships[:, 0].tolist() == [0.9, 0.2, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            "id,a,b\nx,0.5,0.5\ny,-0.1,1.1\n",
+            "negative value in row 2 ('y'), column 'a'",
+        ),
+        ("a,b\n0.5,0.5\n1.2,-0.2\n", "negative value in row 2, column 'b'"),
+        ("a,b\n0.5,0.5\n,1\n", "no number in row 2, column 'a'"),
+        ("a,b\n0.4,0.4\n0.5,0.5\n", "sum 0.8 in row 1;"),
+    ],
+)
+def test_errors_name_the_file_and_count_rows_from_one(text, place):
+    with pytest.raises(DataError, match=re.escape(place)) as error:
+        load_memberships(text.encode(), name="own.csv")
+    assert str(error.value).startswith("'own.csv'")

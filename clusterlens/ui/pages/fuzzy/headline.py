@@ -14,7 +14,7 @@ from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.pages.fuzzy.nodes import MODELS, PRECISIONS, Choices, Pair
+from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, PRECISIONS, Choices, Pair
 from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -36,16 +36,20 @@ _NO_RUN = (
     f"memberships, or look at {_TOY}.</p>"
 )
 _NO_TABLE = (
-    "<p><b>No soft partitions to compare.</b> "
-    f"{link('Load a table on Data', 'data')}, or look at {_TOY}.</p>"
+    "<p><b>No soft partitions to compare.</b> Upload two files of memberships, "
+    f"{link('load a table on Data', 'data')}, or look at {_TOY}.</p>"
+)
+_ONE_MORE = (
+    "<p><b>One file of memberships is there.</b> Upload the one to compare it with, "
+    f"{link('load a table on Data', 'data')}, or look at {_TOY}.</p>"
 )
 
 
 class FuzzyHeadline(Panel):
     """Two selects, swap, upload, the toy example, saved pairs, NDC."""
 
-    needs = ("fuzzy_pair", "fuzzy_ndc")
-    also = ("fuzzy_choices", "fuzzy_pairs", "ensemble?", "samples?")
+    needs = ("fuzzy_pair", "fuzzy_ndc", "fuzzy_hidden")
+    also = ("fuzzy_choices", "fuzzy_pairs", "ensemble?", "samples?", "memberships")
     empty = (
         "<p><b>No soft partitions to compare.</b> "
         f"{link('Add fuzzy c-means and a mixture to the run', 'soft', css='cl-soft')}, "
@@ -75,7 +79,7 @@ class FuzzyHeadline(Panel):
             on_click=lambda event: self._exchange(),
             css_classes=["cl-fuzzy-swap"],
         )
-        precision = self.bound(
+        self._precision = self.bound(
             "fuzzy_precision",
             select("Aim at", PRECISIONS, css="cl-fuzzy-precision", width=116),
         )
@@ -98,7 +102,7 @@ class FuzzyHeadline(Panel):
             self._selects["u"],
             self._swap,
             self._selects["v"],
-            precision,
+            self._precision,
             self._text,
             self._upload,
             margin=0,
@@ -113,8 +117,9 @@ class FuzzyHeadline(Panel):
         return card(
             "",
             row,
-            self._divide,
-            note=self.status,
+            # Below the row, because an empty status hides everything below itself.
+            self.status,
+            note=self._divide,
             css="cl-fuzzy-headline",
             fills=False,
         )
@@ -123,7 +128,9 @@ class FuzzyHeadline(Panel):
         """Name the first thing that is missing."""
         analysis = self.session.analysis
         has_table = (analysis.samples or analysis.dataset) is not None
-        missing = "" if has_table else self._missing(_NO_TABLE)
+        missing = ""
+        if not has_table:
+            missing = self._missing(_ONE_MORE if analysis.memberships else _NO_TABLE)
         if not missing and analysis.ensemble is None:
             missing = _NO_RUN
         if missing and needed["fuzzy_pair"].state == "empty":
@@ -147,7 +154,7 @@ class FuzzyHeadline(Panel):
         for which, widget in self._selects.items():
             self.offer(widget, options=offers, value=self._key(which))
             widget.visible = bool(offers)
-        self._swap.visible = results["fuzzy_pair"].ready
+        self._swap.visible = self._precision.visible = results["fuzzy_pair"].ready
         if not results["fuzzy_ndc"].ready:
             self._text.body = ""
 
@@ -155,6 +162,7 @@ class FuzzyHeadline(Panel):
         self,
         fuzzy_pair: Pair,
         fuzzy_ndc: NDC,
+        fuzzy_hidden: bool,
         fuzzy_choices: Result,
         fuzzy_pairs: Result,
         **more: Result,
@@ -163,7 +171,8 @@ class FuzzyHeadline(Panel):
         toy = self.session.look.fuzzy_case == "toy"
         found: Choices = fuzzy_choices.value
         self._text.body = (
-            f"<p style='font-size:1.1em'>NDC <b>{fixed(float(fuzzy_ndc), 3)}</b> "
+            f"<p style='font-size:1.1em'>NDC <b>"
+            f"{HIDDEN if fuzzy_hidden else fixed(float(fuzzy_ndc), 3)}</b> "
             f"<span class='muted'>{error(fuzzy_ndc.standard_error)}, unadjusted"
             f"</span> {_exactness(fuzzy_ndc)}</p><p>"
             f"{copy_as_python(lambda: self._script(found, fuzzy_pair))} · "
@@ -205,6 +214,8 @@ class FuzzyHeadline(Panel):
                 "uploads": lines.name("uploads"),
             }
             used = [name for word, name in names.items() if word in heads]
+            if (analysis.samples or analysis.dataset) is None:
+                return used
             return [lines.samples(analysis), *used]
 
         return write_card(
@@ -224,8 +235,16 @@ class FuzzyHeadline(Panel):
         verb, _, at = what.partition(" ")
         look, session = self.session.look, self.session
         pair = session.derived.get("fuzzy_pair")
-        if verb in ("toy", "table"):
-            look.param.update(fuzzy_case=verb, fuzzy_u="", fuzzy_v="", fuzzy_sort="")
+        if verb in ("toy", "table") and verb != look.fuzzy_case:
+            # The other case has other partitions; its sides come back with it.
+            u, v = look.fuzzy_set_aside
+            look.param.update(
+                fuzzy_case=verb,
+                fuzzy_set_aside=(look.fuzzy_u, look.fuzzy_v),
+                fuzzy_u=u,
+                fuzzy_v=v,
+                fuzzy_sort="",
+            )
         elif verb == "pair":
             u, v = session.analysis.fuzzy_pairs[int(at)]
             look.param.update(fuzzy_u=u, fuzzy_v=v)
@@ -258,12 +277,9 @@ class FuzzyHeadline(Panel):
         )
         self._refused = None if done else (name, content)
         samples = self.session.analysis.samples or self.session.analysis.dataset
-        self._divide.visible = (
-            not done
-            and samples is not None
-            and await asyncio.to_thread(
-                _divides, Job(name, self.session.server), name, content, samples.row_ids
-            )
+        row_ids = None if samples is None else samples.row_ids
+        self._divide.visible = not done and await asyncio.to_thread(
+            _divides, Job(name, self.session.server), name, content, row_ids
         )
         self._divide.body = (
             f"<p>“{safe(name)}” was refused. If its rows are meant to be shares: "
@@ -271,22 +287,33 @@ class FuzzyHeadline(Panel):
             "</p>"
         )
         if done:
-            self._put_as_u(f"upload {name}", before)
+            self._compare(f"upload {name}", before)
 
-    def _put_as_u(self, key: str, before: Pair | None) -> None:
-        """Show an upload as U beside the V that there was, and say what it replaced."""
+    def _compare(self, key: str, before: Pair | None) -> None:
+        """Show an upload as U, or as V beside another one; name what it replaced."""
         session = self.session
-        kept = "" if before is None or before.v == key else before.v
-        session.look.param.update(fuzzy_case="table", fuzzy_u=key, fuzzy_v=kept)
+        sides = vars(before or Pair(session.look.fuzzy_u, session.look.fuzzy_v))
+        second = sides["u"].startswith("upload ") and sides["u"] != key
+        which, other = ("v", "u") if second else ("u", "v")
+        kept = sides[other]
+        shown = {f"fuzzy_{which}": key, f"fuzzy_{other}": "" if kept == key else kept}
+        session.look.param.update(fuzzy_case="table", **shown)
         pair, found = (session.derived.get(f"fuzzy_{it}") for it in ("pair", "choices"))
         if not (pair.ready and found.ready) or before is None:
             return
-        u, v, was = (
+        new, beside, was = (
             f"“{found.value.titled(one).title}”"
-            for one in (pair.value.u, pair.value.v, before.u)
+            for one in (
+                getattr(pair.value, which),
+                getattr(pair.value, other),
+                getattr(before, which),
+            )
         )
-        instead = "" if before.u == key else f", in place of {was}"
-        session.jobs.notify("info", f"U is now {u}{instead}; V is {v}.")
+        instead = "" if getattr(before, which) == key else f", in place of {was}"
+        session.jobs.notify(
+            "info",
+            f"{which.upper()} is now {new}{instead}; {other.upper()} is {beside}.",
+        )
 
     async def _divide_rows(self, what: str) -> None:
         if self._refused is not None:

@@ -32,6 +32,13 @@ class Look(param.Parameterized):
     fuzzy_hidden = param.Boolean(False, doc="Hide values until a model is chosen.")
     fuzzy_precision = param.Number(5e-4, doc="Standard error to aim at.")
     fuzzy_set_model = param.String("permutation", doc="Model of all pairs.")
+    fuzzy_set_fixed = param.Selector(
+        default="", objects=["", "u"], doc="Side of all pairs that is fixed, if any."
+    )
+    fuzzy_set_aside = kept(
+        param.Tuple(("", ""), doc="Sides of the table while the toys are shown."),
+        until="either",
+    )
     fuzzy_sort = kept(
         param.String("", doc="All pairs are sorted by likeness to this one."),
         until="either",

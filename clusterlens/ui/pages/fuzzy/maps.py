@@ -17,7 +17,7 @@ from clusterlens.ui.kit.palette import DISCORDANCE_COLOURS, cluster_colour
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.fuzzy.nodes import Maps, Side
+from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, Maps, Side
 from clusterlens.ui.parts.on_map import taps
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -34,7 +34,7 @@ class FuzzyMaps(Panel):
     """Three maps with one view; a click reads a sample."""
 
     needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")
-    also = ("look.fuzzy_sample?", "nearest", "samples")
+    also = ("look.fuzzy_sample?", "fuzzy_hidden", "nearest", "samples")
     empty = "<p>Maps need a table: the toy example has none.</p>"
 
     def build(self) -> Any:
@@ -97,6 +97,7 @@ class FuzzyMaps(Panel):
         fuzzy_discordance: SampleDiscordance,
         projection: Projection,
         fuzzy_sample: Result,
+        fuzzy_hidden: Result,
         samples: Result,
         **more: Result,
     ) -> None:
@@ -111,8 +112,9 @@ class FuzzyMaps(Panel):
             self._steerings, _spoken(fuzzy_maps, fuzzy_sides, len(names)), strict=True
         ):
             steering.words = words
-        self._text.body = _legend(fuzzy_maps, fuzzy_discordance) + _reading(
-            fuzzy_sides, fuzzy_discordance, names, at
+        hidden = bool(fuzzy_hidden.value)
+        self._text.body = _legend(fuzzy_maps, fuzzy_discordance, hidden) + _reading(
+            fuzzy_sides, fuzzy_discordance, names, at, hidden
         )
 
 
@@ -126,7 +128,8 @@ def _spoken(maps: Maps, sides: tuple[Side, Side], n_samples: int) -> tuple[str, 
     return tuple(f"Map of {count(n_samples, 'sample')}: {words}." for words in of)
 
 
-def _legend(maps: Maps, found: SampleDiscordance) -> str:
+def _legend(maps: Maps, found: SampleDiscordance, hidden: bool) -> str:
+    mean = HIDDEN if hidden else f"{found.values.mean():.3f}"
     drawn = (
         ""
         if found.exact
@@ -136,13 +139,17 @@ def _legend(maps: Maps, found: SampleDiscordance) -> str:
         "<p><span class='muted'>discordance 0</span> <span style='display:inline-block;"
         "width:90px;height:9px;background:linear-gradient(90deg,"
         f"{','.join(DISCORDANCE_COLOURS)})'></span> <span class='muted'>"
-        f"{maps.darkest:.2f}; its mean, {found.values.mean():.3f}, is 1 − NDC</span> "
+        f"{maps.darkest:.2f}; its mean, {mean}, is 1 − NDC</span> "
         f"{drawn}</p>"
     )
 
 
 def _reading(
-    sides: tuple[Side, Side], found: SampleDiscordance, names: Any, at: int | None
+    sides: tuple[Side, Side],
+    found: SampleDiscordance,
+    names: Any,
+    at: int | None,
+    hidden: bool,
 ) -> str:
     """The two rows of the clicked sample, else of the one they differ most about."""
     clicked = at is not None
@@ -155,7 +162,7 @@ def _reading(
     more = "" if clicked else " <span class='muted'>Click to read another.</span>"
     return (
         f"<p><b>row {safe(names[row])}</b>{how}, discordance "
-        f"{fixed(float(found.values[row]))}.{more}</p>{bars}"
+        f"{HIDDEN if hidden else fixed(float(found.values[row]))}.{more}</p>{bars}"
     )
 
 

@@ -43,6 +43,8 @@ SIDES: tuple[Literal["u", "v"] | None, ...] = (None, "u", "v")
 PRECISIONS = {"± 0.001": 5e-4, "± 0.0002": 1e-4, "± 0.00004": 2e-5}
 MOST_IN_SET = 9
 BINS = 12
+# Shown instead of a value while values are hidden.
+HIDDEN = "•••"
 _SEED = 0
 
 
@@ -195,6 +197,14 @@ def fuzzy_pair(
     others = [key for key in known if key.partition(" ")[2] != model]
     others = others or [key for key in known if key != first]
     return Pair(first, look_fuzzy_v if look_fuzzy_v in known else others[0])
+
+
+@node()
+def fuzzy_hidden(
+    look_fuzzy_hidden: bool, look_fuzzy_model: str, look_fuzzy_side: str
+) -> bool:
+    """Whether values are hidden: until both questions of the guide are answered."""
+    return look_fuzzy_hidden and not (look_fuzzy_model and look_fuzzy_side)
 
 
 def side(job: Job, choices: Choices, pair: Pair, which: str) -> FuzzyPartition:
@@ -356,6 +366,7 @@ def fuzzy_compared(
     fuzzy_choices: Choices,
     fuzzy_pair: Pair,
     look_fuzzy_set_model: str,
+    look_fuzzy_set_fixed: str,
     look_fuzzy_case: str,
 ) -> tuple[tuple[str, ...], pd.DataFrame]:
     """Compare all pairs of the soft partitions, both sides and the labels."""
@@ -369,8 +380,9 @@ def fuzzy_compared(
         keys = known
     wanted = [key for key in dict.fromkeys(keys) if key in known][:MOST_IN_SET]
     partitions = {key: fuzzy_choices.make[key]() for key in wanted}
+    fixed: Literal["u"] | None = "u" if look_fuzzy_set_fixed else None
     table = compare_fuzzy(
-        partitions, look_fuzzy_set_model, random_state=_SEED, **job.kernels
+        partitions, look_fuzzy_set_model, fixed, random_state=_SEED, **job.kernels
     )
     return tuple(wanted), table
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
+from clusterlens.compute.table.export import to_csv_bytes
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import ink_on, shades
 from clusterlens.ui.kit.widgets import card, safe, select
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.saving import SaveButton
+from clusterlens.ui.work.derived import Result
 
+_RANDOM = {
+    False: "Both sides random.",
+    True: "The partition of the row is fixed, that of the column random.",
+}
 PAIRS_CSS = """
 table.square { border-spacing: 1px; border-collapse: separate; font-size: .8em;
   table-layout: fixed; }
@@ -33,8 +42,8 @@ table.square { border-spacing: 1px; border-collapse: separate; font-size: .8em;
 class FuzzyPairs(Panel):
     """A square of adjusted values; a name sorts by likeness to it."""
 
-    needs = ("fuzzy_compared", "fuzzy_choices", "fuzzy_pair")
-    also = ("look.fuzzy_sort",)
+    needs = ("fuzzy_compared", "fuzzy_choices", "fuzzy_pair", "fuzzy_hidden")
+    also = ("look.fuzzy_sort", "look.fuzzy_set_fixed")
 
     def build(self) -> Any:
         model = self.bound(
@@ -46,6 +55,22 @@ class FuzzyPairs(Panel):
                 width=150,
             ),
         )
+        fixed = self.bound(
+            "fuzzy_set_fixed",
+            select(
+                "Random",
+                {"both sides": "", "column, row fixed": "u"},
+                css="cl-fuzzy-set-fixed",
+                width=130,
+            ),
+        )
+        self._save = SaveButton(
+            self.session,
+            "CSV",
+            self._begin_file,
+            description="Save all pairs with errors as CSV",
+            css_classes=["cl-fuzzy-save"],
+        )
         self._text = Text(
             does=self._do,
             css_classes=["cl-fuzzy-pairs"],
@@ -56,12 +81,15 @@ class FuzzyPairs(Panel):
             "All pairs",
             self._text,
             note=self.status,
-            buttons=[model],
+            buttons=[model, fixed, self._save.view],
             css="cl-fuzzy-square",
         )
 
     def prepare(self, results: Any) -> None:
         """Show nothing without partitions."""
+        hidden = results["fuzzy_hidden"].value
+        ready = results["fuzzy_compared"].ready
+        self._save.button.disabled = hidden or not ready
         if not results["fuzzy_pair"].ready:
             self._text.body = ""
 
@@ -70,25 +98,36 @@ class FuzzyPairs(Panel):
         fuzzy_compared: tuple[tuple[str, ...], pd.DataFrame],
         fuzzy_choices: Choices,
         fuzzy_pair: Pair,
-        fuzzy_sort: Any,
+        fuzzy_hidden: bool,
+        fuzzy_sort: Result,
+        fuzzy_set_fixed: Result,
     ) -> None:
         """Write the square."""
         keys, table = fuzzy_compared
+        if fuzzy_hidden:
+            self._text.body = "<p class='muted'>Hidden while you choose.</p>"
+            return
         known = {one.key for one in fuzzy_choices.listed}
         if not known.issuperset(keys):
             return
         self._shown = sorted_keys(keys, table, fuzzy_sort.value)
-        self._text.body = self._square(table, fuzzy_choices, fuzzy_pair)
+        one_sided = bool(fuzzy_set_fixed.value)
+        self._text.body = self._square(table, fuzzy_choices, fuzzy_pair, one_sided)
 
-    def _square(self, table: pd.DataFrame, choices: Choices, pair: Pair) -> str:
-        values = {frozenset((row.u, row.v)): row for row in table.itertuples()}
+    def _square(
+        self, table: pd.DataFrame, choices: Choices, pair: Pair, one_sided: bool
+    ) -> str:
+        rows = list(table.itertuples())
+        values = {(row.u, row.v): row for row in rows}
+        if not one_sided:
+            values |= {(row.v, row.u): row for row in rows}
         body = ""
         for at, u in enumerate(self._shown):
             title = safe(choices.titled(u).title)
             side = {pair.u: "U", pair.v: "V"}.get(u, str(at + 1))
             cells = "".join(
                 _cell(
-                    values[frozenset((u, v))],
+                    values[u, v],
                     at,
                     other,
                     {u, v} == set(vars(pair).values()),
@@ -104,11 +143,20 @@ class FuzzyPairs(Panel):
             )
         heads = "".join(f"<th>{k + 1}</th>" for k in range(len(self._shown)))
         return (
-            "<p class='how'>Both sides random. Click a value to open a pair, a name "
+            f"<p class='how'>{_RANDOM[one_sided]} Click a value to open a pair, a name "
             f"to sort by likeness to it.</p><table class='square' style='min-width:"
             f"{11 + 2.6 * len(self._shown):.0f}em'><tr><th class='name'></th>{heads}"
             f"</tr>{body}</table>"
         )
+
+    def _begin_file(self) -> tuple[str, Callable[[], bytes]]:
+        """Return the name of the file of all pairs, and what makes its content."""
+        _, table = self.session.derived.get("fuzzy_compared").value
+        found = self.session.derived.get("fuzzy_choices").value
+        look = self.session.look
+        model, fixed = look.fuzzy_set_model, look.fuzzy_set_fixed
+        titles = {one.key: one.title for one in found.listed}
+        return "fuzzy-pairs.csv", partial(_write_pairs, table, titles, model, fixed)
 
     def _do(self, what: str) -> None:
         verb, *at = what.split()
@@ -117,6 +165,16 @@ class FuzzyPairs(Panel):
             self.session.look.fuzzy_sort = chosen[0]
         else:
             self.session.look.param.update(fuzzy_u=chosen[0], fuzzy_v=chosen[1])
+
+
+def _write_pairs(
+    table: pd.DataFrame, titles: Mapping[str, str], model: str, fixed: str
+) -> bytes:
+    """Write all pairs with their errors as CSV."""
+    named = table.assign(
+        u=table["u"].map(titles), v=table["v"].map(titles), model=model, fixed=fixed
+    )
+    return to_csv_bytes(named)
 
 
 def sorted_keys(keys: tuple[str, ...], table: pd.DataFrame, by: str) -> list[str]:

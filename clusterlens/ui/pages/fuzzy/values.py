@@ -11,13 +11,12 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import caveat, error, fixed
-from clusterlens.ui.pages.fuzzy.nodes import MODELS, SIDES
+from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, SIDES
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
 OWN = "#0b7d7d"
-_HIDDEN = "•••"
 # Of the width of the chart, from the middle of a name of a model to the next.
 _NAME = 0.25
 VALUES_CSS = """
@@ -52,8 +51,7 @@ class FuzzyValues(Panel):
     also = (
         *(f"fuzzy_{model}" for model in MODELS),
         "look.fuzzy_model",
-        "look.fuzzy_hidden",
-        "look.fuzzy_side",
+        "fuzzy_hidden",
     )
 
     def build(self) -> Any:
@@ -86,15 +84,13 @@ class FuzzyValues(Panel):
         fuzzy_ndc: NDC,
         fuzzy_model: Result,
         fuzzy_hidden: Result,
-        fuzzy_side: Result,
         **models: Result,
     ) -> None:
         """Write the rows; values arrive one model after the other."""
         found = {model: models[f"fuzzy_{model}"] for model in MODELS}
         ready = {model: result.value for model, result in found.items() if result.ready}
         low = _lowest(float(fuzzy_ndc), ready)
-        answered = bool(fuzzy_model.value and fuzzy_side.value)
-        hidden = fuzzy_hidden.value and not answered
+        hidden = fuzzy_hidden.value
         rows = [_head(), _raw(fuzzy_ndc, ready, low, hidden)]
         for model, result in found.items():
             chosen = model == fuzzy_model.value
@@ -143,7 +139,7 @@ def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
             canvas.text(place, 0.1, name, muted=True)
         text = f"NDC {fixed(float(value), 4)}"
         canvas.dot(float(value), 0.5, shape="square", hollow=True, title=text)
-    shown = _HIDDEN if hidden else fixed(float(value), 3)
+    shown = HIDDEN if hidden else fixed(float(value), 3)
     return (
         "<div class='row'><div><b>NDC, raw</b><small class='assumption'>Mean "
         "concordance of the pairs; chance is not 0 here. Strokes: what is expected."
@@ -205,7 +201,7 @@ def _cell(model: str, values: dict[Any, AdjustedIndex], side: Any, hidden: bool)
         return "<div class='number muted'>the same</div>"
     value = values[side]
     bold = "b" if side is None else "span"
-    shown = _HIDDEN if hidden else fixed(float(value), 3)
+    shown = HIDDEN if hidden else fixed(float(value), 3)
     return (
         f"<div class='number' title='{safe('; '.join(value.notes))}'><{bold}>{shown}"
         f"</{bold}><small>{caveat(value)}</small></div>"
