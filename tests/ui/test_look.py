@@ -20,7 +20,8 @@ STAYS = (
         "table_sort",
     ),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
-    *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "new_rows_first"),
+    *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "fuzzy_set_fixed"),
+    "new_rows_first",
 )
 
 
