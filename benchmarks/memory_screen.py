@@ -41,7 +41,7 @@ READ = ["mousedown", ".cl-pair", "table"]
 # Milliseconds from the next key to the last new picture in these cards within 1.5
 # seconds, by card, as the promise `window.pictures`; null where none is new.
 BEGIN_PICTURES = f"""(classes) => {{ {FIND}
-  const image = (css) => imageOf(figureView(css), 'Image')?.image[0];
+  const image = (css) => imageOf(figureView(css), 'ImageRGBA')?.image[0];
   window.pictures = new Promise((done) => {{
     window.addEventListener('keydown', () => {{
       const start = performance.now(), last = classes.map(() => null);

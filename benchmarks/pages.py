@@ -48,13 +48,14 @@ const figureView = (css) => {
 };
 const imageOf = (view, kind) => {
   const glyph = view && view.model.renderers.find((r) => r.glyph
-    && r.glyph.type.startsWith(kind) && r.data_source.data.image.length);
+    && r.glyph.type === kind && r.data_source.data.image.length);
   return glyph ? glyph.data_source.data : null;
 };
 """
 # Whether figures show their pictures.
 PICTURED = f"""(classes) => {{ {FIND}
-  return !!(window.Bokeh && classes.every((css) => imageOf(figureView(css), 'Image')));
+  const seen = (css) => imageOf(figureView(css), 'ImageRGBA');
+  return !!(window.Bokeh && classes.every(seen));
 }}"""
 # Screen positions of the samples on the map, from left to right.
 SAMPLES = f"""() => {{ {FIND}

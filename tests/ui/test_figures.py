@@ -6,13 +6,13 @@ import io
 from dataclasses import replace
 
 import numpy as np
+import PIL.Image
 import pytest
-from bokeh.events import DoubleTap, Press, RangesUpdate, Tap
+from bokeh.events import DoubleTap, Press, RangesUpdate, SelectionGeometry, Tap
+from bokeh.models import Image
 from bokeh.models.tools import SelectTool
-from bokeh.palettes import Viridis256
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 from scipy.spatial.distance import pdist
 
 from clusterlens.compute.consensus.tiles import consensus_tile
@@ -29,6 +29,7 @@ from clusterlens.ui.kit.palette import (
 from clusterlens.ui.nodes.pictures import number_places
 from clusterlens.ui.pages.consensus import threshold_figure as threshold
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
+from clusterlens.ui.plots.matrix import draw_matrix
 from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run, taking
@@ -44,12 +45,10 @@ def ensemble() -> Ensemble:
 def test_a_matrix_draws_the_values_of_its_tile_where_they_belong(ensemble):
     tile = consensus_tile(ensemble, rows=(1, 5), cols=(2, 8), shape=(60, 60))
     figure = matrix.MatrixFigure(*[lambda *what: None] * 3, css="c")
-    figure.put = lambda change: change()
     figure.follow = lambda whole, zoom: None
-    figure.show(
-        matrix.Heatmap(tile, 8, list(Viridis256), matrix.Reading("no", "yes")), PORT
-    )
-    drawn = figure._image.data
+    reading = matrix.Reading("no", "yes")
+    figure.show_matrix(matrix.Heatmap(tile, 8, draw_matrix(tile), [], reading), PORT)
+    drawn = figure.drawn_by(Image).data_source.data
     codes = ensemble.codes
     for row, column in np.ndindex(4, 6):
         joined = (codes[:, 1 + row] == codes[:, 2 + column]).mean()
@@ -81,14 +80,6 @@ def test_full_view_leaves_room_for_the_strips():
     (x0, x1), _ = matrix.full_view(200)
     assert x0 == pytest.approx(-200 * matrix.MARGIN)
     assert x1 == 200
-
-
-def test_equalised_colours_rise_and_favour_frequent_values():
-    values = np.concatenate([np.full(900, 0.1), np.linspace(0, 1, 100)])
-    palette = matrix.equalised_palette(values, Viridis256)
-    places = [Viridis256.index(colour) for colour in palette]
-    assert places == sorted(places)
-    assert places[40] - places[20] > places[200] - places[180]
 
 
 def test_edges_show_the_colour_and_the_id_of_each_position():
@@ -360,7 +351,7 @@ def test_a_small_picture_survives_its_way_to_the_page():
     pixels = np.zeros((2, 3, 4), np.uint8)
     pixels[1, 0] = 255, 0, 0, 255
     code = data_address(pixels).removeprefix("data:image/png;base64,")
-    image = np.asarray(Image.open(io.BytesIO(base64.b64decode(code))))
+    image = np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(code))))
     assert image[1, 0].tolist() == [255, 0, 0, 255]
     assert image[0].sum() == 0
 
@@ -452,3 +443,31 @@ def test_the_number_of_a_group_stands_in_its_middle():
     xy = np.random.default_rng(0).normal(size=(500, 2))
     (place,) = number_places(xy, np.zeros(500, int), [0])
     assert np.linalg.norm(place) < 0.3
+
+
+def test_a_box_brushes_the_rows_and_columns_that_it_touches():
+    brushed = []
+    figure = matrix.MatrixFigure(
+        lambda **what: None,
+        lambda *at: None,
+        lambda *spans: brushed.append(spans),
+        css="c",
+    )
+    figure._n = 10
+    box = {"type": "rect", "x0": 4.5, "x1": 2.5, "y0": 7.0, "y1": 12.0}
+    for final in (False, True):
+        figure.figure._trigger_event(SelectionGeometry(figure.figure, box, final))
+    assert brushed == [((7, 10), (2, 5))]
+
+
+def test_the_newest_of_pictures_that_wait_is_the_one_that_is_sent(ensemble):
+    figure = matrix.MatrixFigure(*[lambda *what: None] * 3, css="c")
+    waiting, sent = [], []
+    figure.put, figure.follow = waiting.append, lambda whole, zoom: None
+    figure._pipe.add_subscriber(lambda data: sent.append(data))
+    pictures = [draw_matrix(consensus_tile(ensemble)) for _ in range(2)]
+    for picture in (*pictures, pictures[1]):
+        figure.show(picture, ALL, PORT)
+    for change in waiting:
+        change()
+    assert sent == [pictures[1]]

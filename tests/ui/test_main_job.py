@@ -72,10 +72,9 @@ const packed = (numbers) => {
   return [numbers.dtype, btoa(text)];
 };
 """
-PICTURE = f"""css => {{ {PACK}
+PICTURE = f"""([css, kind]) => {{ {PACK}
   const figure = ({FIGURE})(css);
-  const glyph = figure && figure.renderers.find(
-    r => r.glyph && r.glyph.type.startsWith('Image'));
+  const glyph = figure && figure.renderers.find(r => r.glyph && r.glyph.type === kind);
   const image = glyph && glyph.data_source.data.image;
   return image && image.length ? packed(image[0]) : false;
 }}"""
@@ -91,9 +90,10 @@ def name_of(row: Locator) -> str:
     return row.locator(".model").get_attribute("title").partition(" · ")[0]
 
 
-def picture(app: Page, css: str) -> np.ndarray:
-    """Return the numbers of the image that a figure shows, once it has one."""
-    shown = app.wait_for_function(PICTURE, arg=css, timeout=LONG, polling=PAUSE)
+def picture(app: Page, css: str, kind: str = "ImageRGBA") -> np.ndarray:
+    """Return the colours of a figure, once it has some, or the values of an "Image"."""
+    given = {"arg": [css, kind], "timeout": LONG, "polling": PAUSE}
+    shown = app.wait_for_function(PICTURE, **given)
     return unpacked(*shown.json_value())
 
 
@@ -112,7 +112,7 @@ def test_file_to_ranking_to_download(app, tmp_path):
     run_pool(app)
     # Two of them choose another pool than the usual one; to drop a file is none.
     assert app.evaluate("clicks") <= 4
-    shares = picture(app, ".cl-consensus-matrix")
+    shares = picture(app, ".cl-consensus-matrix", "Image")
     assert shares.min() >= 0
     assert shares.max() == 1
     app.wait_for_function(
@@ -148,7 +148,7 @@ def assert_changes(app: Page, css: str, before: np.ndarray) -> None:
     """Wait until a figure shows another picture."""
     app.wait_for_function(
         f"""([css, before]) => {{
-          const now = ({PICTURE})(css);
+          const now = ({PICTURE})([css, 'ImageRGBA']);
           return now && now[1] !== before;
         }}""",
         arg=[css, b64encode(before).decode()],

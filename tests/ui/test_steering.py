@@ -10,6 +10,7 @@ from clusterlens.ui.figures.criterion_map import CriterionMap
 from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, Reading, full_view
 from clusterlens.ui.figures.sample_map import MapFigure
 from clusterlens.ui.figures.steering import Steering
+from clusterlens.ui.plots.matrix import draw_matrix
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run
 
@@ -97,12 +98,12 @@ def test_a_picture_that_was_on_its_way_takes_no_key_back():
         steering, whole = Steering(frame), full_view(100)
         edges = np.arange(101)
         tile = Tile(np.ones((100, 100)), edges, edges, "consensus", None, True, None)
-        picture = Heatmap(tile, 100, ["#000000", "#ffffff"], Reading("no", "yes"))
-        frame.show(picture, port)
+        picture = Heatmap(tile, 100, draw_matrix(tile), [], Reading("no", "yes"))
+        frame.show_matrix(picture, port)
         for moved in ({"zoom": 1, "at": [0.5, 0.5]}, {"pan": [1, 0]}, {"reset": True}):
             steering._handle_msg(moved)
             steered = frame.view()
-            frame.show(picture, port)
+            frame.show_matrix(picture, port)
             assert frame.view() == steered
             assert (port.zoom or whole) == steered
 

@@ -173,3 +173,31 @@ def test_the_bar_of_the_work_says_that_kernels_are_compiled():
     session.server.warming.said = ""
     session.jobs.shown = Progress("Run the pool", 3, 56, 5)
     assert "compiling" not in text.body
+
+
+def test_a_first_picture_finds_datashader_imported_and_compiled():
+    code = """
+import sys
+from numba.core import event
+from clusterlens.ui.work import warm
+from clusterlens.ui.plots import matrix
+assert "datashader" not in sys.modules
+warm._draw()
+import numpy as np
+from clusterlens.compute.consensus.tiles import Tile
+edges = np.arange(11)
+with event.install_recorder("numba:compile") as compiled:
+    for kind in ("consensus", "binarised"):
+        tile = Tile(np.random.rand(10, 10).astype("f4"), edges, edges, kind, None, True)
+        for shading in ("linear", "eq_hist"):
+            matrix.draw_matrix(tile, shading)
+print(len(compiled.buffer))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "0"

@@ -61,9 +61,9 @@ FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
     return hover.formatters['$y'].args.names.data;
   }};
   const shown = classes.map((css) => ({STATE})(css));
-  // The words of a matrix come before its picture and its two strips.
-  if (!shown.every(({{images}}) => images.flat().length === 3)) return false;
-  const filled = shown.every(({{view, images: [[image], [rows, columns]]}}) => {{
+  // The words of a matrix come before its picture, its values and its two strips.
+  if (!shown.every(({{images}}) => images.flat().length === 4)) return false;
+  const filled = shown.every(({{view, images: [[image], , [rows, columns]]}}) => {{
     const size = view[0][1] - view[0][0];
     const near = (one, other) => Math.abs(one - other) < 1e-6 * size;
     return near(view[1][1] - view[1][0], size)
@@ -168,7 +168,8 @@ def cells_in_view(app: Page, n: int = ROWS) -> list[dict]:
         matrix["pixels"] = unpacked(*matrix["pixels"])
     for part in ("view", "images", "rings", "rows", "columns"):
         assert one[part] == other[part]
-    (cells,), (rows, columns) = one["images"]
+    (cells,), (values,), (rows, columns) = one["images"]
+    assert values == cells
     assert [columns["span"][0], rows["span"][1]] == cells["span"]
     return shown
 

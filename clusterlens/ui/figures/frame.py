@@ -22,8 +22,8 @@ from bokeh.models import (
     ImageRGBA,
     Range1d,
 )
-from bokeh.models.tools import SelectTool
-from bokeh.plotting import figure
+from bokeh.models.tools import SelectTool, WheelZoomTool
+from bokeh.plotting import figure as Figure
 
 from clusterlens.ui.plots.samples import Picture, View, equal_scale
 from clusterlens.ui.state.looking import Viewport
@@ -109,7 +109,7 @@ class Frame:
     downwards : bool, default False
         Whether the lowest y is at the top.
     options
-        Of `bokeh.plotting.figure`.
+        Of the figure.
     """
 
     # Whether it shows all there is at any time, with axes at its left and foot.
@@ -140,15 +140,15 @@ class Frame:
         self._document = pn.state.curdoc
         self._clicked: list[Callable[[float, float], None]] = []
         self._changes: list[Callable[[], None]] = []
-        self.figure = figure(
+        self.figure = self._make(
+            ["pan", "wheel_zoom", "reset", *tools],
             x_range=beside.figure.x_range if beside else Range1d(0, 1),
             y_range=beside.figure.y_range if beside else Range1d(0, 1),
-            tools=["pan", "wheel_zoom", "reset", *tools],
-            active_scroll="wheel_zoom",
             sizing_mode="stretch_both",
             min_border=0,
             **options,
         )
+        self.figure.toolbar.active_scroll = self.figure.select_one(WheelZoomTool)
         # Bokeh reports the end of a wheel zoom after this many milliseconds.
         self.figure.lod_timeout = 50
         self.figure.toolbar.logo = None
@@ -167,13 +167,20 @@ class Frame:
         self.figure.grid.visible = False
         if beside is None:
             self._watch()
-        self.pane = pn.pane.Bokeh(
-            self.figure,
+        self.pane = self._wrap(
             sizing_mode="stretch_both",
             margin=0,
             min_height=60,
             css_classes=[css],
         )
+
+    def _make(self, tools: list[Any], **options: Any) -> Figure:
+        """Return the figure, with such tools."""
+        return Figure(tools=tools, **options)
+
+    def _wrap(self, **options: Any) -> Any:
+        """Return the pane of the figure."""
+        return pn.pane.Bokeh(self.figure, **options)
 
     def _watch(self) -> None:
         """Take notice of another size, of ranges that move, and of their rest."""

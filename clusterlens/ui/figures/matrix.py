@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import holoviews as hv
 import numpy as np
-from bokeh.events import SelectionGeometry
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
@@ -19,16 +19,16 @@ from bokeh.models import (
     HSpan,
     Image,
     ImageRGBA,
-    LinearColorMapper,
     Scatter,
     Span,
     Text,
     VSpan,
 )
-from bokeh.palettes import Viridis256
 
 from clusterlens.compute.consensus.tiles import Tile
-from clusterlens.ui.figures.frame import ON_A_GROUND, Frame, View, no_image
+from clusterlens.ui.figures.frame import ON_A_GROUND, View, no_image
+from clusterlens.ui.figures.live import LiveFrame
+from clusterlens.ui.plots.matrix import empty_matrix
 from clusterlens.ui.state.looking import Viewport
 
 STRIP = 0.03
@@ -124,7 +124,7 @@ class Cross:
 
 @dataclass(frozen=True, eq=False)
 class Heatmap:
-    """A tile and its colours; the browser draws each of its values as one rectangle.
+    """A tile and its picture; the browser draws each of its values as one rectangle.
 
     Parameters
     ----------
@@ -132,25 +132,19 @@ class Heatmap:
         Values in [0, 1], first row first.
     n_samples : int
         Size of the whole matrix.
-    palette : list of str
-        Colours from 0 to 1.
+    picture : holoviews.Overlay
+        As from `draw_matrix`.
+    scale : list of (float, str)
+        Shares, ascending, and their colours.
     reading : Reading
         How its values are said.
     """
 
     tile: Tile
     n_samples: int
-    palette: list[str]
+    picture: hv.Overlay
+    scale: list[tuple[float, str]]
     reading: Reading
-
-
-def equalised_palette(values: np.ndarray, palette: Sequence[str]) -> list[str]:
-    """Spread colours so that each covers equally many pixels of values in [0, 1]."""
-    counts = np.histogram(values[np.isfinite(values)], bins=256, range=(0, 1))[0]
-    # The one level that fills most of the picture must not take most of the colours.
-    below = np.cumsum(counts) - counts / 2
-    share = below / max(counts.sum(), 1)
-    return [palette[int(part * (len(palette) - 1))] for part in share]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +200,7 @@ def edges(
     return Edges(view, spans, (pixels[0], pixels[1]), (names[0], names[1]))
 
 
-class MatrixFigure(Frame):
+class MatrixFigure(LiveFrame):
     """A heatmap with strips of cluster colours; follows the ranges of a partner.
 
     Parameters
@@ -217,8 +211,6 @@ class MatrixFigure(Frame):
         Called with (row, column), positions in the order of the samples.
     brushed : callable
         Called with two half-open ranges of positions, of rows and of columns.
-    palette : sequence of str
-        Colours from 0 to 1.
     css : str
         Class of its pane.
     partner : MatrixFigure, optional
@@ -231,24 +223,19 @@ class MatrixFigure(Frame):
         tapped: Callable[[int, int], None],
         brushed: Callable[[tuple[int, int], tuple[int, int]], None],
         *,
-        palette: Sequence[str] = Viridis256,
         css: str,
         partner: MatrixFigure | None = None,
     ) -> None:
         super().__init__(
             told,
+            empty_matrix(),
             beside=partner,
             downwards=True,
             css=css,
             tools=["box_zoom", BoxSelectTool(), "tap", "save"],
-            toolbar_location="right",
-            x_axis_type=None,
-            y_axis_type=None,
         )
         self._n = 1
-        self._palette = list(palette)
         self._tapped, self._brushed = tapped, brushed
-        self._image = no_image()
         self._strips = no_image()
         self._rings = ColumnDataSource({"x": [], "y": [], "colour": []})
         self._names = ColumnDataSource(
@@ -257,9 +244,6 @@ class MatrixFigure(Frame):
         self._said = ColumnDataSource({"words": [], "scale": [], "digits": []})
         self._cross = ColumnDataSource({"at": []})
         self._cell = ColumnDataSource({"x": [], "y": [], "text": [], "down": []})
-        self._mapper = LinearColorMapper(
-            palette=self._palette, low=0, high=1, nan_color="rgba(0,0,0,0)"
-        )
         # One for both, so that it is seen in either at the same cell.
         self._hovered: tuple[Span, ...] = (
             partner._hovered
@@ -269,13 +253,10 @@ class MatrixFigure(Frame):
         self._draw()
         self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
         self.on_click(self._on_click)
-        self.figure.on_event(SelectionGeometry, self._on_brush)
+        self.on_box(self._on_box)
 
     def _draw(self) -> None:
         place = {"x": "x", "y": "y", "dw": "dw", "dh": "dh"}
-        image = self.draw(
-            self._image, Image(image="image", color_mapper=self._mapper, **place)
-        )
         self.draw(self._strips, ImageRGBA(image="image", **place))
         for line in (_CASING, _CROSS):
             self.draw(self._cross, HSpan(y="at", **line))
@@ -302,7 +283,7 @@ class MatrixFigure(Frame):
         self.figure.add_tools(
             CrosshairTool(overlay=self._hovered, visible=False),
             HoverTool(
-                renderers=[image],
+                renderers=[self.drawn_by(Image)],
                 # Beside the pointer it would lie over the same cell of the partner.
                 attachment="vertical",
                 tooltips=[
@@ -339,24 +320,14 @@ class MatrixFigure(Frame):
         )
         return (x, x + side), (y, y + side)
 
-    def show(self, picture: Heatmap, port: Viewport) -> None:
-        """Show a picture of what is looked at."""
+    def show_matrix(self, picture: Heatmap, port: Viewport) -> None:
+        """Show a picture of what is looked at, and how its values are said."""
         self._n = picture.n_samples
-        (r0, r1), (c0, c1) = picture.tile.rows, picture.tile.cols
-        data = {"image": [picture.tile.values], "x": [c0], "y": [r0], "dw": [c1 - c0]}
-        data["dh"] = [r1 - r0]
-
-        def colour() -> None:
-            if self._mapper.palette != picture.palette:
-                self._mapper.palette = picture.palette
-
-        self.follow(full_view(picture.n_samples), port.zoom)
-        self.fill(self._image, data)
+        self.show(picture.picture, full_view(picture.n_samples), port)
         read = picture.reading
         words = [read.below, read.others, read.none]
         said = {"words": [words], "scale": [read.scale], "digits": [read.digits]}
         self.fill(self._said, said)
-        self.put(colour)
 
     def show_edges(self, shown: Edges) -> None:
         """Show cluster colours along the edges, and tell the browser the row ids."""
@@ -427,12 +398,6 @@ class MatrixFigure(Frame):
         if 0 <= row < self._n and 0 <= column < self._n:
             self._tapped(row, column)
 
-    def _on_brush(self, event: Any) -> None:
-        if event.final and event.geometry["type"] == "rect":
-            shape = event.geometry
-            rows = sorted((shape["y0"], shape["y1"]))
-            columns = sorted((shape["x0"], shape["x1"]))
-            self._brushed(
-                visible_items((rows[0], rows[1]), self._n),
-                visible_items((columns[0], columns[1]), self._n),
-            )
+    def _on_box(self, box: View) -> None:
+        columns, rows = box
+        self._brushed(visible_items(rows, self._n), visible_items(columns, self._n))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from bokeh.palettes import Viridis256
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
@@ -23,7 +22,6 @@ from clusterlens.ui.figures.matrix import (
     Heatmap,
     Reading,
     edges,
-    equalised_palette,
     full_view,
     visible_items,
 )
@@ -34,7 +32,7 @@ from clusterlens.ui.kit.palette import (
     label_title,
 )
 from clusterlens.ui.kit.words import voters
-from clusterlens.ui.plots.matrix import BINARISED_PALETTE
+from clusterlens.ui.plots.matrix import LINEAR_SCALE, draw_matrix, scale_of
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.work.derived import node
@@ -231,10 +229,11 @@ def consensus(
     if not look_matrix_view.drawn:
         return None
     tile = _tile(tile_source, look_matrix_view, "consensus")
-    equalised = equalised_palette(tile.values, Viridis256)
-    colours = equalised if look_shading == "eq_hist" else list(Viridis256)
+    picture = draw_matrix(tile, "eq_hist" if look_shading == "eq_hist" else "linear")
+    scale = scale_of(picture) if look_shading == "eq_hist" else LINEAR_SCALE
     heard, single = tile_source.ensemble, _of_cells(tile)
-    return Heatmap(tile, heard.n_samples, colours, _shared(heard, single=single))
+    reading = _shared(heard, single=single)
+    return Heatmap(tile, heard.n_samples, picture, scale, reading)
 
 
 @node("live", "Drawing the binarised matrix")
@@ -246,7 +245,7 @@ def binarised(
         return None
     tile = _tile(tile_source, look_matrix_view, "binarised", binarised_at)
     n, reading = tile_source.ensemble.n_samples, _JOINED if _of_cells(tile) else _FILLED
-    return Heatmap(tile, n, list(BINARISED_PALETTE), reading)
+    return Heatmap(tile, n, draw_matrix(tile), [], reading)
 
 
 def _tile(

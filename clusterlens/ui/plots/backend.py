@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import holoviews as hv
+import holoviews.plotting.bokeh
 import panel as pn
 
 _Result = TypeVar("_Result")
@@ -16,8 +18,12 @@ ACCENT, SECOND, MUTED = "#0b7d7d", "#c2570c", "#6f7882"
 
 
 def use_bokeh() -> None:
-    """Let a notebook show elements by Bokeh, unless it does so already."""
-    if "bokeh" not in hv.Store.renderers:
+    """Let a notebook show elements by Bokeh, unless it does so already.
+
+    HoloViews names elements in its options once its extension is loaded.
+    """
+    shell = sys.modules.get("IPython")
+    if shell and shell.get_ipython() and not hasattr(hv.opts, "Image"):
         pn.extension()
         hv.extension("bokeh", logo=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import datashader.transfer_functions as tf
 import holoviews as hv
 import numpy as np
 from bokeh.palettes import Viridis256
@@ -25,7 +24,12 @@ CLEAREST = 20
 BINARISED_PALETTE = tuple(
     f"{_BINARISED}{alpha:02x}" for alpha in range(CLEAREST, 256, 5)
 )
+_SHARE = hv.Dimension("share", range=(0, 1))
 _SIZE = 420
+# Of a matrix that is shaded linearly: shares, ascending, and their colours.
+LINEAR_SCALE = [(k / 16, _CONSENSUS[k * 255 // 16]) for k in range(17)]
+# Colours of a scale that is read off a picture.
+_STOPS = 33
 
 
 def draw_matrix(tile: Tile, shading: Shading = "linear") -> hv.Overlay:
@@ -44,25 +48,37 @@ def draw_matrix(tile: Tile, shading: Shading = "linear") -> hv.Overlay:
         The colours, and over them an image of the values, clear, for hover. The axes
         are positions in the order of the samples; rows run downwards.
     """
+    return _lay(tile, shade_matrix(tile, shading))
+
+
+def empty_matrix() -> hv.Overlay:
+    """Return the picture of no tile, which is there at once."""
+    nothing = np.full((1, 1), np.nan, np.float32)
+    tile = Tile(nothing, np.arange(2), np.arange(2), "consensus", None, exact=True)
+    return _lay(tile, np.zeros((1, 1, 4), np.uint8))
+
+
+def _lay(tile: Tile, colours: np.ndarray) -> hv.Overlay:
+    """Lay the values of a tile, clear, over its colours."""
     (r0, r1), (c0, c1) = tile.rows, tile.cols
     where: dict[str, Any] = {"bounds": (c0, r0, c1, r1), "kdims": ["column", "row"]}
-    # An array of HoloViews has the highest y first.
-    colours = hv.RGB(shade_matrix(tile, shading)[::-1], **where)
     palette = _CONSENSUS if tile.kind == "consensus" else list(BINARISED_PALETTE)
-    values = hv.Image(tile.values[::-1], vdims=["share"], **where)
+    # An array of HoloViews has the highest y first.
     values = styled(
-        values,
+        hv.Image(tile.values[::-1], vdims=[_SHARE], **where),
         bokeh("Image", alpha=0, cmap=palette, clim=(0, 1)),
         matplotlib("Image", cmap=palette, clim=(0, 1), aspect="square"),
     )
-    axes = {"xaxis": None, "yaxis": None, "invert_yaxis": True}
-    return styled(
-        colours * values, bokeh("Overlay", **axes), matplotlib("Overlay", **axes)
-    )
+    axes: dict[str, Any] = {"xaxis": None, "yaxis": None, "invert_yaxis": True}
+    picture = hv.RGB(colours[::-1], **where) * values
+    return styled(picture, bokeh("Overlay", **axes), matplotlib("Overlay", **axes))
 
 
 def shade_matrix(tile: Tile, shading: Shading = "linear") -> np.ndarray:
     """Return the colours of a tile, uint8 of shape (h, w, 4), the first row first."""
+    # Imported here, as the first page does without it.
+    import datashader.transfer_functions as tf
+
     how: dict[str, Any] = {"how": shading}
     if shading == "linear":
         how["span"] = (0, 1)
@@ -72,6 +88,22 @@ def shade_matrix(tile: Tile, shading: Shading = "linear") -> np.ndarray:
         how |= {"cmap": _BINARISED, "min_alpha": CLEAREST}
     shaded = tf.shade(tf.Image(tile.values, dims=["row", "column"]), **how).values
     return shaded.view(np.uint8).reshape(*shaded.shape, 4)
+
+
+def scale_of(picture: hv.Overlay) -> list[tuple[float, str]]:
+    """Return shares of a picture, ascending, and the colours that they have in it."""
+    shares = picture.Image.I.dimension_values("share").ravel()
+    colours = np.stack(
+        [picture.RGB.I.dimension_values(k).ravel() for k in "RGB"], axis=1
+    )
+    seen = np.flatnonzero(np.isfinite(shares))
+    seen = seen[np.argsort(shares[seen], kind="stable")]
+    # Of equally many pixels each, and the least and the largest.
+    some = seen[np.linspace(0, len(seen) - 1, _STOPS).astype(int)] if len(seen) else []
+    return [
+        (float(shares[at]), "#" + bytes(colours[at].astype(np.uint8)).hex())
+        for at in some
+    ]
 
 
 def plot_consensus(

@@ -20,11 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 
-import numpy as np
-
 from clusterlens.compute._run.kernels import all_on_disk
 from clusterlens.compute._run.processes import Workers
-from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.reading import start_readers
 
 _LOG = logging.getLogger(__name__)
@@ -143,12 +140,10 @@ def _steps() -> tuple[Mapping[str, Callable[[], None]], int]:
 
 
 def _draw() -> None:
-    """Draw a small map of each kind, so that Datashader compiles its code."""
-    from clusterlens.ui.plots.samples import draw_map
+    """Draw a small picture of each kind, so that Datashader compiles its code."""
+    from clusterlens.ui.plots.warm import draw_each
 
-    xy, colours = np.eye(2), np.zeros((2, 3), np.uint8)
-    for how in ({}, {"triangles": np.array([True, False])}):
-        draw_map(xy, colours, Viewport(width=200, height=200), **how)
+    draw_each()
 
 
 def _read_colours() -> None:

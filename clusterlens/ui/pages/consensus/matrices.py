@@ -127,7 +127,7 @@ class Matrix(Panel):
         at = cross.value if cross.ready else Cross()
         said = self.cell_of(at)
         self.steering.words = _spoken(title, picture, edges, marks, said)
-        self.figure.show(picture, look.matrix_view)
+        self.figure.show_matrix(picture, look.matrix_view)
         self.figure.show_edges(edges)
         self.figure.mark(marks.cells, marks.colours)
         self.figure.cross(at.places, said, look.matrix_view)
@@ -177,7 +177,7 @@ class ConsensusMatrix(Matrix):
         self._note.body = (
             "<p class='muted sides whole'><span class='cut' title='share of the "
             f"{voters(heard)}; the co-association matrix'>Models that put two "
-            f"rows together</span>{_scale(consensus.palette)}</p>"
+            f"rows together</span>{_scale(consensus.scale)}</p>"
             f"{_votes(ensemble, heard, answers)}"
         )
         self.draw("Consensus matrix", consensus, matrix_edges, link_marks, cross)
@@ -210,7 +210,6 @@ class BinarisedMatrix(Matrix):
             self.sees("matrix_view"),
             self.tap,
             self.brush,
-            palette=BINARISED_PALETTE,
             css="cl-binarised-figure",
             partner=self._partner.figure,
         )
@@ -294,9 +293,9 @@ def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks, said: str)
     return " ".join(parts)
 
 
-def _scale(palette: list[str]) -> str:
+def _scale(scale: list[tuple[float, str]]) -> str:
     """Show the colours from 0 to 1, as they are spread."""
-    stops = ", ".join(palette[:: max(len(palette) // 16, 1)])
+    stops = ", ".join(f"{colour} {100 * share:.1f}%" for share, colour in scale)
     colours = f"background:linear-gradient(90deg,{stops})"
     return (
         "<span class='cl-scale' style='flex:none' title='joined by no model to all'>"
