@@ -299,7 +299,6 @@ def serve(port: int, rows: int) -> None:
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.pages import PAGES
-    from clusterlens.ui.server.lean import make_lean
     from clusterlens.ui.server.sending import send_everything
     from clusterlens.ui.server.server import Server
     from clusterlens.ui.session import Session
@@ -334,7 +333,6 @@ def serve(port: int, rows: int) -> None:
     def page() -> None:
         pn.extension("tabulator", "filedropper")
         send_everything()
-        make_lean()
         shell = Shell(Session(server))
         shell.view.servable()
         pn.state.onload(shell.begin)

@@ -12,7 +12,6 @@ from bokeh.util.warnings import BokehUserWarning
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.server.holding import hold
-from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.server.sending import send_everything
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import read_file
@@ -52,7 +51,6 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
-    make_lean()
     session = Session(server)
     if server.told:
         session.jobs.notify("warning", server.told)
