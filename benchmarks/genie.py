@@ -71,10 +71,10 @@ def compare_reachability(X: Any, neighbours: int) -> list[float]:
     edges = reachability_edges(X, neighbours + 1)  # a sample is one of its own
     model = genieclust.Genie(2, M=neighbours).fit(X)
     theirs = np.empty(len(edges), edges.dtype)
-    theirs["current_node"], theirs["next_node"] = model._tree_i_.T
-    theirs["distance"] = model._tree_d_
+    theirs["start"], theirs["end"] = model._tree_i_.T
+    theirs["length"] = model._tree_d_
     theirs = theirs[np.lexsort((*np.sort(model._tree_i_).T[::-1], model._tree_d_))]
-    apart = np.abs(np.sort(edges["distance"]) - theirs["distance"]).max()
+    apart = np.abs(np.sort(edges["length"]) - theirs["length"]).max()
     lowest = []
     for one in (edges, theirs):
         passes = {g: genie_merges(one, g, False) for g in THRESHOLDS}
@@ -93,7 +93,7 @@ def compare_reachability(X: Any, neighbours: int) -> list[float]:
 
 def tied(edges: Edges) -> float:
     """Share of edges as long as another."""
-    _, counts = np.unique(edges["distance"], return_counts=True)
+    _, counts = np.unique(edges["length"], return_counts=True)
     return counts[counts > 1].sum() / len(edges)
 
 

@@ -24,29 +24,15 @@ NAMES = {
     "_dispatch_msgs": "panel.io.document",
     "_dispatch_write_task": "panel.io.document",
     "_event_callbacks": Div(),
-    "_get": "bokeh.core.property.descriptors:PropertyDescriptor",
     "_get_model": "panel.viewable:Viewable",
-    "_initialized": Div(),
-    "_preprocessing_hooks": "panel.viewable:Viewable",
     "_property_values": Div(),
     "_rebuild": "numba.core.compiler:CompileResult",
     "_reduce": "numba.core.compiler:CompileResult",
     "_send_msg": "panel.custom:ReactComponent",
     "_tornado": "bokeh.server.server:BaseServer.__init__",
     "_unstable_default_values": Div(),
-    "_unstable_themed_values": Div(),
-    "_validate": "param:Parameter",
-    "_validate_params": "sklearn.base:BaseEstimator",
 }
-MODULES = {
-    "sklearn.cluster._hdbscan._linkage": (
-        "MST_edge_dtype",
-        "make_single_linkage",
-        "mst_from_data_matrix",
-    ),
-    "sklearn.cluster._hdbscan._tree": ("tree_to_labels",),
-    "sklearn.utils._param_validation": ("validate_parameter_constraints",),
-}
+MODULES: dict[str, tuple[str, ...]] = {}
 BOUNDED = ("bokeh", "panel", "numba", "llvmlite", "scikit-learn")
 
 

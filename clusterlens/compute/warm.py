@@ -36,7 +36,7 @@ from clusterlens.compute.indices.indices import internal_index
 from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.pool.k_selection import select_k
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
-from clusterlens.compute.pool.spanning import grown_tree
+from clusterlens.compute.pool.spanning import grown_tree, hdbscan_labels
 from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.ranking.run_comparison import compare_runs
@@ -195,7 +195,7 @@ def _use_features() -> None:
         table = neighbor_table(X, 4)
         make_ordering(X, 0, table, min_samples=5)
         make_graph_ordering(X, 0, table, min_samples=5)
-        grown_tree(X, 0, table, min_samples=5)
+        hdbscan_labels(X, {}, grown_tree(X, 0, table, min_samples=5))
         select_k(X, [2], n_resamples=2, n_draws=19, n_jobs=1)
 
 

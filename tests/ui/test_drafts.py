@@ -154,3 +154,23 @@ def test_the_text_for_experts_has_the_same_content():
 def test_other_text_is_refused_with_the_place(text, message):
     with pytest.raises(ValueError, match=message):
         read_entries(text)
+
+
+@pytest.mark.parametrize(
+    ("clusterer", "setting", "taken", "refused"),
+    [
+        ("k-means", "n_clusters", "1 2-5", ("0", "-3", "2.5", "many", "none")),
+        ("k-means", "tol", "0 0.5", ("-0.5", "none")),
+        ("k-means", "random_state", "0 7 none", ("-1", "0.5", "auto")),
+        ("agglomerative", "linkage", "ward single", ("wardy", "1")),
+        ("OPTICS", "predecessor_correction", "yes no", ("1", "none")),
+        ("HDBSCAN", "min_samples", "none 3", ("0", "yes.no")),
+    ],
+)
+def test_values_are_those_that_scikit_learn_says_it_takes(
+    clusterer, setting, taken, refused
+):
+    assert read_values(clusterer, setting, taken)
+    for text in refused:
+        with pytest.raises(ValueError, match=f"{setting} of {clusterer} cannot be"):
+            read_values(clusterer, setting, text)

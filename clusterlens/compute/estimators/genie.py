@@ -23,7 +23,11 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators._joining import find
-from clusterlens.compute.estimators.spanning_trees import Edges, reachability_edges
+from clusterlens.compute.estimators.spanning_trees import (
+    Edges,
+    ends_of,
+    reachability_edges,
+)
 
 LEAVES = ("join", "noise")
 
@@ -141,9 +145,8 @@ def genie_merges(
     none where leaves are not set apart. A tree of two samples has no others, so that
     they stay.
     """
-    ends = np.column_stack([edges["current_node"], edges["next_node"]]).astype(np.int32)
-    ends.sort(axis=1)
-    ends = ends[np.lexsort((ends[:, 1], ends[:, 0], edges["distance"]))]
+    ends = np.sort(ends_of(edges).astype(np.int32), axis=1)
+    ends = ends[np.lexsort((ends[:, 1], ends[:, 0], edges["length"]))]
     is_leaf = np.bincount(ends.ravel()) == 1
     if not leaves_apart or is_leaf.all():
         is_leaf[:] = False

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, mst_from_data_matrix
-from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import NearestNeighbors
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._boruvka import spanning_tree
 from clusterlens.compute.estimators.neighbors import Table, neighbor_table
 
-# Up to here scikit-learn's own tree, O(n² d), is the one that HDBSCAN would make.
+# Up to here the tree is the one that HDBSCAN of scikit-learn would make, O(n² d).
 MAX_PLAIN_SAMPLES = 15_000
 # Neighbours that a larger tree begins from.
 N_NEIGHBORS = 15
 
-# Records: current_node, next_node (ends) and distance.
+# Records: two ends and a length.
 Edges = npt.NDArray[Any]
+EDGE = np.dtype([("start", np.int64), ("end", np.int64), ("length", np.float64)])
 
 
 def reachability_edges(X: FloatArray, min_samples: int) -> Edges:
@@ -36,14 +36,14 @@ def reachability_edges(X: FloatArray, min_samples: int) -> Edges:
 
 def plain_edges(X: FloatArray, min_samples: int) -> Edges:
     """Edges (n - 1,) that HDBSCAN of scikit-learn takes, in its order, in O(n² d)."""
-    X = np.ascontiguousarray(X)
+    X = np.array(X, order="C")  # writable: kernels are compiled for few types
     search = NearestNeighbors(
         n_neighbors=min_samples, algorithm="kd_tree", leaf_size=40
     )
     core = np.ascontiguousarray(search.fit(X).kneighbors(X)[0][:, -1])
-    metric = DistanceMetric.get_metric("euclidean")
-    edges = mst_from_data_matrix(X, core, metric, 1.0)
-    return edges[np.argsort(edges["distance"])]
+    edges = np.empty(len(X) - 1, EDGE)
+    _grow_from_first(X, core, edges["start"], edges["end"], edges["length"])
+    return edges[np.argsort(edges["length"])]
 
 
 def grown_edges(
@@ -78,7 +78,41 @@ def core_distances(distances: FloatArray, min_samples: int) -> FloatArray:
 def shortest_first(start: IntArray, end: IntArray, lengths: FloatArray) -> Edges:
     """Edges (n_edges,) as records by length; equal ones stay in the order given."""
     order = np.argsort(lengths, kind="stable")
-    edges = np.empty(len(order), MST_edge_dtype)
-    for field, values in zip(MST_edge_dtype.names, (start, end, lengths), strict=True):
+    edges = np.empty(len(order), EDGE)
+    for field, values in zip(EDGE.names or (), (start, end, lengths), strict=True):
         edges[field] = np.asarray(values)[order]
     return edges
+
+
+def ends_of(edges: Edges) -> IntArray:
+    """Ends (n_edges, 2) of edges."""
+    return np.column_stack([edges["start"], edges["end"]])
+
+
+@kernel()
+def _grow_from_first(X: Any, core: Any, start: Any, end: Any, length: Any) -> None:
+    """Grow a tree from the first sample by Prim's method: fill its edges (n - 1,).
+
+    Of several samples that are equally near the first comes first.
+    """
+    n_samples, n_features = X.shape
+    waiting = np.ones(n_samples, np.bool_)
+    reach, source = np.full(n_samples, np.inf), np.zeros(n_samples, np.int64)
+    current = 0
+    for step in range(n_samples - 1):
+        waiting[current] = False
+        nearest, least = 0, np.inf
+        for j in range(n_samples):
+            if not waiting[j]:
+                continue
+            square = 0.0
+            for f in range(n_features):
+                difference = X[current, f] - X[j, f]
+                square += difference * difference
+            away = max(np.sqrt(square), core[current], core[j])
+            if away < reach[j]:
+                reach[j], source[j] = away, current
+            if reach[j] < least:
+                nearest, least = j, reach[j]
+        start[step], end[step], length[step] = source[nearest], nearest, least
+        current = nearest

@@ -54,4 +54,4 @@ def _make_merges(
     X: FloatArray, size: int, tree: Arrays, *, threshold: float, min_samples: int
 ) -> Arrays:
     """Merges and leaves, (n_merges, 2) and (n_leaves, 2)."""
-    return genie_merges(tree[1], threshold, min_samples > 1)
+    return genie_merges(tree[0], threshold, min_samples > 1)

@@ -13,13 +13,11 @@ from scipy.cluster import hierarchy
 from sklearn.cluster import AgglomerativeClustering
 
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators.merges import cut_tree
-from clusterlens.compute.estimators.spanning_trees import MAX_PLAIN_SAMPLES
+from clusterlens.compute.estimators.spanning_trees import MAX_PLAIN_SAMPLES, ends_of
 from clusterlens.compute.pool.sharing import Arrays, Step
-from clusterlens.compute.pool.spanning import (
-    single_linkage_merges,
-    spanning_tree_step,
-)
+from clusterlens.compute.pool.spanning import spanning_tree_step
 
 # scikit-learn's names of a metric -> SciPy's
 _METRICS = {
@@ -56,9 +54,11 @@ def agglomerative_steps(
 def cut_agglomerative(
     X: FloatArray, parameters: Mapping[str, Any], tree: Arrays
 ) -> IntArray:
-    """Labels (n_samples,) of a model from the merges of its tree."""
-    merges = tree[0] if tree[0].dtype.names is None else single_linkage_merges(tree[0])
-    return cut_tree(merges, len(X), parameters.get("n_clusters", 2))
+    """Labels (n_samples,) of a model from its tree, of merges or of edges."""
+    n_clusters = parameters.get("n_clusters", 2)
+    if tree[0].dtype.names is None:
+        return cut_tree(tree[0], len(X), n_clusters)
+    return components(ends_of(tree[0][: len(X) - n_clusters]), len(X))
 
 
 def _linkage_tree(linkage: str, metric: str) -> Step:

@@ -52,9 +52,7 @@ def optics_labels(
 ) -> IntArray:
     """Clusters (n_samples,) of one steepness in a reachability plot, -1 for noise."""
     order, reachability, predecessor = ordering
-    # The estimator checks the parameters and knows their defaults.
-    model = OPTICS(**parameters)
-    model._validate_params()
+    model = OPTICS(**parameters)  # knows the defaults
     return cluster_optics_xi(
         reachability=np.array(reachability),
         predecessor=np.array(predecessor),

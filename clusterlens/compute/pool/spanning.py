@@ -4,7 +4,7 @@ The tree joins the samples at their mutual reachability: the largest of their di
 and the two distances within which each has min_samples samples, itself included. All
 that DBSCAN and HDBSCAN say follows from it. The form depends on the data:
 
-- plain, up to MAX_PLAIN_SAMPLES: scikit-learn's own tree, O(n² d);
+- plain, up to MAX_PLAIN_SAMPLES: the tree that scikit-learn makes, O(n² d);
 - above, up to MAX_TREE_FEATURES features: the same tree, grown from the neighbour table
   of the pool (`_boruvka`);
 - else a tree of the neighbour graph, whose components are joined where their centres
@@ -21,18 +21,16 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
-from sklearn.cluster._hdbscan._linkage import make_single_linkage
-from sklearn.cluster._hdbscan._tree import tree_to_labels
 
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.ensemble.connected import components
-from clusterlens.compute.estimators.merges import components_of_merges
+from clusterlens.compute.estimators.condensed import condensed_labels
 from clusterlens.compute.estimators.spanning_trees import (
     MAX_PLAIN_SAMPLES,
     N_NEIGHBORS,
-    Edges,
     core_distances,
+    ends_of,
     grown_edges,
     n_neighbors,
     plain_edges,
@@ -46,10 +44,7 @@ _METHOD = "cluster_selection_method"
 
 
 def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
-    """Return the step of the merges of the samples and of the edges that make them.
-
-    Both are records, one a merge, the closest first.
-    """
+    """Return the step of the edges of a tree: records, the shortest first."""
     key = f"spanning-tree-{min_samples}"
     title = with_density("tree of nearest neighbours", min_samples, "spanning tree")
     listed = n_neighbors(min_samples)
@@ -112,12 +107,8 @@ def hdbscan_labels(
     X: FloatArray, parameters: Mapping[str, Any], tree: Arrays
 ) -> IntArray:
     """Labels (n_samples,) of HDBSCAN, -1 for noise."""
-    labels, _ = tree_to_labels(
-        tree[0],
-        parameters.get("min_cluster_size", 5),
-        parameters.get("cluster_selection_method", "eom"),
-    )
-    return np.asarray(labels)
+    leaves = parameters.get(_METHOD, "eom") == "leaf"
+    return condensed_labels(tree[0], parameters.get("min_cluster_size", 5), leaves)
 
 
 def dbscan_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
@@ -138,7 +129,7 @@ def dbscan_labels(
 ) -> IntArray:
     """Labels (n_samples,) of DBSCAN, -1 for noise, numbered as scikit-learn does.
 
-    Core samples are joined by the merges up to eps. Another sample has fewer than
+    Core samples are joined by the edges up to eps. Another sample has fewer than
     min_samples samples within eps, so all of them are in the table; it joins the first
     of their clusters.
     """
@@ -147,19 +138,14 @@ def dbscan_labels(
     table, distances = (array[:, :n_others] for array in neighbors)
     near = distances <= eps
     is_core = near.all(axis=1)
-    n_merges = np.searchsorted(tree[0]["value"], eps, side="right")
-    group = components_of_merges(single_linkage_merges(tree[0][:n_merges]), len(X))
+    n_joined = np.searchsorted(tree[0]["length"], eps, side="right")
+    group = components(ends_of(tree[0][:n_joined]), len(X))
     labels = np.full(len(X), len(X))
     labels[is_core] = _by_first_appearance(group[is_core])
     reached = np.where(near & is_core[table], labels[table], len(X)).min(axis=1)
     labels[~is_core] = reached[~is_core]
     labels[labels == len(X)] = -1
     return labels
-
-
-def single_linkage_merges(tree: Edges) -> IntArray:
-    """Merges (n_samples - 1, 2) of a spanning tree, in order."""
-    return np.column_stack([tree["left_node"], tree["right_node"]])
 
 
 def _by_first_appearance(group: IntArray) -> IntArray:
@@ -170,7 +156,7 @@ def _by_first_appearance(group: IntArray) -> IntArray:
 
 def _plain_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
     """Tree of all pairs, as scikit-learn finds it."""
-    return _with_merges(plain_edges(X, min_samples))
+    return (plain_edges(X, min_samples),)
 
 
 def grown_tree(
@@ -178,7 +164,7 @@ def grown_tree(
 ) -> Arrays:
     """Tree of all pairs, grown from the neighbour table."""
     table, distances = neighbors
-    return _with_merges(grown_edges(X, table, distances, min_samples))
+    return (grown_edges(X, table, distances, min_samples),)
 
 
 def _graph_tree(
@@ -197,12 +183,7 @@ def _graph_tree(
         np.concatenate([end, joins[1]]),
         np.concatenate([weight, joins[2]]),
     )
-    return _with_merges(edges)
-
-
-def _with_merges(edges: Edges) -> Arrays:
-    """Merges of single linkage (n_samples - 1,) and the edges themselves."""
-    return make_single_linkage(edges), edges
+    return (edges,)
 
 
 def _forest(

@@ -55,7 +55,7 @@ def restore_look(
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             wanted[name] = value = tuple(value)
         try:
-            look.param[name]._validate(value)
+            Look(**{name: value})
             _check(value, look.param[name].default, (ends or {}).get(name, _LARGEST))
         except (ValueError, TypeError):
             del wanted[name]

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import validate_parameter_constraints
-
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._plain import read_plain
 from clusterlens.compute.ensemble.ensemble import NoiseMeans
@@ -329,11 +327,25 @@ def _rules(clusterer: str) -> Mapping[str, Any]:
 
 def _check(clusterer: str, setting: str, value: Any) -> None:
     """Refuse a value that the algorithm says it does not take."""
-    rules = _rules(clusterer)
-    if setting in rules and not isinstance(value, Mapping):
-        validate_parameter_constraints(
-            {setting: rules[setting]}, {setting: value}, caller_name=clusterer
-        )
+    rules = _rules(clusterer).get(setting, [type(value)])
+    if isinstance(value, Mapping) or any(_takes(rule, value) for rule in rules):
+        return
+    takes = " or ".join(str(rule) for rule in rules if hasattr(rule, "is_satisfied_by"))
+    raise ValueError(
+        f"{setting} of {clusterer} cannot be {write_value(value)}; give "
+        f"{takes or 'another value'}."
+    )
+
+
+def _takes(rule: Any, value: Any) -> bool:
+    """Whether one of scikit-learn's rules for a parameter allows a typed value."""
+    if isinstance(rule, type):
+        return isinstance(value, rule)
+    if hasattr(rule, "is_satisfied_by"):
+        return bool(rule.is_satisfied_by(value))
+    if rule in ("random_state", "verbose"):
+        return value is None or (isinstance(value, Integral) and value >= 0)
+    return isinstance(value, bool) if rule == "boolean" else value is rule is None
 
 
 def write_entries(entries: Sequence[Entry]) -> str:
