@@ -194,8 +194,9 @@ def make_server(
         If the port is taken or the address is not of this machine.
     """
     from panel.io.server import get_server
+    from tornado.httpserver import HTTPServer
 
-    from clusterlens.ui.server.hardening import harden, signed_sessions
+    from clusterlens.ui.server.hardening import LimitedServer, harden, signed_sessions
     from clusterlens.ui.server.hosts import guard, local_hosts
     from clusterlens.ui.server.manual import served_folders
 
@@ -211,6 +212,7 @@ def make_server(
 
         serve_page(shared, file)
 
+    HTTPServer.configure(LimitedServer)
     server = get_server(
         page,
         port=port,

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import gzip
+import io
 import json
 import logging
 import urllib.request
@@ -162,6 +163,19 @@ def test_a_message_that_repeats_is_logged_a_few_times_a_minute():
     assert passed(125, "too many open files") == "too many open files"
 
 
+def test_the_log_of_a_server_leaves_out_what_repeats(monkeypatch):
+    written, root = io.StringIO(), logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [logging.StreamHandler(written)])
+    monkeypatch.setattr(logging.getLogger("panel"), "handlers", [])
+    hardening.shorten_logs()
+    for _ in range(100):
+        root.error("%s open files: %s", "too many", "secret" * 100)
+    lines = written.getvalue().splitlines()
+    assert len(lines) in (10, 20)  # a minute may end meanwhile
+    assert "no more of it" in lines[9]
+    assert "secretsecret" not in written.getvalue()
+
+
 def test_a_connection_that_sends_no_request_is_closed(monkeypatch, tmp_path):
     brief = cli.SERVER_SETTINGS["http_server_kwargs"] | {"idle_connection_timeout": 0.2}
     settings = cli.SERVER_SETTINGS | {"http_server_kwargs": brief}
@@ -176,6 +190,43 @@ def test_a_connection_that_sends_no_request_is_closed(monkeypatch, tmp_path):
             assert await reader.read() == b""
             writer.close()
         finally:
+            server.stop()
+
+    run(main())
+
+
+HALF = [
+    b"",
+    b"GET / HTTP/1.1\r\n",
+    b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nabc",
+    b"GET /liveness HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",  # and no other after it
+]
+
+
+@pytest.mark.parametrize("sent", HALF)
+def test_visitors_are_answered_though_others_hold_all_connections(sent, monkeypatch):
+    monkeypatch.setattr(hardening, "most_files", lambda: 10)
+
+    async def main():
+        server = cli.make_server(0, "127.0.0.1")
+        server.start()
+        place = "127.0.0.1", server.port
+        held = [await asyncio.open_connection(*place) for _ in range(30)]
+        try:
+            for _, writer in held:
+                writer.write(sent)
+            for _ in range(3):
+                reader, writer = await asyncio.open_connection(*place)
+                writer.write(
+                    b"GET /liveness HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" % place[1]
+                )
+                assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+                held.append((reader, writer))
+            for reader, _ in held[:20]:  # which waited longest and made room
+                await reader.read()
+        finally:
+            for _, writer in held:
+                writer.close()
             server.stop()
 
     run(main())

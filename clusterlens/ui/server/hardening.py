@@ -12,11 +12,14 @@ import logging
 import secrets
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from panel.io.server import AutoloadJsHandler, WSHandler
+from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
+from tornado.iostream import IOStream
 from tornado.web import ErrorHandler, OutputTransform
 
 MAX_TEXT_BYTES = 20_000_000  # pieces of an upload take 7 MB as base64
@@ -30,6 +33,7 @@ _ARGUMENT_CHARACTERS = 200
 _MOST_FILES = 65_536
 # The same message is logged so many times a minute.
 _REPEATS = 10
+_LOG = logging.getLogger(__name__)
 _TOO_BIG = 1009  # close code of RFC 6455
 
 
@@ -48,6 +52,66 @@ def harden(server: Any) -> None:
             # It gives a session to a page of any origin.
             rule.target, rule.target_kwargs = ErrorHandler, {"status_code": 404}
     application.add_transform(_SameOriginOnly)
+
+
+class LimitedServer(HTTPServer):
+    """A server that leaves half of the files that its process may open to the store.
+
+    Where there are as many connections, one that is still sending its request, or
+    sends none, is closed for a new one.
+    """
+
+    def initialize(self, *args: Any, **kwargs: Any) -> None:
+        """Begin without connections; arguments as of `HTTPServer`."""
+        super().initialize(*args, **kwargs)
+        self._open: set[IOStream] = set()
+        # Those without a whole request, the oldest first.
+        self._waiting: dict[IOStream, None] = {}
+
+    def handle_stream(self, stream: IOStream, address: Any) -> None:
+        """Take a connection, if there is room or can be made."""
+        most = most_files() // 2
+        if len(self._open) >= most:
+            self._open = {one for one in self._open if not one.closed()}
+        if len(self._open) >= most:
+            _LOG.warning("There are %d connections, as many as may be.", most)
+            oldest = next(iter(self._waiting), stream)
+            self._forget(oldest)
+            oldest.close()
+        if not stream.closed():
+            self._open.add(stream)
+            super().handle_stream(stream, address)
+
+    def start_request(self, server_conn: Any, request_conn: Any) -> Any:
+        """Note that a connection waits until its request has come."""
+        stream = server_conn.stream
+        self._waiting[stream] = None
+        delegate = super().start_request(server_conn, request_conn)
+        return _Request(delegate, lambda: self._waiting.pop(stream, None))
+
+    def on_close(self, server_conn: Any) -> None:
+        """Forget a connection, unless it goes on as a websocket."""
+        if server_conn.stream.closed():
+            self._forget(server_conn.stream)
+        super().on_close(server_conn)
+
+    def _forget(self, stream: IOStream) -> None:
+        self._open.discard(stream)
+        self._waiting.pop(stream, None)
+
+
+class _Request:
+    """What Tornado tells of a request; also calls `come` when the request is whole."""
+
+    def __init__(self, delegate: Any, come: Callable[[], object]) -> None:
+        self._delegate, self._come = delegate, come
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._delegate, name)
+
+    def finish(self) -> None:
+        self._come()
+        self._delegate.finish()
 
 
 class LimitedSocket(WSHandler):
@@ -71,7 +135,7 @@ class LimitedSocket(WSHandler):
                 self._buffer_bytes = 0
             problem = problem_of(fragment)
         if problem:
-            logging.getLogger(__name__).warning("Message refused: %s.", problem)
+            _LOG.warning("Message refused: %s.", problem)
             self.close(_TOO_BIG, f"Message refused: {problem}.")
             return
         await super().on_message(fragment)
@@ -114,6 +178,17 @@ class _SameOriginOnly(OutputTransform):
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
 
 
+def most_files() -> int:
+    """Return how many files and connections this process may have open."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY:
+            return soft
+    return _MOST_FILES
+
+
 def raise_file_limit() -> None:
     """Let this process open as many files and connections as the system allows it."""
     with suppress(ImportError, ValueError, OSError):  # no such limits on Windows
@@ -126,13 +201,14 @@ def raise_file_limit() -> None:
 
 
 def shorten_logs() -> None:
-    """Let what is logged in this process leave out data that somebody sent."""
+    """Leave out of the log of this process what repeats, and data that was sent."""
     logging.basicConfig(level=logging.WARNING)
     for handler in (
         *logging.getLogger().handlers,
         *logging.getLogger("panel").handlers,
     ):
         handler.addFilter(leave_out_data)
+        handler.addFilter(LeaveOutRepeats())
 
 
 def leave_out_data(record: logging.LogRecord) -> bool:
