@@ -2,6 +2,7 @@
 
     python -m benchmarks.sessions [--sessions 30] [--rows 10000]
     python -m benchmarks.sessions closed [--sessions 50] [--at-once 5]
+    python -m benchmarks.sessions left [--sessions 400]
 
 Opens sessions that each look at a run of iris. One of them, the probe, sends a question
 every 50 ms and waits for its answer while others open the page, look at every page for
@@ -12,7 +13,13 @@ machine does not lengthen), and the time from each click to what it asks for.
 
 `closed` opens sessions with a run each, closes them, and prints the memory of the
 server before and after: all of them together, three times, or some at once until all
-have come and gone. With PYTHONMALLOC=malloc, which docs/deploy.md advises for a
+have come and gone.
+
+`left` opens pages and closes them one after the other, then asks for as many without
+ever connecting. It prints the memory of the server, and the processor time that it
+takes once nobody is there. Sessions live as long as those of `clusterlens` do.
+
+With PYTHONMALLOC=malloc, which docs/deploy.md advises for a
 group, memory that is free goes back to the system.
 """
 
@@ -40,7 +47,13 @@ import psutil
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
+from clusterlens.ui.cli import SERVER_SETTINGS
+
+LIFETIME = SERVER_SETTINGS["unused_session_lifetime_milliseconds"]
+PARTS = ("used", "closed", "left")
 PROBE_SECONDS = 0.05
+# After these the memory of pages that were left is measured, and for so long the work.
+LEFT_SECONDS, IDLE_SECONDS = 120.0, 30.0
 # Sessions that do something at the same time.
 AT_ONCE = 2
 USED = 4
@@ -68,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", nargs="?", default="used", choices=("used", "closed"))
+    parser.add_argument("part", nargs="?", default="used", choices=PARTS)
     parser.add_argument("--sessions", type=int)
     parser.add_argument("--at-once", type=int)
     parser.add_argument("--rows", type=int, default=10_000)
@@ -78,6 +91,8 @@ def main() -> None:
         serve(given.serve, given.rows)
     elif given.part == "used":
         asyncio.run(use(given.sessions or 30, given.rows))
+    elif given.part == "left":
+        asyncio.run(leave(given.sessions or 400))
     else:
         asyncio.run(close(given.sessions or 50, given.at_once))
 
@@ -178,6 +193,39 @@ async def close(n_sessions: int, at_once: int | None) -> None:
             say_memory(f"closed for the {k + 1}. time")
             print(f"longest step of the event loop meanwhile: {steps.max():.0f} ms")
         first[0].close()
+
+
+async def leave(n_pages: int) -> None:
+    """Open pages and leave them; print what they cost then, and when all is over."""
+    with server(150) as (address, process):
+        (await Visitor.open(address)).close()
+        await asyncio.sleep(PREPARED_SECONDS)
+        before = process.memory_info().rss
+
+        async def say_cost(when: str) -> None:
+            sessions = await ask(address, "sessions")
+            more = (process.memory_info().rss - before) / 2**20
+            print(f"{when:40} {more:6.0f} MB more, {sessions:>4} sessions", flush=True)
+
+        async def open_and_close() -> None:
+            visitor = await Visitor.open(address)
+            await visitor.load()
+            visitor.close()
+
+        async def ask_alone() -> None:
+            await AsyncHTTPClient().fetch(address, request_timeout=120)
+
+        for what, visit in {"opened": open_and_close, "asked for": ask_alone}.items():
+            begun = sum(process.cpu_times()[:2])
+            for _ in range(n_pages):
+                await visit()
+            each = 1000 * (sum(process.cpu_times()[:2]) - begun) / n_pages
+            await say_cost(f"{n_pages} {what}, {each:.0f} ms of processor each")
+            await asyncio.sleep(LEFT_SECONDS)
+            begun = sum(process.cpu_times()[:2])
+            await asyncio.sleep(IDLE_SECONDS)
+            used = sum(process.cpu_times()[:2]) - begun
+            await say_cost(f"later; {used:.2f} s of processor in {IDLE_SECONDS:.0f} s")
 
 
 async def open_all(address: str, n_sessions: int) -> list[Visitor]:
@@ -349,9 +397,9 @@ def serve(port: int, rows: int) -> None:
                 del steps[1:]
             elif what == "steps":
                 self.write(" ".join(f"{x:.6f}" for x in steps))
+            elif what == "sessions":
+                self.write(str(len(made.get_sessions())))
             elif what == "closed":
-                for session in made.get_sessions():
-                    session.request_expiration()
                 self.write("1" if len(shown) == 1 else "0")
             else:
                 name, value, user = what.split("/")
@@ -368,8 +416,7 @@ def serve(port: int, rows: int) -> None:
         start=False,
         websocket_origin=[f"127.0.0.1:{port}"],
         extra_patterns=[(r"/ask/(.+)", Asked)],
-        unused_session_lifetime=600_000,
-        check_unused_sessions=200,
+        unused_session_lifetime=LIFETIME,
     )
     made.start()
     made.io_loop.start()

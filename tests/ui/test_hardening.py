@@ -7,11 +7,12 @@ import io
 import json
 import logging
 import urllib.request
+from itertools import islice
 from urllib.parse import urlsplit
 
 import pytest
 from bokeh.util.token import generate_jwt_token, generate_session_id
-from tornado.httpclient import HTTPRequest
+from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
 from clusterlens.ui import cli
@@ -230,6 +231,42 @@ def test_visitors_are_answered_though_others_hold_all_connections(sent, monkeypa
             server.stop()
 
     run(main())
+
+
+def test_a_page_that_opens_while_many_do_says_so_and_asks_again(monkeypatch):
+    async def main():
+        go_on = asyncio.Event()
+
+        async def made(handler):
+            await go_on.wait()
+            handler.write("a page")
+
+        monkeypatch.setattr(hardening.DocHandler, "get", made)
+        server = cli.make_server(0, "127.0.0.1")
+        server.start()
+        client = AsyncHTTPClient(force_instance=True, max_clients=20)
+        try:
+
+            def ask():
+                url = f"http://127.0.0.1:{server.port}/"
+                return asyncio.ensure_future(client.fetch(url, raise_error=False))
+
+            asked = [ask() for _ in range(hardening.MOST_WAITING + 4)]
+            told = [await one for one in islice(asyncio.as_completed(asked), 4)]
+            go_on.set()
+            answers = [await one for one in asked]
+            told.append(await ask())
+        finally:
+            client.close()
+            server.stop()
+        return answers, told
+
+    answers, told = run(main())
+    assert [one.code for one in told] == [503] * 4 + [200]
+    assert all(b"follows by itself" in one.body for one in told[:4])
+    assert all(b'http-equiv="refresh"' in one.body for one in told[:4])
+    pages = [one for one in answers if one.code == 200]
+    assert [one.body for one in pages] == [b"a page"] * hardening.MOST_WAITING
 
 
 def test_the_limit_of_open_files_is_raised_to_what_the_system_allows():

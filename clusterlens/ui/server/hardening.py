@@ -7,6 +7,7 @@ few megabytes can describe gigabytes.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import secrets
@@ -14,9 +15,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from panel.io.server import AutoloadJsHandler, WSHandler
+from panel.io.server import AutoloadJsHandler, DocHandler, WSHandler
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream
@@ -26,6 +28,9 @@ MAX_TEXT_BYTES = 20_000_000  # pieces of an upload take 7 MB as base64
 MAX_VALUES = 4_000_000  # a selection of a million samples takes one each
 MAX_CONTAINERS = 200_000
 MAX_BUFFER_BYTES = 100_000_000
+# Pages that are made, and wait to be; each takes some 0.2 s.
+MOST_WAITING = 8
+_BUSY = Path(__file__).with_name("busy.html")
 # In a text shorter than this, compressed values are short, too (at most 1,032 times).
 _SHORT = 64_000
 _LOG_CHARACTERS = 1_000
@@ -48,6 +53,9 @@ def harden(server: Any) -> None:
     for rule in application.wildcard_router.rules:
         if rule.target is WSHandler:
             rule.target = LimitedSocket
+        elif rule.target is DocHandler:
+            rule.target = QueuedPage
+            rule.target_kwargs = {**rule.target_kwargs, "opening": Opening()}
         elif rule.target is AutoloadJsHandler:
             # It gives a session to a page of any origin.
             rule.target, rule.target_kwargs = ErrorHandler, {"status_code": 404}
@@ -112,6 +120,37 @@ class _Request:
     def finish(self) -> None:
         self._come()
         self._delegate.finish()
+
+
+class Opening:
+    """The pages that wait to be made, one after the other."""
+
+    def __init__(self) -> None:
+        self.turn, self.n_waiting = asyncio.Lock(), 0
+
+
+class QueuedPage(DocHandler):
+    """Makes a page in its turn; if many wait, sends a sentence that asks again."""
+
+    def initialize(self, *args: Any, opening: Opening, **kwargs: Any) -> None:
+        """Note the queue; other arguments as of `DocHandler`."""
+        super().initialize(*args, **kwargs)
+        self._opening = opening
+
+    async def get(self, *args: Any, **kwargs: Any) -> None:
+        """Send the page, or the sentence."""
+        opening = self._opening
+        if opening.n_waiting >= MOST_WAITING:
+            self.set_status(503)
+            self.set_header("Retry-After", "1")
+            self.finish(_BUSY.read_text(encoding="utf-8"))
+            return
+        opening.n_waiting += 1
+        try:
+            async with opening.turn:
+                await super().get(*args, **kwargs)
+        finally:
+            opening.n_waiting -= 1
 
 
 class LimitedSocket(WSHandler):
