@@ -18,7 +18,8 @@ another one than was written, or be gone, without a word.
 All other names are kinds of files that come in (`benchmarks.hostile_files`). One that
 takes more time or memory than it may counts as "changed".
 
-Another kind of attack is one function and one entry in `ATTACKS`.
+`benchmarks.hostile_server` attacks a running server. Another kind of attack is one
+function and one entry in `ATTACKS`.
 """
 
 from __future__ import annotations
