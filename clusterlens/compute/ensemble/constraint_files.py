@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -41,6 +42,7 @@ _JSON_KEYS = ("must_link", "cannot_link")
 # Pairs that somebody could not tell: files may hold them, they constrain nothing.
 _UNSURE = "unsure"
 _SEPARATORS = ",;\t|"
+_SEPARATOR_LINE = re.compile(r'\A"?sep=."?\s+', re.IGNORECASE)  # for spreadsheets
 _PAIR_BYTES = 1_000_000_000
 
 
@@ -149,8 +151,8 @@ def constraints_from_csv(
         separated by commas, semicolons, tabs or vertical bars. Lines of the kind
         "unsure" and other columns are left out.
     row_ids : array-like, shape (n_samples,)
-        Id of each sample, compared as text; a whole number may be written as 1.0, a
-        date with a time.
+        Id of each sample, compared as text; a whole number may be written as 1.0 or
+        1,0, a date with a time.
     missing : {"refuse", "skip"}, default "refuse"
         What to do with pairs of rows that are not among row_ids, for instance because
         their preparation dropped them.
@@ -175,8 +177,8 @@ def constraints_from_csv(
     [[0, 2]]
     """
     try:
-        text = _as_text(data, "data")
-        header = text.lstrip().partition("\n")[0]
+        text = _SEPARATOR_LINE.sub("", _as_text(data, "data").lstrip("\r\n"))
+        header = text.partition("\n")[0]
         table = pd.read_csv(
             io.StringIO(text),
             sep=max(_SEPARATORS, key=header.count),
@@ -189,6 +191,7 @@ def constraints_from_csv(
             f"data cannot be read as CSV ({why}); give UTF-8 text with the "
             f"columns {', '.join(CSV_COLUMNS)}."
         ) from None
+    table.columns = table.columns.str.strip()
     absent = [name for name in CSV_COLUMNS if name not in table]
     if absent:
         raise DataError(

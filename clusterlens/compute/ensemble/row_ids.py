@@ -12,7 +12,7 @@ import pandas as pd
 
 from clusterlens.compute._validation import DataError, as_array
 
-_WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,99})(?:\.0{0,99})?(?:[eE]\+?\d{1,2})?")
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,99})(?:\.0{0,99}|,00?)?(?:[eE]\+?\d{1,2})?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:.{2,40})?")
 
 
@@ -41,8 +41,8 @@ class RowIds:
     """The ids of the samples, by which rows of a file find theirs.
 
     An id that is not there as it is written may be written otherwise: a whole number as
-    1.0 or 1e5, a date with a time or in another zone, any id with the apostrophe of a
-    protected cell.
+    1.0, 1,0 or 1e5, a date with a time or in another zone, any id with the apostrophe
+    of a protected cell.
     """
 
     def __init__(self, row_ids: npt.ArrayLike) -> None:
@@ -77,7 +77,7 @@ class RowIds:
 def _meaning(text: str) -> str:
     """Write whole numbers and moments alike, however they were written."""
     if _WHOLE.fullmatch(text):
-        return str(int(Decimal(text)))
+        return str(int(Decimal(text.replace(",", "."))))
     if _DATE.fullmatch(text):
         try:
             moment = pd.Timestamp(text)

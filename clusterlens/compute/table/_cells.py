@@ -42,7 +42,7 @@ _UTC = r"\s?(?:[zZ]|UTC|GMT)"
 _ZONE = rf"(?:{_UTC}|\s?[+-]\d{{2}}(?::?\d{{2}})?)"
 ISO_DATE = rf"\d{{4}}-\d{{2}}-\d{{2}}(?:{_CLOCK}{_ZONE}?)?"
 _LONG_NUMBER = r"[+-]?\d{16,}"
-_DIGITS_WITH_E = r"[1-9]\d+[eE]\d+"
+_DIGITS_WITH_E = r"\d{2,}[eE]\d+"
 _MONEY = (
     r"(?:[A-Z]{0,2}[$£¥]|[¢€฿\u20a0-\u20bf]|Kč|[Kk]r\.?|zł|Ft|Fr\.?|lei|AUD|BRL|CAD|CHF|"
     r"CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|"

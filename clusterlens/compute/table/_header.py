@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ _ORANGE_ROLES = {
     "i": "ignore",
     "": "",
 }
+_ORANGE_FLAGS = re.compile(r"(?=[^#])(?P<role>[cim]?)(?P<kind>[CDST]?)#(?P<name>.+)")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
     orange = _orange_header(records, width)
     if orange is not None:
         return orange
-    return _FirstRecords(records, width).header()
+    return _without_orange_flags(_FirstRecords(records, width).header())
 
 
 def is_number(cell: str) -> bool:
@@ -109,7 +110,10 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
         if not is_word(cells[0]) or (numbers and not ragged):
             break
         worded = sum(numeric) > 1 and all(map(is_word, counted))
-        if len(numeric) > 1 and (numeric[0] or worded or (ragged and not numbers)):
+        alone = not any(cells[1:]) and _is_sentence(cells[0], records[:-k])
+        if len(numeric) > 1 and (
+            numeric[0] or worded or alone or (ragged and not numbers)
+        ):
             n_footer = k
         elif sum(map(bool, cells)) > 1 and not any(map(is_word, counted)):
             break
@@ -117,12 +121,19 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
     return n_footer if filled else 0
 
 
+def _is_sentence(cell: str, above: Sequence[Sequence[str]]) -> bool:
+    """Say whether a cell has a blank, a colon or a star, as none above it has."""
+    first = "".join(record[0] for record in above if any(record[1:]))
+    return any(mark in cell and mark not in first for mark in " :*")
+
+
 def _orange_header(records: Sequence[Sequence[str]], width: int) -> Header | None:
     """Read the three lines of a header of Orange: names, types and roles."""
     if len(records) < 4 or any(len(record) != width for record in records[:3]):
         return None
     names, types, flags = ([cell.strip() for cell in record] for record in records[:3])
-    lower = [flag.lower() for flag in flags]
+    words = ([w for w in flag.split() if "=" not in w] for flag in flags)
+    lower = [" ".join(roles).lower() for roles in words]  # without other attributes
     rows = [record for record in records[3:] if len(record) == width]
     typed = [
         kind.lower() in _ORANGE_TYPES or {r[j].strip() for r in rows} <= {*kind.split()}
@@ -138,11 +149,27 @@ def _orange_header(records: Sequence[Sequence[str]], width: int) -> Header | Non
     return Header(0, 3, names, roles)
 
 
+def _without_orange_flags(header: Header) -> Header:
+    """Read the flags of Orange in front of names: the label `cD#kind` is `kind`."""
+    names = header.names or []
+    found = [_ORANGE_FLAGS.fullmatch(name) for name in names]
+    if not any(match and match["role"] for match in found) and not all(found):
+        return header
+    roles = {
+        match["name"]: _ORANGE_ROLES[match["role"]] or "categorical"
+        for match in found
+        if match and (match["role"] or match["kind"] not in ("", "C"))
+    }
+    names = [m["name"] if m else n for m, n in zip(found, names, strict=True)]
+    return replace(header, names=names or None, roles=roles)
+
+
 class _Numbers(NamedTuple):
     """Evidence that the numbers of a record are names: years, wavelengths, positions.
 
-    They are `whole`; `counting` by one above fractions; `regular`: in equal steps, or
-    years or several numbers in order; `strange`: most do not fit the numbers below.
+    They are `whole`; `counting` by one above fractions, or five or more from 0 on;
+    `regular`: in equal steps or ratios, or years or several numbers in order;
+    `strange`: most do not fit the numbers below.
     """
 
     whole: bool
@@ -212,7 +239,11 @@ class _FirstRecords:
             single = n_filled <= 1 and self.width > 2
             if n_filled <= max(1, self.width // 2) and (filled[0] or single):
                 strict |= bool(self.number[k].any())
-            elif naming or not (filled.all() or (self.number[k] & numeric).any()):
+            elif (
+                naming
+                or not (filled.all() or (self.number[k] & numeric).any())
+                or (k + 1 < len(self.cells) and self._spans(k, k + 1))
+            ):
                 strict = True
             else:
                 return
@@ -276,10 +307,14 @@ class _FirstRecords:
         strange = n_fitting <= len(values) / 2
         return _Numbers(
             whole=whole,
-            counting=whole
-            and steps <= {1, -1}
-            and any((column % 1 != 0).any() for column in below),
-            regular=(len(steps) == 1 and (len(values) > 2 or steps <= {1, -1}))
+            counting=(steps == {1} or (steps == {-1} and len(values) > 2))
+            and (
+                any((column % 1 != 0).any() for column in below)
+                or (values[0] == 0 and len(values) > 4)
+            )
+            and whole,
+            regular=(len(steps) == 1 and (len(values) > 2 or steps == {1}))
+            or (len(values) > 2 and _have_equal_ratios(values))
             or (ordered and all(map(_is_year, values)))
             or (ordered and len(values) > (2 if strange else 3)),
             strange=strange,
@@ -316,12 +351,22 @@ class _FirstRecords:
         """Say whether names of an upper record span several columns of a lower one.
 
         They are repeated, or blanks follow them; and they are no title, which is a
-        single cell or the first ones.
+        single cell or the first ones. Numbers span words alone, with which they make
+        names that differ, or after a blank corner.
         """
         numeric, cells = self.numeric(lower), self.cells[upper]
         filled = self.filled[upper]
         n_filled = int(filled.sum())
-        if n_filled < 2 or self.number[upper].any() or not numeric.any():
+        if n_filled < 2 or not numeric.any():
+            return False
+        over = self._reach(upper, lower)
+        pairs = [(over[j], self.cells[lower][j]) for j in np.flatnonzero(numeric)]
+        crossed = len({name for _, name in pairs}) < len(set(pairs)) == len(pairs)
+        beside = not filled[:n_filled].all()
+        if self.number[upper].any() and not (
+            (crossed or (beside and not filled[0]))
+            and (self.word[lower] | ~self.filled[lower])[numeric].all()
+        ):
             return False
         neighbours = zip(cells, ["", *cells], [*cells[1:], cells[-1]], strict=False)
         shared = [
@@ -333,8 +378,8 @@ class _FirstRecords:
         both = filled & self.filled[lower] & ~numeric
         return (
             any(shared)
-            and (repeats or complements or not filled[:n_filled].all())
-            and all(shared[j] for j in np.flatnonzero(both))
+            and bool(repeats or complements or beside)
+            and (crossed or all(shared[j] for j in np.flatnonzero(both)))
         )
 
     def _goes_on(self, top: int, bottom: int, names: bool) -> bool:
@@ -367,14 +412,17 @@ class _FirstRecords:
 
     def _names(self, top: int, bottom: int) -> list[str]:
         """Join the names of several records; an upper one reaches over blanks."""
-        levels = []
-        for k in range(top, bottom + 1):
-            level = list(self.cells[k])
-            for j in range(1, self.width):
-                if k < bottom and not level[j] and self.cells[k + 1][j]:
-                    level[j] = level[j - 1]
-            levels.append(level)
-        return [" / ".join(filter(None, parts)) for parts in zip(*levels, strict=True)]
+        levels = [self._reach(k, k + 1) for k in range(top, bottom)]
+        parts = zip(*levels, self.cells[bottom], strict=True)
+        return [" / ".join(filter(None, names)) for names in parts]
+
+    def _reach(self, upper: int, lower: int) -> list[str]:
+        """Return the cells of a record; names reach over blanks above other names."""
+        level = list(self.cells[upper])
+        for j in range(1, self.width):
+            if not level[j] and self.cells[lower][j]:
+                level[j] = level[j - 1]
+        return level
 
 
 def _value(cell: str) -> float:
@@ -386,6 +434,11 @@ def _value(cell: str) -> float:
 def _is_year(value: float) -> bool:
     """Say whether a number may be a year."""
     return value.is_integer() and _FIRST_YEAR <= value <= _LAST_YEAR
+
+
+def _have_equal_ratios(values: Sequence[float]) -> bool:
+    """Say whether numbers above zero are in equal ratios, as doses are."""
+    return min(values) > 0 and bool(np.ptp(np.diff(np.log(values))) < 1e-9)
 
 
 def _fits(value: float, column: np.ndarray) -> bool:

@@ -14,20 +14,28 @@ _ID_NAMES = (
     "sample_id sample_name barcode barcodes"
 )
 _ID_HINTS = "row index idx key nr no number case record"
+_BEARERS = (
+    "client customer employee participant patient respondent sample specimen student "
+    "subject user"
+)
 _CODE_NAMES = (
     "zip zipcode zip_code postcode postal_code plz phone phone_number telephone ssn "
     "iban isbn ean"
 )
 LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
 ID_NAMES = frozenset(_ID_NAMES.split())
-ID_HINTS = frozenset(_ID_HINTS.split())  # which may name a measurement, too
+ID_HINTS = frozenset(f"{_ID_HINTS} {_BEARERS}".split())  # or names of measurements
 CODE_NAMES = frozenset(_CODE_NAMES.split())
+_NUMBER_OF = re.compile(
+    rf"(?:{_BEARERS}|account|case|invoice|member|order|record|ticket)_"
+    r"(?:no|nr|num|number|code)".replace(" ", "|")
+)
 
 
 def plain_name(name: str) -> str:
     """Write a name in lower case with underscores: "Row ID" and "rowId" as row_id."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
-    return re.sub(r"[\s._-]+", "_", spaced).lower().strip("_")
+    return re.sub(r"[\s._#-]+", "_", spaced).lower().strip("_")
 
 
 def is_id_name(name: str) -> bool:
@@ -37,6 +45,7 @@ def is_id_name(name: str) -> bool:
         plain in ID_NAMES
         or plain.endswith(("_id", "_ids", "_uuid", "_guid", "_key", "_barcode"))
         or plain.startswith("id_")
+        or bool(_NUMBER_OF.fullmatch(plain))
     )
 
 
@@ -48,5 +57,8 @@ def hints_at_ids(name: str, *, is_first: bool) -> bool:
     plain = plain_name(name)
     unnamed = plain.startswith("unnamed") and is_first
     return (
-        unnamed or plain in ID_HINTS or bool(re.fullmatch(r"unnamed:_0(_\d+)*", plain))
+        unnamed
+        or plain in ID_HINTS
+        or plain.endswith(("_no", "_nr"))
+        or bool(re.fullmatch(r"unnamed:_0(_\d+)*", plain))
     )

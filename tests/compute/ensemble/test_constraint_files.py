@@ -167,6 +167,15 @@ def test_links_are_read_with_any_separator(separator, end):
         assert pairs(found) == ([[0, 1]], [[1, 2]])
 
 
+def test_links_as_spreadsheets_write_them_are_read():
+    text = "sep=;\nkind ; row_a;row_b\nmust-link;1,0;3,00\n"
+    assert pairs(constraints_from_csv(text, [1, 2, 3])) == ([[0, 2]], [])
+    indexed = "\tkind\trow_a\trow_b\n0\tcannot-link\t1\t2\n"
+    assert pairs(constraints_from_csv(indexed, [1, 2, 3])) == ([], [[0, 1]])
+    with pytest.raises(DataError, match="not among the row_ids"):
+        constraints_from_csv("kind;row_a;row_b\nmust-link;1,000;2\n", [1, 2, 3])
+
+
 @pytest.mark.parametrize(
     ("row_ids", "written"),
     [

@@ -81,6 +81,7 @@ def test_text_that_is_entirely_numeric_becomes_numbers(words, values, remark):
         ["2020-13-45", "2020-01-01"],
         ["1_000", "2"],
         ["12e5", "7e10", "31e4"],  # codes, too
+        ["012e5", "034e1", "077e2"],
         ["1234", "5678", "12E5"],
         ["12e05", "7"],
         ["3e400", "1"],

@@ -143,6 +143,8 @@ NUMBERS_AS_NAMES = {
     "masses": "sample,100.02,150.7,301.5\na,0,12.5,1000\nb,5,10.5,1200\n",
     "doses": "cell,0,0.1,1,10\nA549,1,.9,.5,.1\nHeLa,1,.95,.7,.3\n",
     "beside words": "land,1990,note\nA,1.5,x\nB,2.5,y\nC,3.5,x\n",
+    "equal ratios": "cell,0.01,0.1,1\nA549,1,.9,.5\nHeLa,1,.95,.7\nJurkat,1,.8,.2\n",
+    "places": "0,1,2,3,4\n0,5,3,0,2\n7,0,3,4,4\n0,0,16,3,2\n5,1,0,4,3\n",
 }
 
 
@@ -164,6 +166,7 @@ NO_HEADER = {
     "numbered names": "r1,1,2\nr2,3,4\nr3,2,2\nr4,5,1\n",
     "years of birth": "Ada,1985\nBob,1990\nCy,1972\nDan,1960\n",
     "whole numbers": "1,2,3\n4,5,6\n7,8,9\n2,3,4\n",
+    "certain memberships": "1,0\n.5,.5\n0,1\n.25,.75\n",
     "a limit": "<0.5,1.5,2\n1.5,2.5,3\n2.5,3.5,1\n",
 }
 
@@ -245,6 +248,22 @@ ORANGE = {
     "number": ("a,cls,b,nm\nc,d,c,c\n,c,,meta\n", "1.5,u,2,7\n2.5,v,3,9\n"),
     "ignored": ("a,cls,b,nm\nc,d,c,c\n,class,,ignore\n", "1.5,u,2,7\n2.5,v,3,9\n"),
 }
+
+
+ORANGE |= {
+    "attributes": (
+        "a,cls,b,nm\nc,d,c,s\nunit=cm,class,unit=kg show=1,meta of=x\n",
+        "1.5,1,2,x\n2.5,2,3,y\n",
+    ),
+    "flags": ("C#a,cD#cls,C#b,mS#nm\n", "1.5,1,2,x\n2.5,2,3,y\n"),
+    "some flags": ("a,c#cls,b,i#nm\n", "1.5,u,2,7\n2.5,v,3,9\n"),
+}
+
+
+def test_a_sign_within_names_is_no_flag_of_orange():
+    header = ["C#m", "D#m", "F#m", "cost #"]
+    ds = load_table((",".join(header) + "\n1.5,2,3,4\n2.5,3,1,5\n").encode())
+    assert list(ds.table.columns) == header
 
 
 @pytest.mark.parametrize(("header", "rows"), ORANGE.values(), ids=ORANGE)
@@ -387,6 +406,13 @@ GROUPED = {
         ).rename_axis(columns=["how", "what"]),
         ["kind", "min / mass", "min / size", "max / mass", "max / size"],
     ),
+    "years as groups": (
+        FRAME.pivot_table(index="kind", columns="year", values=["size", "mass"])
+        .swaplevel(axis=1)
+        .sort_index(axis=1)
+        .rename_axis(columns=[None, None]),
+        ["kind", "2019 / mass", "2019 / size", "2020 / mass", "2020 / size"],
+    ),
     "numbers as names": (
         FRAME.pivot_table(index="kind", columns="year", values=["size", "mass"]),
         ["kind", "mass / 2019", "mass / 2020", "size / 2019", "size / 2020"],
@@ -434,6 +460,26 @@ MERGED = {
     "repeated": (
         "id,A,A,B,B\n,x,y,x,y\n",
         ["id", "A / x", "A / y", "B / x", "B / y"],
+    ),
+    "above another name": (
+        "group,A,A,B,B\nid,x,y,x,y\n",
+        ["group / id", "A / x", "A / y", "B / x", "B / y"],
+    ),
+    "years": (
+        ",2019,,2020,\nid,x,y,x,y\n",
+        ["id", "2019 / x", "2019 / y", "2020 / x", "2020 / y"],
+    ),
+    "years over different names": (
+        ",2019,,2020,\nid,a,b,c,d\n",
+        ["id", "2019 / a", "2019 / b", "2020 / c", "2020 / d"],
+    ),
+    "years down and across": (
+        "id,2019,,2020,\n,x,y,x,y\n",
+        ["id", "2019 / x", "2019 / y", "2020 / x", "2020 / y"],
+    ),
+    "years repeated": (
+        "id,2019,2019,2020,2020\n,x,y,x,y\n",
+        ["id", "2019 / x", "2019 / y", "2020 / x", "2020 / y"],
     ),
 }
 
@@ -518,7 +564,8 @@ def test_a_footer_is_left_out_and_noted(footer, name):
 
 @pytest.mark.parametrize("name", ["{i}", "Ada {i}"])
 @pytest.mark.parametrize(
-    "footer", [",,\nSource: WHO,,\n", ",,\nSource: WHO\n,,\nby us\n"]
+    "footer",
+    [",,\nSource: WHO,,\n", ",,\nSource: WHO\n,,\nby us\n", "Source: WHO,,\n"],
 )
 def test_a_footer_of_a_sheet_is_left_out_and_noted(footer, name):
     rows = lines(name + ",{double},{half}\n", 9)
@@ -536,6 +583,7 @@ def test_a_footer_below_many_rows_is_left_out():
     ("text", "n_rows"),
     [
         ("name,a,b\nAda,1,2\nBob,3,4\nCy,,\n", 3),
+        ("name,a,b\nAda L,1,2\nBob,3,4\nCy M,,\n", 3),
         ("a,b,c\n1,2,3\n4,5,6\n7,8,9\nTotal,12,15\n", 4),
         ("x\n1\n2\n3\nlost\n", 4),
         ("a,b\nx,y\nz,w\nu,v\n", 3),
