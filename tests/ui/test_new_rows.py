@@ -25,6 +25,7 @@ from clusterlens.ui.actions.new_rows import _say_new_table
 from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.pages.data.recent import Recent
+from clusterlens.ui.pages.new_rows import nodes
 from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
 from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
@@ -181,6 +182,18 @@ def test_shares_count_no_row_that_belongs_nowhere(placed):
     assert inside + found.nowhere.rows == found.n_rows == 30
     for one in found.clusters:
         assert one.now.low <= one.now.value <= one.now.high
+
+
+def test_shares_then_are_those_of_rows_that_were_held_out():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 2)), columns=["x", "y"])
+    labels = (table["x"] + rng.normal(size=200) > 1).to_numpy(int)
+    segmentation = Segmentation(prepare(table), labels)
+    found = nodes.placed(None, segmentation, segmentation.assign(table))
+    then = np.array([one.then.rows for one in found.clusters])
+    expected = segmentation.drift(table).shares["then"].to_numpy()
+    np.testing.assert_allclose(then / 200, expected, atol=0.5 / 200)
+    assert (then != np.bincount(labels)).all()
 
 
 def test_wilson_intervals_are_those_of_the_formula():

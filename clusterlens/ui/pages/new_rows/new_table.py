@@ -219,8 +219,9 @@ def _shares(found: Placed) -> str:
     notes = "".join(f"<li>{safe(note)}</li>" for note in found.notes)
     told = f"<h3>What was done to the rows</h3><ul>{notes}</ul>" if notes else ""
     return (
-        "<p><b>Shares then and now</b> <span class='muted'>pale then, full now; lines: "
-        f"95% intervals</span></p>{bars}{_nowhere(found.nowhere, top)}{_axis(top)}"
+        "<p><b>Shares then and now</b> <span class='muted'>pale: held-out rows of the "
+        "first table as they are assigned; full: the new rows; lines: 95% intervals"
+        f"</span></p>{bars}{_nowhere(found.nowhere, top)}{_axis(top)}"
         f"{told}"
     )
 

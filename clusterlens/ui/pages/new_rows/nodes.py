@@ -155,7 +155,8 @@ class ThenAndNow:
     name : str
         What it is called.
     then, now : Share
-        Rows that belong nowhere are in no cluster of the new table.
+        Rows of the first table where they were held out and assigned, to the whole row;
+        rows of the new table, of which those that belong nowhere are in no cluster.
     """
 
     label: int
@@ -198,7 +199,8 @@ def is_nowhere(assigned: pd.DataFrame) -> np.ndarray:
 @node("live", "Counting the rows")
 def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Placed:
     """Count the rows of each cluster then and now."""
-    old = segmentation.to_frame()
+    old, assigner = segmentation.to_frame(), segmentation.assigner
+    expected = dict(zip(assigner.clusters.tolist(), assigner.expected, strict=True))
     known = assigned["cluster"].notna().to_numpy(bool)
     far = is_nowhere(assigned)
     inside = assigned["cluster"][known & ~far].astype("int64")
@@ -206,11 +208,12 @@ def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Plac
     n, n_old = int(known.sum()), int(old["rows"].sum())
     clusters = tuple(
         ThenAndNow(
-            label, name, share_of(rows, n_old), share_of(int(counts.get(label, 0)), n)
+            label,
+            name,
+            share_of(round(expected.get(label, 0) * n_old), n_old),
+            share_of(int(counts.get(label, 0)), n),
         )
-        for label, name, rows in zip(
-            old["cluster"].tolist(), old["name"], old["rows"].tolist(), strict=True
-        )
+        for label, name in zip(old["cluster"].tolist(), old["name"], strict=True)
     )
     notes = tuple(assigned.attrs["notes"])
     n_gaps = sum(assigned.attrs["gaps"].values())
