@@ -17,7 +17,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import read_file
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell
-from clusterlens.ui.state.address import from_query
+from clusterlens.ui.state.address import from_query, restore_look
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.turns import is_serving
 
@@ -70,6 +70,8 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
         return
+    if analysis is None:
+        restore_look(session.look, look)
     if file is not None:
         pn.state.onload(partial(_load_file, session, file))
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import param
 
 from clusterlens.ui.lessons import LESSONS
-from clusterlens.ui.lessons.lesson import Lesson, Task, Way
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History, Step
@@ -37,6 +38,7 @@ class Classroom(param.Parameterized):
     key = param.String("", doc="The lesson that is open, a key of LESSONS; or none.")
     step = param.Integer(0, doc="Position of the step that is taken.")
     reached = param.Boolean(False, doc="Whether what the step asks for was reached.")
+    mistaken = param.Boolean(False, doc="Whether the step was taken for another.")
     finished = param.ClassSelector(
         class_=frozenset, default=frozenset(), doc="Lessons read to their end."
     )
@@ -46,7 +48,9 @@ class Classroom(param.Parameterized):
         super().__init__()
         self.session = Session(server)
         self._places: list[_Place] = []
-        self._stop: Callable[[], None] = lambda: None
+        self._stops: list[Callable[[], None]] = []
+        # The step whose finding was shown because Next was pressed before it was done.
+        self._shown: tuple[str, int] | None = None
 
     @property
     def lesson(self) -> Lesson | None:
@@ -58,8 +62,11 @@ class Classroom(param.Parameterized):
         """The step that is taken."""
         return self.lesson.steps[self.step] if self.lesson else None
 
-    async def open(self, key: str) -> None:
-        """Open a lesson: its example with its run, at the first step."""
+    async def open(self, key: str, step: int = 0) -> None:
+        """Open a lesson: its example with its run, at a step.
+
+        The steps before it are done on the way.
+        """
         lesson, session = LESSONS[key], self.session
         self._watch(None)
         self._places = []
@@ -78,13 +85,21 @@ class Classroom(param.Parameterized):
         # What came before the lesson is not to be undone in it.
         session.put(session.history.steps[-1:], 0)
         await self._enter(0)
+        for k in range(min(step, len(lesson.steps) - 1)):
+            if (self.key, self.step) != (key, k):
+                return
+            await self.show()
+            await self._enter(k + 1)
 
     async def next(self) -> None:
-        """Take the next step; what this one asks for is done if it was not."""
-        if self.lesson is None or self.opening:
+        """Take the next step; if this one is not done, do it and show what it finds."""
+        if self.lesson is None or self.task is None or self.opening:
             return
-        if not self.reached:
+        here = (self.key, self.step)
+        if self.task.done is not None and not self.reached and self._shown != here:
+            self._shown = here
             await self.show()
+            return
         if self.step + 1 < len(self.lesson.steps):
             await self._enter(self.step + 1)
         else:
@@ -110,12 +125,13 @@ class Classroom(param.Parameterized):
         """Leave the lesson; it stays as it is until another one is opened."""
         self._watch(None)
         self.session.jobs.cancel()
-        self.param.update(key="", step=0, reached=False, opening=False)
+        self.param.update(key="", step=0, reached=False, mistaken=False, opening=False)
 
     async def _enter(self, step: int) -> None:
         key, lesson = self.key, LESSONS[self.key]
         self._watch(None)
-        self.param.update(step=step, reached=False, opening=True)
+        self._shown = None
+        self.param.update(step=step, reached=False, mistaken=False, opening=True)
         await self._go(lesson.steps[step].begin)
         if (self.key, self.step) != (key, step):
             return
@@ -143,23 +159,37 @@ class Classroom(param.Parameterized):
         with session.derived.paused():
             session.put(place.steps, place.cursor)
             session.look.param.update(**place.look)
-        self.param.update(step=step, reached=False)
+        self._shown = None
+        self.param.update(step=step, reached=False, mistaken=False)
         self._watch(LESSONS[self.key].steps[step])
 
     def _watch(self, task: Task | None) -> None:
-        """Tell whether what a step asks for is reached, from now on."""
-        self._stop()
-        self._stop = lambda: None
-        if task is None or task.done is None:
+        """From now on notice whether a step is done, or mistaken for another."""
+        for stop in self._stops:
+            stop()
+        self._stops = []
+        if task is None:
             return
-        check = task.done
 
-        def told(results: Mapping[str, Result]) -> None:
-            found = [results[name.rstrip("?")] for name in check.needs]
-            if all(result.ready for result in found):
-                self.reached |= bool(check.holds(*(one.value for one in found)))
+        def reach(holds: bool) -> None:
+            self.reached |= holds
 
-        self._stop = self.session.derived.watch(check.needs, told)
+        def mistake(holds: bool) -> None:
+            self.mistaken = holds and not self.reached
+
+        for check, notice in ((task.done, reach), (task.wrong, mistake)):
+            if check is not None:
+                told = partial(_notice, check, notice)
+                self._stops.append(self.session.derived.watch(check.needs, told))
+
+
+def _notice(
+    check: Check, notice: Callable[[bool], None], results: Mapping[str, Result]
+) -> None:
+    """Tell whether a check holds, once all results that it needs are there."""
+    found = [results[name.rstrip("?")] for name in check.needs]
+    if all(result.ready for result in found):
+        notice(bool(check.holds(*(one.value for one in found))))
 
 
 # Of the look, what is the analyst's own and no part of a lesson.

@@ -56,6 +56,10 @@ class Task:
         What is put in place before the step.
     after : str
         What there is to see once it is done, markup.
+    wrong : Check, optional
+        Whether something else was done that is easily taken for it.
+    hint : str
+        What to do then, markup.
     """
 
     title: str
@@ -67,6 +71,8 @@ class Task:
     button: str = ""
     begin: tuple[Way, ...] = ()
     after: str = ""
+    wrong: Check | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,25 @@ def linked(pair: tuple[int, int]) -> Check:
     )
 
 
+def joined(pair: tuple[int, int]) -> Check:
+    """Whether these two rows have a must-link."""
+    return Check(
+        ("links",),
+        lambda links: any(
+            one.kind == "must" and {one.a, one.b} == set(pair) for one in links
+        ),
+    )
+
+
 def picked(pair: tuple[int, int]) -> tuple[object, ...]:
     """Put a pair of rows before the analyst."""
     return (look(linking=True, tab="links", pair=pair, drawer=True),)
 
+
+_MUST = (
+    "That was a must-link, for rows of one species. Take it back with <b>Ctrl+Z</b>, "
+    "then press <b>Cannot-link</b>."
+)
 
 LESSON = Lesson(
     title="One link can outweigh everything",
@@ -51,6 +66,8 @@ LESSON = Lesson(
             target="cl-cannot",
             begin=(act("set link weight", weight=0.2), *picked(FIRST)),
             done=linked(FIRST),
+            wrong=joined(FIRST),
+            hint=_MUST,
             way=(act("add link", kind="cannot", a=60, b=110),),
             after="One pair of 11&#8239;175, and <b>k-means k=3</b> leads; HDBSCAN "
             "falls to rank <b>4</b>. But agreement with the species has "
@@ -76,6 +93,8 @@ LESSON = Lesson(
             target="cl-cannot",
             begin=(act("remove link", a=60, b=110), *picked(SECOND)),
             done=linked(SECOND),
+            wrong=joined(SECOND),
+            hint=_MUST,
             way=(act("add link", kind="cannot", a=50, b=100),),
             after="The same knowledge from two other rows, and another leader: a "
             "<b>Gaussian mixture k=4</b>, adjusted Rand index <b>0.79</b>. At 0.20 "

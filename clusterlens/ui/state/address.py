@@ -19,6 +19,9 @@ from clusterlens.ui.state.looking import Viewport
 MOST_LOOK, MOST_ID = 10_000, 100
 # Whole numbers up to here are the same in a browser.
 _LARGEST = 2**53
+# What an address restores without an analysis.
+_LESSONS = ("lesson", "lesson_step", "lessons_finished")
+_ALONE = ("page", *_LESSONS)
 
 
 def plain_look(look: Look) -> dict[str, Any]:
@@ -85,10 +88,15 @@ def _viewport(ranges: Any, view: Viewport) -> Viewport | None:
 
 
 def to_query(analysis: str | None, look: Look) -> dict[str, str]:
-    """Return the arguments of a link to an analysis and what is looked at."""
-    if analysis is None:
-        return {}
+    """Return the arguments of a link to an analysis and what is looked at.
+
+    Without an analysis lessons alone have an address.
+    """
     plain = plain_look(look)
+    if analysis is None:
+        if plain.keys().isdisjoint(_LESSONS):
+            return {}
+        return {"look": json.dumps({n: plain[n] for n in plain if n in _ALONE})}
     return {"analysis": analysis, **({"look": json.dumps(plain)} if plain else {})}
 
 

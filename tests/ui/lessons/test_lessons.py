@@ -24,8 +24,10 @@ from clusterlens.ui.lessons import (
     rings,
 )
 from clusterlens.ui.lessons.classroom import Classroom
-from clusterlens.ui.pages.lessons.page import PLACES
+from clusterlens.ui.pages.lessons.page import PLACES, LessonsPage
 from clusterlens.ui.server.server import Server
+from clusterlens.ui.session import Session
+from clusterlens.ui.state.address import from_query, restore_look, to_query
 from tests.ui.loop import run
 
 # Pools are fitted once for all tests of this file, as for a class.
@@ -56,8 +58,14 @@ class Pupil:
         return self.room.task.after
 
     async def next(self):
+        """Press Next, twice where it shows first what the step finds."""
+        here = self.room.key, self.room.step
         await self.room.next()
         await self.rest()
+        if (self.room.key, self.room.step) == here:
+            assert self.room.reached
+            await self.room.next()
+            await self.rest()
 
     async def get(self, node):
         # What a node needs is computed step by step only while somebody watches.
@@ -122,6 +130,100 @@ def test_a_lesson_is_walked_from_its_start_to_its_end(key):
         assert key in pupil.room.finished
 
     taken(key, scenario)
+
+
+def test_next_shows_what_a_step_finds_before_it_goes_on():
+    async def scenario(pupil):
+        room = pupil.room
+        await room.next()
+        await pupil.rest()
+        assert (room.step, room.reached) == (0, True)
+        await room.next()
+        await pupil.rest()
+        assert (room.step, room.reached) == (1, False)
+        await pupil.do()
+        await room.next()
+        await pupil.rest()
+        assert room.step == 2
+
+    taken("rings", scenario)
+
+
+def test_a_must_link_in_place_of_a_cannot_link_gets_a_hint():
+    async def scenario(pupil):
+        room, session = pupil.room, pupil.session
+        await pupil.next()
+        a, b = one_link.FIRST
+        assert await session.act("add link", kind="must", a=a, b=b)
+        await pupil.rest()
+        assert (room.mistaken, room.reached) == (True, False)
+        assert "Ctrl+Z" in room.task.hint
+        session.undo()
+        assert await session.act("add link", kind="cannot", a=a, b=b)
+        await pupil.rest()
+        assert (room.mistaken, room.reached) == (False, True)
+
+    taken("one link", scenario)
+
+
+def test_a_lesson_opens_at_a_step_with_the_steps_before_it_done():
+    async def scenario(pupil):
+        for _ in range(3):
+            await pupil.next()
+        walked = pupil.session
+        other = Pupil("rings")
+        await other.room.open("rings", 3)
+        await other.rest()
+        assert (other.room.step, other.room.opening) == (3, False)
+        assert other.session.look.model == walked.look.model
+        assert other.session.look.colour_by == walked.look.colour_by
+        other.room.back()
+        assert other.room.step == 2
+        other.session.close()
+
+    taken("rings", scenario)
+
+
+def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
+    async def main():
+        first = Session(SERVER)
+        page = LessonsPage(first)
+        page.look(True)
+        page.room.finished = frozenset({"noise"})
+        await page.room.open("rings", 2)
+        analysis, look = from_query(to_query(None, first.look))
+        assert analysis is None
+        second = Session(SERVER)
+        again = LessonsPage(second)
+        restore_look(second.look, look)
+        assert again.room.key == ""
+        again.look(True)
+        while again.room.step < 2 or again.room.opening:
+            await asyncio.sleep(0.01)
+        assert again.room.key == "rings"
+        assert again.room.finished == {"noise"}
+        for one in (page, again):
+            one.close()
+        for session in (first, second):
+            session.close()
+
+    run(main(), 300)
+
+
+@pytest.mark.parametrize(
+    "look", [{"lesson": "none"}, {"lesson": 3}, {"lesson_step": -1}]
+)
+def test_an_address_of_no_lesson_opens_the_list(look):
+    async def main():
+        session = Session(SERVER)
+        page = LessonsPage(session)
+        restore_look(session.look, look)
+        page.look(True)
+        assert page.room.key == ""
+        page.close()
+        session.close()
+
+    run(main())
 
 
 def test_next_does_what_was_not_done_back_restores_and_reset_begins_again():

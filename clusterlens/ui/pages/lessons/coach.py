@@ -56,6 +56,13 @@ button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }
 """
 
 
+_ASK = (
+    "<div class='foot' role='alertdialog' aria-label='Begin again'>"
+    "<span>Begin this lesson again?</span>"
+    f"{link('Begin again', 'reset', kind='main')}{link('Go on', 'stay')}</div>"
+)
+
+
 class Coach(Panel):
     """The step of the lesson that is open, and the way through it."""
 
@@ -74,7 +81,8 @@ class Coach(Panel):
         self._pointer = Pointer()
         room = self.room
         room.param.watch(
-            lambda *events: self.show(), ["key", "step", "reached", "opening"]
+            lambda *events: self.show(),
+            ["key", "step", "reached", "mistaken", "opening"],
         )
         room.session.jobs.param.watch(self._tell, ["shown"])
         place = pn.Column(
@@ -133,11 +141,11 @@ class Coach(Panel):
             + "</div>"
             + _steps(lesson, room.step)
         )
-        self._foot.body = _foot(lesson, task, room)
+        self._foot.body = _ASK if self._asks else _foot(lesson, task, room)
         points = self._seen and not (room.reached or room.opening)
         self._pointer.target = task.target if points else ""
 
-    _seen = False
+    _seen = _asks = False
     _beside = ""
     _stop_comparing: Callable[[], None] | None = None
 
@@ -158,6 +166,8 @@ class Coach(Panel):
             await (room.next() if what == "next" else room.show())
         elif what in ("back", "reset", "close"):
             getattr(room, what)()
+        self._asks = what == "ask"
+        self._write()
 
 
 def _head(lesson: Lesson, at: int, step: int) -> str:
@@ -185,6 +195,8 @@ def _body(task: Task, room: Classroom, beside: str) -> str:
             f"<div>{task.task}{press}</div></div>"
         )
     reached = f"<p>{task.after}</p>" if room.reached else ""
+    if room.mistaken and not room.reached:
+        reached = f"<p class='warn'>{task.hint}</p>"
     return f"{text}{beside}<div role='status' class='cl-coach-after'>{reached}</div>"
 
 
@@ -206,5 +218,5 @@ def _foot(lesson: Lesson, task: Task, room: Classroom) -> str:
     return (
         f"<div class='foot'><button class='plain' data-do='back' {off}>Back</button>"
         f"{link('Finish' if last else 'Next', 'next', kind='main')}{show}"
-        f"<span class='right'>{link('Reset', 'reset')}</span></div>"
+        f"<span class='right'>{link('Reset', 'ask')}</span></div>"
     )

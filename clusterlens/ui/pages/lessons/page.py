@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from clusterlens.ui.kit.components import go_on
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.pages.fuzzy.page import FuzzyPage
@@ -73,6 +75,8 @@ class LessonsPage(Page):
         self._list = pn.Column(listed.view, styles=COLUMN, **fill)
         self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
         self.room.param.watch(self._arrange, ["key"])
+        self.room.param.watch(self._keep, ["key", "step", "finished"])
+        self.session.look.param.watch(self._resume, ["lesson", "lessons_finished"])
         self.room.session.look.param.watch(self._stay, ["page"])
         self.room.session.jobs.param.watch(self._pass_on, ["notices"])
         return pn.Column(
@@ -87,6 +91,26 @@ class LessonsPage(Page):
         """Let what is in sight watch, with the working page of the lesson."""
         super().attend()
         self._arrange()
+        if self.seen:
+            self._resume()
+
+    def _keep(self, *events: Any) -> None:
+        """Keep lesson, step and finished lessons in the address."""
+        room = self.room
+        self.session.look.param.update(
+            lesson=room.key,
+            lesson_step=room.step,
+            lessons_finished=tuple(key for key in LESSONS if key in room.finished),
+        )
+
+    def _resume(self, *events: Any) -> None:
+        """Open the lesson of the address at its step."""
+        look, room = self.session.look, self.room
+        # First, because the page writes both anew as soon as the room changes.
+        lesson, step = look.lesson, look.lesson_step
+        room.finished |= set(look.lessons_finished) & LESSONS.keys()
+        if self.seen and lesson in LESSONS and lesson != room.key:
+            self._opening = go_on(room.open(lesson, step))
 
     def close(self) -> None:
         """End the lesson for good."""
