@@ -94,6 +94,7 @@ _own, _, _own_names = lazy_loader.attach(
         "ui.explore": ["explore"],
         "ui.plots.matrix": ["plot_consensus"],
         "ui.plots.ranking": ["plot_ranking"],
+        "ui.plots.samples": ["plot_map"],
         "ui.plots.models": ["plot_models"],
         "ui.plots.threshold": ["plot_threshold"],
         "ui.plots.k_evidence": ["plot_k_evidence"],

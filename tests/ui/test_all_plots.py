@@ -67,6 +67,8 @@ CALLS = {
     "criterion": lambda made: cl.plot_criterion(made.grid, setting=(5, 0.1)),
     "class pairs": lambda made: cl.plot_class_pairs(made.check, {0: HOSTILE}),
     "drift": lambda made: cl.plot_drift(made.drift),
+    "map": lambda made: cl.plot_map([[0, 0], [1, 1], [2, 1]], [HOSTILE, "b", "b"]),
+    "map without labels": lambda made: cl.plot_map(np.eye(3)),
 }
 
 

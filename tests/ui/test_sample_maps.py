@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import clusterlens as cl
 from clusterlens.compute._validation import DataError
+from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour, cluster_colours
 from clusterlens.ui.plots.samples import draw_map, map_view, shade_samples
 from clusterlens.ui.state.looking import Viewport
 
@@ -203,3 +205,56 @@ print(n_warm > 0, len(compiled.buffer) - n_warm)
         check=True,
     )
     assert done.stdout.split() == ["True", "0"]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return cl.prepare(cl.load_example("iris"))
+
+
+def legend(plot):
+    """Names and colours of a legend."""
+    return {
+        name: hv.Store.lookup_options("bokeh", entry, "style").kwargs["color"]
+        for (name,), entry in plot.NdOverlay.I.data.items()
+    }
+
+
+def test_the_plot_of_a_map_has_the_pixels_of_the_page(iris):
+    plot = cl.plot_map(iris, width=300, height=200)
+    port = Viewport(width=300, height=200)
+    colours = cluster_colours(iris.labels_true)
+    expected = draw_map(cl.project(iris).coordinates, colours, port)
+    assert np.array_equal(plot.RGB.I.data, expected.pixels)
+    assert plot.RGB.I.bounds == expected.element.bounds
+    names = list(map(str, iris.label_names))
+    assert legend(plot) == {name: cluster_colour(k) for k, name in enumerate(names)}
+
+
+def test_clusters_of_a_plot_keep_their_numbers_and_noise_is_grey():
+    plot = cl.plot_map(np.eye(3)[:, :2], [3, -1, 3])
+    assert legend(plot) == {"noise": NOISE_COLOUR, "cluster 4": cluster_colour(3)}
+
+
+def test_two_columns_are_coordinates_and_more_are_projected():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    port = Viewport(width=560, height=420)
+    plain = np.zeros(40, int)
+    for data, xy in ((X[:, :2], X[:, :2]), (X, cl.project(X).coordinates)):
+        plot = cl.plot_map(data)
+        expected = draw_map(xy, cluster_colours(plain), port).pixels
+        assert np.array_equal(plot.RGB.I.data, expected)
+    projected = cl.plot_map(cl.project(X, 3))
+    assert np.array_equal(projected.RGB.I.data, expected)
+    assert "NdOverlay" not in dir(projected)
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(DataError, match="data has the value nan in row 1, column 0"):
+        cl.plot_map([[0, 1], [np.nan, 2]])
+    with pytest.raises(ValueError, match="labels has 1 entr"):
+        cl.plot_map(CORNERS, [0])
+    with pytest.raises(ValueError, match="width"):
+        cl.plot_map(CORNERS, width=0)
+    with pytest.raises(DataError, match="projection on 1 axis"):
+        cl.plot_map(cl.project(np.eye(3), 1))

@@ -7,13 +7,24 @@ a value, or a blend of memberships. For clusters this is the picture of `ds.by` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import holoviews as hv
 import numpy as np
 
-from clusterlens.compute._validation import check_features
+from clusterlens.compute._numbers import percent
+from clusterlens.compute._validation import (
+    DataError,
+    check_classes,
+    check_features,
+    check_range,
+)
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection, project
+from clusterlens.ui.kit.palette import cluster_colour, cluster_colours, cluster_name
+from clusterlens.ui.plots.backend import PLAIN_TEXT, bokeh, matplotlib, styled
 from clusterlens.ui.state.looking import Viewport
 
 if TYPE_CHECKING:
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
 View = tuple[tuple[float, float], tuple[float, float]]
 _MARGIN = 1.06
 _FADED = (150, 155, 163)
+_MOST_PIXELS = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +100,114 @@ def map_view(xy: np.ndarray, port: Viewport) -> View:
         return equal_scale(port.zoom, size)
     (x0, x1), (y0, y1) = np.column_stack([xy.min(axis=0), xy.max(axis=0)]).tolist()
     return equal_scale(((x0, x1), (y0, y1)), size, room=_MARGIN)
+
+
+def plot_map(
+    data: Any, labels: Any = None, *, width: int = 560, height: int = 420
+) -> Any:
+    """Draw a map of samples, coloured by cluster or by class.
+
+    Parameters
+    ----------
+    data : Dataset, Projection or array-like of shape (n_samples, n_features)
+        Two columns of an array are coordinates. Other arrays and prepared datasets are
+        projected on their first two principal components.
+    labels : array-like of shape (n_samples,), optional
+        Clusters from 0, negative for noise, or names of classes. Default: the labels of
+        a dataset, else one colour.
+    width, height : int, default 560 and 420
+        Size of the map in pixels, from 1 to 5,000.
+
+    Returns
+    -------
+    plot : holoviews.Overlay
+        An image of the samples by Datashader, and a set of points without a place for
+        each cluster, for the legend. O(n_samples) time and memory.
+
+    Raises
+    ------
+    DataError
+        If data have missing or infinite values, or a projection has one axis.
+
+    Examples
+    --------
+    >>> import clusterlens as cl
+    >>> cl.plot_map([[0, 0], [1, 1], [1, 2]], ["a", "b", "b"])
+    :Overlay
+       .RGB.I       :RGB   [x,y]   (R,G,B,A)
+       .NdOverlay.I :NdOverlay   [cluster]
+          :Points   [x,y]
+    """
+    for name, value in (("width", width), ("height", height)):
+        check_range(value, 1, _MOST_PIXELS, name=name, integer=True)
+    port = Viewport(width=int(width), height=int(height))
+    xy, (xlabel, ylabel) = _places(data)
+    clusters, names = _clusters(data, labels, len(xy))
+    plot = hv.Overlay([draw_map(xy, cluster_colours(clusters), port).element])
+    if names:
+        entries = {name: _legend_entry(k) for k, name in names.items()}
+        plot *= hv.NdOverlay(entries, "cluster", sort=False)
+    shared = {"legend_position": "right", "xlabel": xlabel, "ylabel": ylabel}
+    inches = (port.width / 88, port.height / 88)
+    return styled(
+        plot,
+        bokeh("Overlay", frame_width=port.width, frame_height=port.height, **shared),
+        matplotlib(
+            "Overlay",
+            fig_inches=inches,
+            aspect="equal",
+            fig_rcparams=PLAIN_TEXT,
+            **shared,
+        ),
+    )
+
+
+def _places(data: Any) -> tuple[np.ndarray, tuple[str, str]]:
+    """Return coordinates, shape (n_samples, 2), and the labels of both axes."""
+    if not isinstance(data, Dataset | Projection):
+        data = check_features(data, name="data")
+        if data.shape[1] == 2:
+            return data, ("x", "y")
+    projection = data if isinstance(data, Projection) else project(data)
+    if len(projection.explained) < 2:
+        raise DataError("data is a projection on 1 axis; project on 2 (n_components).")
+    first, second = map(percent, projection.explained[:2])
+    labels = (f"PC 1, {first} of the variance", f"PC 2, {second}")
+    return projection.coordinates[:, :2], labels
+
+
+def _clusters(
+    data: Any, labels: Any, n_samples: int
+) -> tuple[np.ndarray, dict[int, str]]:
+    """Return the cluster of each sample, and the name of each cluster.
+
+    There are no names if nothing is known about the samples.
+    """
+    titles: Sequence[Any] = ()
+    if labels is not None:
+        clusters, found = check_classes(labels, n_samples=n_samples)
+        if isinstance(found[0], str):
+            titles = found
+        else:
+            clusters = np.array(found)[clusters]
+    elif isinstance(data, Dataset) and data.labels_true is not None:
+        clusters, titles = data.labels_true, data.label_names
+    else:
+        return np.zeros(n_samples, np.int64), {}
+    return clusters, {
+        k: str(titles[k]) if titles and k >= 0 else cluster_name(k)
+        for k in np.unique(clusters).tolist()
+    }
+
+
+def _legend_entry(cluster: int) -> hv.Points:
+    """Return a point without a place in the colour of a cluster."""
+    colour = cluster_colour(cluster)
+    return styled(
+        hv.Points([(np.nan, np.nan)], ["x", "y"]),
+        bokeh("Points", color=colour, size=8),
+        matplotlib("Points", color=colour, s=36),
+    )
 
 
 def draw_map(
