@@ -164,7 +164,7 @@ class Hand:
     def show(self, port: Viewport) -> None:
         corners = np.array([[0.0, 0.0], [8.0, 8.0]])
         picture = draw_map(corners, np.zeros((2, 3), np.uint8), port)
-        self.frame.show(replace(picture, whole=ALL), port)
+        self.frame.show_map(replace(picture, whole=ALL), port)
 
     def take_turn(self) -> None:
         while self.waiting:

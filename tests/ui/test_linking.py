@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bokeh.events import SelectionGeometry
 from bokeh.palettes import Viridis256
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.ui.figures.frame import DIMMED
+from clusterlens.ui.figures.map_frame import DIMMED
 from clusterlens.ui.nodes.links import differences, spreads
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.parts import panel
@@ -94,7 +95,7 @@ def looked_at(scenario):
 
 def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
     async def scenario(opened):
-        look, glyph = opened.session.look, opened.map._figure._glyph
+        look, glyph = opened.session.look, opened.map._figure.image
         assert glyph.global_alpha == 1
         await opened.press("l")
         await opened.rest()
@@ -118,18 +119,21 @@ def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
 
 def test_a_box_and_a_lasso_brush_the_samples_within_them():
     async def scenario(opened):
-        look, figure = opened.session.look, opened.map._figure
+        look, figure = opened.session.look, opened.map._figure.figure
         xy = opened.session.derived.get("projection").value.coordinates
         low, high = np.quantile(xy, [0.2, 0.6], axis=0)
         within = np.flatnonzero(((xy >= low) & (xy <= high)).all(axis=1))
-        figure._boxed(tuple(zip(low, high, strict=True)))
+        (left, bottom), (right, top) = low, high
+
+        def draw(**shape):
+            figure._trigger_event(SelectionGeometry(figure, shape, final=True))
+
+        draw(type="rect", x0=left, x1=right, y0=top, y1=bottom)
         await opened.rest()
         assert 0 < len(within) < len(xy)
         np.testing.assert_array_equal(look.brush.positions, within)
         assert (look.brush.source, look.tab) == ("box on the map", "selection")
-        (left, bottom), (right, top) = low, high
-        corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
-        figure._lassoed(np.array(corners))
+        draw(type="poly", x=[left, right, right, left], y=[bottom, bottom, top, top])
         await opened.rest()
         np.testing.assert_array_equal(look.brush.positions, within)
         assert look.brush.source == "lasso on the map"

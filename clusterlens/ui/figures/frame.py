@@ -19,14 +19,12 @@ from bokeh.models import (
     CustomJS,
     Glyph,
     GlyphRenderer,
-    ImageRGBA,
     Range1d,
 )
 from bokeh.models.tools import SelectTool, WheelZoomTool
 from bokeh.plotting import figure as Figure
 
-from clusterlens.ui.plots.samples import Picture, View, equal_scale
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.plots.samples import View
 
 _REST_SECONDS = 0.03
 # Numbers and letters stand on a ground of their own, as easy to read in the dark.
@@ -436,54 +434,3 @@ class Frame:
             (min(x.start, x.end), max(x.start, x.end)),
             (min(y.start, y.end), max(y.start, y.end)),
         )
-
-
-# How strong a picture is behind what is drawn over it.
-DIMMED = 0.45
-
-
-class PictureFrame(Frame):
-    """A frame without axes around one picture that fills it."""
-
-    def __init__(self, told: Callable[..., None], **options: Any) -> None:
-        super().__init__(
-            told,
-            toolbar_location="right",
-            x_axis_type=None,
-            y_axis_type=None,
-            **options,
-        )
-        self._image = no_image()
-        self._glyph = ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh")
-
-    def draw_image(self) -> None:
-        """Draw the picture over what was drawn before."""
-        self.draw(self._image, self._glyph)
-
-    def dim(self, dimmed: bool) -> None:
-        """Let the picture fade behind what is drawn over it, or be as it was."""
-        alpha = DIMMED if dimmed else 1.0
-
-        def change() -> None:
-            if self._glyph.global_alpha != alpha:
-                self._glyph.global_alpha = alpha
-
-        self.put(change)
-
-    def show(self, picture: Picture, port: Viewport) -> None:
-        """Show a picture of what is looked at."""
-        (x0, x1), (y0, y1) = picture.view
-        pixels = np.ascontiguousarray(picture.pixels[::-1]).view(np.uint32)[..., 0]
-        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
-        data["dh"] = [y1 - y0]
-        self.follow(picture.whole, port.zoom)
-        self.fill(self._image, data)
-
-    def _fit(self, view: View) -> View:
-        """Keep both axes at one scale, whatever box was drawn."""
-        return equal_scale(view, self.size())
-
-    def pixel(self) -> float:
-        """Data units of a pixel."""
-        (x0, x1), _ = self.view()
-        return (x1 - x0) / max(self.size()[0], 1)

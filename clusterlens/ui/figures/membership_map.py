@@ -8,13 +8,14 @@ import numpy as np
 from bokeh.models import ColumnDataSource, Scatter, Segment, Text
 from scipy.spatial import KDTree
 
-from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, PictureFrame
+from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED
+from clusterlens.ui.figures.map_frame import MapFrame
 
 # Pixels from the middle of a star to that of its number.
 _ASIDE = 18
 
 
-class MembershipMap(PictureFrame):
+class MembershipMap(MapFrame):
     """Samples on two principal components, a star for each seed.
 
     Parameters
@@ -50,7 +51,6 @@ class MembershipMap(PictureFrame):
         self.on_click(lambda x, y: tapped(x, y, self.pixel()))
 
     def _draw(self) -> None:
-        self.draw_image()
         self.draw(
             self._walks,
             Segment(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from bokeh.events import SelectionGeometry
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
@@ -16,12 +14,8 @@ from bokeh.models import (
     Text,
 )
 
-from clusterlens.ui.figures.frame import (
-    ON_A_GROUND,
-    RINGED,
-    PictureFrame,
-    View,
-)
+from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, View
+from clusterlens.ui.figures.map_frame import MapFrame
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
 
 # How near to a sample a click must be, and how many clusters a legend names.
@@ -60,7 +54,7 @@ def inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
     return odd
 
 
-class MapFigure(PictureFrame):
+class MapFigure(MapFrame):
     """The map, with rings around samples and links between them.
 
     Parameters
@@ -91,7 +85,6 @@ class MapFigure(PictureFrame):
             css="cl-map-figure",
             tools=["box_zoom", BoxSelectTool(), LassoSelectTool(), "tap", "save"],
         )
-        self._boxed, self._lassoed = boxed, lassoed
         self._rings = ColumnDataSource({"x": [], "y": [], "letter": []})
         self._links = {
             kind: ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
@@ -103,10 +96,10 @@ class MapFigure(PictureFrame):
         self._draw()
         self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
         self.on_click(lambda x, y: tapped(x, y, self.pixel()))
-        self.figure.on_event(SelectionGeometry, self._on_selection)
+        self.on_box(boxed)
+        self.on_lasso(lassoed)
 
     def _draw(self) -> None:
-        self.draw_image()
         self.draw(
             self._numbers,
             Text(
@@ -176,27 +169,8 @@ class MapFigure(PictureFrame):
         data = {"x": places[:, 0], "y": places[:, 1], "text": list(texts)}
         self.fill(self._numbers, data)
 
-    def _on_selection(self, event: Any) -> None:
-        shape = event.geometry
-        if not event.final:
-            return
-        if shape["type"] == "rect":
-            x = sorted((shape["x0"], shape["x1"]))
-            y = sorted((shape["y0"], shape["y1"]))
-            self._boxed(((x[0], x[1]), (y[0], y[1])))
-        elif shape["type"] == "poly":
-            x, y = (_values(shape[axis]) for axis in "xy")
-            self._lassoed(np.column_stack([x, y]))
-
 
 def _segments(ends: np.ndarray) -> dict[str, np.ndarray]:
     """Columns of lines between ends, shape (n_lines, 2 ends, 2)."""
     (x0, x1), (y0, y1) = ends[..., 0].T, ends[..., 1].T
     return {"x0": x0, "y0": y0, "x1": x1, "y1": y1}
-
-
-def _values(given: Any) -> np.ndarray:
-    """Read coordinates that the browser sends as a list or by position."""
-    if isinstance(given, dict):
-        given = [given[key] for key in sorted(given, key=int)]
-    return np.asarray(given, float)

@@ -237,6 +237,11 @@ def draw_map(
     return Picture(_image(pixels, view), map_view(held, port.whole()))
 
 
+def empty_map() -> hv.RGB:
+    """Return the element of a figure without a map yet."""
+    return _image(np.zeros((1, 1), np.uint32), ((0.0, 1.0), (0.0, 1.0)))
+
+
 def _image(pixels: np.ndarray, view: View) -> hv.RGB:
     """Return pixels, uint32 with the lowest y first, as an element."""
     (x0, x1), (y0, y1) = view

@@ -121,7 +121,7 @@ class Comparison(Panel):
         """Put both pictures and the table on screen."""
         pictures = (own_picture, other_picture)
         for figure, picture in zip(self._maps, pictures, strict=True):
-            figure.show(picture, self.session.look.compare_view)
+            figure.show_map(picture, self.session.look.compare_view)
             if projection.ready:
                 self._ring(figure, projection.value, inspected.value)
         for text, steering, one in zip(

@@ -58,7 +58,7 @@ class Memberships(Panel):
         cns_nearest: Result,
     ) -> None:
         """Put the picture, the seeds and the walks of a sample on screen."""
-        self._figure.show(cns_picture, self.session.look.cns_view)
+        self._figure.show_map(cns_picture, self.session.look.cns_view)
         xy = prepared_projection.coordinates[:, :2]
         version: Fitted | None = cns_shown.value
         seeds = xy[cns_solution.seeds if version is None else version.seeds]

@@ -122,7 +122,7 @@ class SampleMap(Panel):
         looked_at: Result,
     ) -> None:
         """Put the picture, the ring and the legend on screen."""
-        self._figure.show(map_picture, self.session.look.map_view)
+        self._figure.show_map(map_picture, self.session.look.map_view)
         self._ring(projection.coordinates, inspected.value, pair.value)
         states = link_states.value or ()
         self._draw_links(projection.coordinates, states)

@@ -151,7 +151,7 @@ class Preparation(Panel):
         self, dataset: Dataset, prepared_picture: Picture, shading: Shading, axes: Axes
     ) -> None:
         """Put the picture, its legend and the shares of the variance on screen."""
-        self._map.show(prepared_picture, self.session.look.prepared_view)
+        self._map.show_map(prepared_picture, self.session.look.prepared_view)
         self._legend.body = f"<p>{_colours(shading)}</p>{_axes(axes)}"
         self._bars.body = _bars(axes)
         self._steering.words = _spoken(dataset, axes, shading)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clusterlens.ui.figures.frame import PictureFrame
+from clusterlens.ui.figures.map_frame import MapFrame
 
 
-class PreparedMap(PictureFrame):
+class PreparedMap(MapFrame):
     """Prepared samples on their first two principal components.
 
     Parameters
@@ -18,4 +18,3 @@ class PreparedMap(PictureFrame):
 
     def __init__(self, told: Callable[..., None]) -> None:
         super().__init__(told, css="cl-prepared-figure", tools=["box_zoom", "save"])
-        self.draw_image()

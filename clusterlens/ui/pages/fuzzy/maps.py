@@ -105,7 +105,7 @@ class FuzzyMaps(Panel):
         at = fuzzy_sample.value
         place = None if at is None else projection.coordinates[at]
         for figure, picture in zip(self._figures, fuzzy_maps.pictures, strict=True):
-            figure.show(picture, self.session.look.fuzzy_view)
+            figure.show_map(picture, self.session.look.fuzzy_view)
             figure.ring(place)
         names = samples.value.row_ids
         for steering, words in zip(

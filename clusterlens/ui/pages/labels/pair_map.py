@@ -92,7 +92,7 @@ class ClassPair(Panel):
         self._below.body = self._text(judged, pair)
 
     def _put(self, picture: Picture) -> None:
-        self._figure.show(picture, self.session.look.label_view)
+        self._figure.show_map(picture, self.session.look.label_view)
 
     def _mark(self, pair: PairOfClasses) -> None:
         """Mark what the picture shows; before it, the axes would be of nothing."""

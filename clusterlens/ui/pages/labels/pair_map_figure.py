@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from bokeh.models import ColumnDataSource, Patches, Scatter
 
-from clusterlens.ui.figures.frame import PictureFrame, View
+from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.map_frame import MapFrame
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
 
 
-class PairMap(PictureFrame):
+class PairMap(MapFrame):
     """Two classes on the plane in which their means lie furthest apart.
 
     Parameters
@@ -35,8 +36,7 @@ class PairMap(PictureFrame):
             Patches(
                 xs="xs", ys="ys", fill_color="colour", line_color=None, fill_alpha=0.35
             ),
-        )
-        self.draw_image()
+        ).level = "underlay"
         for width, colour in ((7, "#ffffff"), (4, "colour")):
             self.draw(
                 self._means,

@@ -52,7 +52,7 @@ class NewRowsMap(Panel):
         new_nearest: Result,
     ) -> None:
         """Put the picture, the crosses and the ring on screen."""
-        self._figure.show(new_map_picture, self.session.look.new_rows_view)
+        self._figure.show_map(new_map_picture, self.session.look.new_rows_view)
         at = np.flatnonzero(new_map.positions == new_row.value)
         self._figure.mark(new_map.crosses, new_map.xy[at])
         self._steering.words = _spoken(new_map, placed)

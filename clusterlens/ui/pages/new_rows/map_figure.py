@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from bokeh.models import ColumnDataSource, Scatter
 
-from clusterlens.ui.figures.frame import RINGED, PictureFrame
+from clusterlens.ui.figures.frame import RINGED
+from clusterlens.ui.figures.map_frame import MapFrame
 
 
-class NewRowsFigure(PictureFrame):
+class NewRowsFigure(MapFrame):
     """Points, crosses, and a ring around the row that is read.
 
     Parameters
@@ -33,7 +34,6 @@ class NewRowsFigure(PictureFrame):
         )
         self._crosses = ColumnDataSource({"x": [], "y": []})
         self._ring = ColumnDataSource({"x": [], "y": []})
-        self.draw_image()
         # A pale casing, so that a cross is seen on points and on a dark card.
         for width, colour in ((4.5, "#ffffff"), (2, "#14181d")):
             self.draw(
