@@ -12,7 +12,13 @@ import clusterlens as cl
 from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import rgb
-from clusterlens.ui.plots.matrix import CLEAREST, draw_matrix, shade_matrix
+from clusterlens.ui.plots.matrix import (
+    CLEAREST,
+    draw_matrix,
+    empty_matrix,
+    scale_of,
+    shade_matrix,
+)
 from tests.ui.loop import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -71,6 +77,20 @@ def test_equalised_colours_rise_with_the_values_and_favour_frequent_ones():
     assert (np.diff(bright[np.argsort(values, axis=None)].astype(int)) >= 0).all()
     seen = {v: bright[np.argmin(np.abs(values.ravel() - v))] for v in (0.05, 0.15, 0.9)}
     assert seen[0.15] - seen[0.05] > seen[0.9] - seen[0.15]
+
+
+def test_a_scale_has_colours_of_the_picture_from_its_least_share_to_its_largest():
+    values = np.random.default_rng(0).beta(0.3, 2, (30, 40)).astype(np.float32)
+    values[0, :5] = np.nan
+    tile = Tile(values, np.arange(31), np.arange(41), "consensus", None, exact=True)
+    shades = shade_matrix(tile, "eq_hist")
+    scale = scale_of(draw_matrix(tile, "eq_hist"))
+    shares = [share for share, _ in scale]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (np.nanmin(values), np.nanmax(values))
+    for share, colour in scale:
+        assert bytes.fromhex(colour[1:]) in set(map(bytes, shades[values == share, :3]))
+    assert scale_of(empty_matrix()) == []
 
 
 def test_where_no_vote_saw_a_pair_nothing_is_drawn():

@@ -92,17 +92,17 @@ def shade_matrix(tile: Tile, shading: Shading = "linear") -> np.ndarray:
 
 def scale_of(picture: hv.Overlay) -> list[tuple[float, str]]:
     """Return shares of a picture, ascending, and the colours that they have in it."""
-    shares = picture.Image.I.dimension_values("share").ravel()
-    colours = np.stack(
-        [picture.RGB.I.dimension_values(k).ravel() for k in "RGB"], axis=1
-    )
+    shares = picture.Image.I.dimension_values("share")
     seen = np.flatnonzero(np.isfinite(shares))
-    seen = seen[np.argsort(shares[seen], kind="stable")]
+    if not len(seen):
+        return []
     # Of equally many pixels each, and the least and the largest.
-    some = seen[np.linspace(0, len(seen) - 1, _STOPS).astype(int)] if len(seen) else []
+    places = np.unique(np.linspace(0, len(seen) - 1, _STOPS).astype(int))
+    some = seen[np.argpartition(shares[seen], places)[places]]
+    red, green, blue = (picture.RGB.I.dimension_values(k)[some] for k in "RGB")
     return [
-        (float(shares[at]), "#" + bytes(colours[at].astype(np.uint8)).hex())
-        for at in some
+        (float(share), f"#{r:02x}{g:02x}{b:02x}")
+        for share, r, g, b in zip(shares[some], red, green, blue, strict=True)
     ]
 
 
