@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -96,6 +95,11 @@ async def one_page(address: str, held: Held) -> str:
     return f"a page: {await status(address)}"
 
 
+async def packed_bytes(address: str, held: Held) -> str:
+    """Send 1 GB as a text of 1.3 MB."""
+    return await message(address, held, fragments=_patch(_packed(10**9)))
+
+
 def _packed(n_bytes: int) -> str:
     data = base64.b64encode(gzip.compress(bytes(n_bytes))).decode()
     return json.dumps({"events": [{"new": {"type": "bytes", "data": data}}]})
@@ -108,7 +112,7 @@ def _patch(content: str) -> list[Any]:
 ATTACKS: dict[str, Attack] = {
     "half-open connections": half_open,
     "made-up tokens": made_up_token,
-    "200 MB of packed bytes": partial(message, fragments=_patch(_packed(2 * 10**8))),
+    "packed bytes of 1 GB": packed_bytes,
     "30 MB of brackets": partial(message, fragments=_patch("[" * 30_000_000)),
     "million lists": partial(message, fragments=_patch("[" + "[]," * 10**6 + "1]")),
     "pages never connected to": bare_gets,
@@ -178,7 +182,7 @@ async def strike(name: str, port: int, files: int) -> None:
 
 def _wait(url: str) -> None:
     while True:
-        with suppress(urllib.error.URLError, ConnectionError):
+        with suppress(OSError):
             urllib.request.urlopen(url, timeout=60).close()
             return
         time.sleep(0.2)
