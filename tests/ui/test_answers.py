@@ -1,5 +1,6 @@
 """Answers on the Consensus page without a browser."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import as_constraints
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import choice_from
 from tests.ui.test_linking import looked_at
 
@@ -298,14 +299,17 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         heard = derived.get("heard").value
         fits = derived.get("answers").value.posterior
         assert heard.votes.tolist() == np.floor(1000 * fits.values).tolist()
-        assert derived.get("binarised_at").value == -(-heard.n_votes // 2)
+        asked = derived.get("threshold_in_force").value / ensemble.n_votes
+        needed = derived.get("binarised_at").value
+        assert needed - 1 < asked * heard.n_votes <= needed
         order = derived.get("order").value
         joined = [row[order][:, None] == row[order] for row in heard.labels]
         matrix = np.average(joined, axis=0, weights=heard.votes)
         listening = derived.get("consensus").value.tile.values
         assert listening.mean() == pytest.approx(matrix.mean(), abs=0.02)
         assert np.abs(listening - alone).mean() > 0.05
-        effective = f"By your answers: as if {fits.n_effective:.1f} voted"
+        voted = f"as if {fits.n_effective:.1f} of 12 models voted"
+        effective = f"With your 20 answers, {voted}"
         assert effective in opened.matrix._note.body
         opened.matrix._turn("alone")
         await opened.rest()
@@ -314,6 +318,117 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         opened.matrix._turn("answers")
         await opened.rest()
         assert derived.get("heard").value is heard
+
+    looked_at(scenario)
+
+
+@pytest.mark.parametrize("threshold", [3, 9])
+def test_pair_card_and_matrices_read_a_pair_alike_by_the_one_threshold(threshold):
+    async def scenario(opened):
+        session, derived = opened.session, opened.session.derived
+        ensemble, words = session.analysis.ensemble, set()
+        session.look.matrix_view = Viewport(width=60, height=60)
+        session.act_now("set threshold", threshold=threshold)
+        answer_by(session, TRUTH, 20)
+        await opened.rest()
+        likely = derived.get("answers").value.posterior.values
+        joins = ensemble.labels[:, :, None] == ensemble.labels[:, None, :]
+        counts = joins.sum(axis=0)
+        split = np.argwhere(joins[TRUTH] & (counts < threshold))[0].tolist()
+        for pair in (tuple(split), (0, 140), (0, 60), (50, 60), (3, 4)):
+            session.look.pair = pair
+            await opened.rest()
+            joined = ensemble.labels[:, pair[0]] == ensemble.labels[:, pair[1]]
+            cross, body = derived.get("cross").value, opened.pair._text.body
+            pooled = f"<h3>Together in {joined.sum()} of 12 models<"
+            assert pooled in body
+            pool_says, answers_say = re.findall(r"(\d+) needed: <b>(\w+)</b>", body)
+            word = "together" if joined.sum() >= threshold else "apart"
+            assert pool_says == (str(threshold), word)
+            models = re.search(r"With your answers ([\d.]+) of 12 models", body)[1]
+            assert float(models) == pytest.approx(12 * likely[joined].sum(), abs=0.2)
+            word = "together" if float(models) >= threshold else "apart"
+            assert answers_say == (str(threshold), word)
+            assert cross.binarised == word
+            read = re.fullmatch(
+                r"together in ([\d.]+) of 12 models, with your answers", cross.consensus
+            )
+            assert float(read[1]) == pytest.approx(float(models), abs=0.11)
+            assert f"at least {threshold} of 12 models" in opened.binarised._note.body
+            words.add((pool_says[1], answers_say[1]))
+        assert words >= {("apart", "together"), ("together", "together")}
+        session.look.pool_alone = True
+        await opened.rest()
+        body = opened.pair._text.body
+        assert body.count("needed: ") == 1
+        alone = f"together in {joined.sum()} of 12 models"
+        assert derived.get("cross").value.consensus == alone
+
+    looked_at(scenario)
+
+
+def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
+    async def scenario(opened):
+        session, derived = opened.session, opened.session.derived
+        page = ClustersPage(session)
+        page.look(True)
+        shown = {type(panel).__name__: panel for panel in page.panels}
+        session.look.param.update(partition="model", model=TRUTH)
+        session.look.brush = Brush(np.arange(50), "box")
+        await opened.rest()
+        ensemble, inside = session.analysis.ensemble, {}
+        sentence, table = shown["PartitionBar"]._text, shown["ClusterProfilesTable"]
+        chosen = derived.get("chosen").value
+
+        def within(votes):
+            """Return the mean consensus of the pairs inside each cluster."""
+            found = []
+            for k in chosen.sizes:
+                own = ensemble.labels[:, chosen.clusters == k]
+                joined = (own[:, :, None] == own[:, None, :]).sum(axis=(1, 2))
+                n = own.shape[1]
+                found.append(np.average((joined - n) / (n * (n - 1)), weights=votes))
+            return [percent(share) for share in found]
+
+        pool = within(np.ones(12))
+        of_pool = sentence.body.split("cl-with-answers")[0]
+        assert "cl-with-answers" not in sentence.body
+        answer_by(session, TRUTH, 20)
+        await opened.rest()
+        heard = derived.get("heard").value
+        inside = within(heard.votes)
+        assert inside != pool
+        assert sentence.body.startswith(of_pool[: of_pool.index("</div>")])
+        said = sentence.body.split("cl-with-answers")[1]
+        assert "With your 20 answers, as if" in said
+        rows = re.findall(
+            r"</div></div>(\d+%) <span [^>]+>answers (\d+%)<", table._table.body
+        )
+        assert rows == list(zip(pool, inside, strict=True))
+        ends = re.findall(r"(\d+%) inside", said)
+        assert set(ends) <= set(inside)
+        tab = opened.page.panels
+        model = {type(one).__name__: one for one in tab}["Inspector"].tabs["model"]
+        session.look.param.update(page="consensus", tab="model")
+        await opened.rest()
+        read = re.findall(
+            r"inside (\d+%)</span> · with your answers (\d+%)", model.text.body
+        )
+        assert read == list(zip(pool, inside, strict=True))
+        session.look.tab = "selection"
+        await opened.rest()
+        among = ensemble.labels[:, :50]
+        alike = (among[:, :, None] == among[:, None, :]).sum(axis=(1, 2))
+        shares = (alike - 50) / (50 * 49)
+        body = opened.selection.text.body
+        assert f"<b>{percent(shares.mean())}</b>" in body
+        answered = percent(np.average(shares, weights=heard.votes))
+        assert f"with your answers {answered}" in body
+        session.look.param.update(inspected=0, tab="sample")
+        await opened.rest()
+        votes = re.findall(r"(\d+) of 12<", opened.sample.text.body)
+        joined = (ensemble.labels == ensemble.labels[:, :1]).sum(axis=0)[1:]
+        assert [int(n) for n in votes] == sorted(joined, reverse=True)[:5]
 
     looked_at(scenario)
 

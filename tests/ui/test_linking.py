@@ -688,7 +688,7 @@ def test_the_pair_card_says_in_which_columns_two_rows_differ():
         body = opened.pair._text.body
         assert f"{first.by:.1f} sd" in body
         needed = session.derived.get("threshold_in_force").value
-        word = "together" if read.joined >= needed else "apart"
+        word = "together" if read.pooled[0] >= needed else "apart"
         assert f"{needed} needed: <b>{word}</b>" in body
 
     looked_at(scenario)

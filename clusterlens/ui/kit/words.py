@@ -48,9 +48,20 @@ def who_votes(by: VoteBy, ensemble: Ensemble) -> str:
 
 
 def voters(ensemble: Ensemble) -> str:
-    """Say how many votes there are: "56 models", or votes where these differ."""
-    one_each = (ensemble.votes == 1).all()
-    return f"{whole(ensemble.n_votes)} {'models' if one_each else 'votes'}"
+    """Say who votes: "56 models", "33 voting models", or votes if these differ."""
+    noun = "votes"
+    if ensemble.votes.max() == 1:
+        noun = "models" if ensemble.votes.all() else "voting models"
+    return f"{whole(ensemble.n_votes)} {noun}"
+
+
+def in_models(joined: int, seen: int, n_votes: int) -> str:
+    """Write the votes that join a pair, of those on both rows, on the scale of n_votes.
+
+    Rounded down, so that no number seems to reach a threshold that it does not reach.
+    """
+    tenths = 10 * n_votes * joined // seen
+    return f"{tenths / 10:.1f}" if tenths % 10 else whole(tenths // 10)
 
 
 def number(value: Any, *, spread: float = 0.0) -> str:

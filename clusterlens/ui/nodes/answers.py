@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.ranking import Ranking, Weight
@@ -90,8 +91,20 @@ def heard(
 
 @node()
 def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold_in_force: int) -> int:
-    """Votes that must join a pair: half of them where answers gave the votes."""
-    return threshold_in_force if heard is ensemble else -(-heard.n_votes // 2)
+    """Return the votes that must join a pair: the share of them that is asked for."""
+    if heard is ensemble:
+        return threshold_in_force
+    needed = -(-threshold_in_force * heard.n_votes // ensemble.n_votes)
+    return min(needed, heard.n_votes + 1)
+
+
+def answers_words(found: Answers) -> str:
+    """Say how many answers there are, and how many models have a say after them."""
+    n_models = len(found.posterior.ensemble)
+    return (
+        f"{count(found.n_answers, 'answer')}, as if {found.posterior.n_effective:.1f} "
+        f"of {count(n_models, 'model')} voted"
+    )
 
 
 @dataclass(frozen=True)

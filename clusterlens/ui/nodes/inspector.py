@@ -14,7 +14,7 @@ from clusterlens.compute.consensus.cohesion import (
     cluster_consensus,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.ensemble.votes import votes_together
+from clusterlens.compute.ensemble.votes import mean_consensus, votes_together
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
 from clusterlens.ui.state.looking import Brush
@@ -49,9 +49,19 @@ def held_groups(
 
 
 @node("live", "Measuring what the pool keeps together", keep=8)
-def held_together(job: Job, heard: Ensemble, clusters: np.ndarray) -> ClusterConsensus:
-    """How well the pool keeps the clusters of the selected model together."""
-    return held_groups(heard, clusters, **job.kernels)
+def held_together(
+    job: Job, ensemble: Ensemble, clusters: np.ndarray
+) -> ClusterConsensus:
+    """Measure how well the pool keeps the clusters of the selected model together."""
+    return held_groups(ensemble, clusters, **job.kernels)
+
+
+@node("live", "Measuring what the answers keep together", keep=8)
+def held_by_answers(
+    job: Job, ensemble: Ensemble, heard: Ensemble, clusters: np.ndarray
+) -> ClusterConsensus | None:
+    """Measure the same with the votes that answers give; None without answers."""
+    return None if heard is ensemble else held_groups(heard, clusters, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +129,7 @@ def sample_reading(
     job: Job,
     look_inspected: int,
     samples: Dataset,
-    heard: Ensemble,
+    ensemble: Ensemble,
     clusters: np.ndarray,
     held_together: ClusterConsensus,
     disagreement: np.ndarray,
@@ -127,7 +137,7 @@ def sample_reading(
     """Read what the models and the table say about one sample."""
     items = held_together.items[look_inspected]
     order = np.argsort(-items, kind="stable")
-    votes = votes_together(heard, look_inspected).copy()
+    votes = votes_together(ensemble, look_inspected).copy()
     votes[look_inspected] = -1
     nearest = np.argsort(-votes, kind="stable")[:COMPANY]
     return SampleReading(
@@ -174,7 +184,9 @@ class SelectionReading:
     brush : Brush
         Which they are.
     within, rest : float
-        Mean consensus of the pairs among them, and among the others.
+        Mean consensus of the pool of the pairs among them, and among the others.
+    answered : float or None
+        That among them with the votes that answers give; None without answers.
     sizes : list of (int, int)
         How many are in each cluster of the selected model, the most first.
     profiles : ClusterProfiles
@@ -184,6 +196,7 @@ class SelectionReading:
     brush: Brush
     within: float
     rest: float
+    answered: float | None
     sizes: list[tuple[int, int]]
     profiles: ClusterProfiles
 
@@ -193,15 +206,17 @@ def selection_reading(
     job: Job,
     look_brush: Brush,
     samples: Dataset,
+    ensemble: Ensemble,
     heard: Ensemble,
     clusters: np.ndarray,
 ) -> SelectionReading | None:
     """Read what the models and the table say about the brushed samples."""
     if not len(look_brush):
         return None
-    inside = np.zeros(heard.n_samples, np.int64)
+    inside = np.zeros(ensemble.n_samples, np.int64)
     inside[look_brush.positions] = 1
-    held = cluster_consensus(heard, inside, **job.kernels)
+    held = cluster_consensus(ensemble, inside, **job.kernels)
+    by_answers = heard is not ensemble
     found, counts = np.unique(clusters[look_brush.positions], return_counts=True)
     order = np.argsort(-counts, kind="stable")
     within = dict(zip(held.clusters.tolist(), held.within.tolist(), strict=True))
@@ -209,6 +224,7 @@ def selection_reading(
         look_brush,
         within[1],
         within.get(0, float("nan")),
+        mean_consensus(heard, look_brush.positions) if by_answers else None,
         [(int(found[k]), int(counts[k])) for k in order],
         cluster_profiles(samples, inside),
     )

@@ -237,7 +237,9 @@ class PairReading:
     rows : pair of plain ids
         Their row ids.
     votes : list of (str, int, int)
-        For each family the models that join them, and all of its models.
+        For each family the votes that join them, and all that saw both.
+    answered : pair of int or None
+        The same of all models with the votes that answers give them; None without.
     linked : Link or None
         The link that there is.
     answers : dict of Answer
@@ -248,14 +250,15 @@ class PairReading:
 
     rows: tuple[PlainId, PlainId]
     votes: list[tuple[str, int, int]]
+    answered: tuple[int, int] | None
     linked: Link | None
     answers: dict[Kind, Answer]
     differences: list[Difference]
 
     @property
-    def joined(self) -> int:
-        """Number of models that join the pair."""
-        return sum(joined for _, joined, _ in self.votes)
+    def pooled(self) -> tuple[int, int]:
+        """Votes of the pool that join the pair, and all that saw both rows."""
+        return _summed(self.votes)
 
 
 @node("live", "Reading the pair", keep=16)
@@ -266,6 +269,7 @@ def pair_reading(
     samples: Dataset,
     row_positions: dict[PlainId, int],
     ranking: Ranking,
+    heard: Ensemble,
     link_weight: Weight,
     spreads: np.ndarray,
 ) -> PairReading | None:
@@ -281,9 +285,13 @@ def pair_reading(
         "must": preview.must_ranks,
         "cannot": preview.cannot_ranks,
     }
+    votes, answered = _votes(ranking.ensemble, look_pair), None
+    if heard is not ranking.ensemble:
+        answered = _summed(_votes(heard, look_pair))
     return PairReading(
         (a, b),
-        _votes(ranking.ensemble, look_pair),
+        votes,
+        answered,
         linked,
         {
             kind: _answer(ranking, found, with_link(others, Link(kind, a, b)))
@@ -304,6 +312,11 @@ def _votes(ensemble: Ensemble, pair: tuple[int, ...]) -> list[tuple[str, int, in
         for name in dict.fromkeys(ensemble.families)
         if votes[own := families == name].any()
     ]
+
+
+def _summed(votes: list[tuple[str, int, int]]) -> tuple[int, int]:
+    """Add up the votes of the families: those that join a pair, and all."""
+    return sum(joined for _, joined, _ in votes), sum(seen for *_, seen in votes)
 
 
 def _answer(

@@ -223,7 +223,11 @@ def tile_source(job: Job, heard: Ensemble, order: np.ndarray) -> TileSource:
 
 @node("live", "Drawing the matrix")
 def consensus(
-    job: Job, tile_source: TileSource, look_matrix_view: Viewport, look_shading: str
+    job: Job,
+    ensemble: Ensemble,
+    tile_source: TileSource,
+    look_matrix_view: Viewport,
+    look_shading: str,
 ) -> Heatmap | None:
     """The consensus matrix in view."""
     if not look_matrix_view.drawn:
@@ -231,9 +235,8 @@ def consensus(
     tile = _tile(tile_source, look_matrix_view, "consensus")
     picture = draw_matrix(tile, "eq_hist" if look_shading == "eq_hist" else "linear")
     scale = scale_of(picture) if look_shading == "eq_hist" else LINEAR_SCALE
-    heard, single = tile_source.ensemble, _of_cells(tile)
-    reading = _shared(heard, single=single)
-    return Heatmap(tile, heard.n_samples, picture, scale, reading)
+    reading = _shared(ensemble, tile_source.ensemble, single=_of_cells(tile))
+    return Heatmap(tile, ensemble.n_samples, picture, scale, reading)
 
 
 @node("live", "Drawing the binarised matrix")
@@ -269,14 +272,16 @@ def _of_cells(tile: Tile) -> bool:
     return tile.values.shape == (r1 - r0, c1 - c0)
 
 
-def _shared(heard: Ensemble, *, single: bool) -> Reading:
+def _shared(ensemble: Ensemble, heard: Ensemble, *, single: bool) -> Reading:
     """How a share of votes is said: of one pair, or of those that a pixel covers."""
     mean = "" if single else "on average "
+    whose = "" if heard is ensemble else ", with your answers"
     if heard.is_partial:
-        words = f"{mean}together in #% of the votes on both rows"
+        words = f"{mean}together in #% of the votes on both rows{whose}"
         return Reading(words, words)
-    words = f"{mean}together in # of {voters(heard)}"
-    return Reading(words, words, scale=heard.n_votes, digits=0 if single else 1)
+    words = f"{mean}together in # of {voters(ensemble)}{whose}"
+    digits = 0 if single and not whose else 1
+    return Reading(words, words, scale=ensemble.n_votes, digits=digits)
 
 
 @node()
@@ -285,6 +290,7 @@ def cross(
     look_tab: str,
     look_inspected: int | None,
     places: np.ndarray,
+    ensemble: Ensemble,
     tile_source: TileSource,
     binarised_at: int,
 ) -> Cross:
@@ -298,7 +304,7 @@ def cross(
     at = places[list(marked)].tolist()
     if len(at) < 2:
         return Cross(tuple(at))
-    (a, b), heard = at, tile_source.ensemble
+    a, b = at
 
     def value(kind: Any, threshold: int | None = None) -> float:
         rows, cols = (a, a + 1), (b, b + 1)
@@ -309,7 +315,7 @@ def cross(
 
     return Cross(
         (a, b),
-        _shared(heard, single=True).of(value("consensus")),
+        _shared(ensemble, tile_source.ensemble, single=True).of(value("consensus")),
         _JOINED.of(value("binarised", binarised_at)),
     )
 

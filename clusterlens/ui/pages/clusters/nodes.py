@@ -326,11 +326,19 @@ def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
 
 
 @node("live", "Measuring what the pool keeps together", keep=8)
-def chosen_held(job: Job, heard: Ensemble, settled: Chosen) -> ClusterConsensus:
-    """How well the pool keeps the clusters together."""
-    return held_groups(
-        heard, settled.clusters, executor=job.server.kernels, cancel=job.cancelled
-    )
+def chosen_held(job: Job, ensemble: Ensemble, settled: Chosen) -> ClusterConsensus:
+    """Measure how well the pool keeps the clusters together."""
+    return held_groups(ensemble, settled.clusters, **job.kernels)
+
+
+@node("live", "Measuring what the answers keep together", keep=8)
+def chosen_answered(
+    job: Job, ensemble: Ensemble, heard: Ensemble, settled: Chosen
+) -> ClusterConsensus | None:
+    """Measure the same with the votes that answers give; None without answers."""
+    if heard is ensemble:
+        return None
+    return held_groups(heard, settled.clusters, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import fixed, voters
+from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.moves import choose_result
@@ -54,6 +55,8 @@ class PartitionBar(Panel):
     needs = ("chosen",)
     also = (
         "chosen_held",
+        "chosen_answered?",
+        "answers?",
         "methods",
         "rows",
         "ensemble",
@@ -258,6 +261,8 @@ class PartitionBar(Panel):
         self,
         chosen: Chosen,
         chosen_held: Result,
+        chosen_answered: Result,
+        answers: Result,
         ensemble: Result,
         in_hand: Result,
         beside: Result,
@@ -273,6 +278,7 @@ class PartitionBar(Panel):
             leads = link(words, "judge", kind="pill", css="cl-to-labels")
         self._text.body = excerpt(
             sentence(chosen, chosen_held, ensemble.value),
+            _with_answers(chosen, chosen_answered.value, answers.value),
             leads,
             _again(chosen, in_hand.value),
             _beside(beside),
@@ -400,13 +406,37 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
 
 def _holding(chosen: Chosen, held: ClusterConsensus, ensemble: Ensemble) -> str:
     """Name the clusters that the pool holds together best and least."""
-    real = np.flatnonzero((held.clusters >= 0) & (held.sizes > 1))
-    within = held.within[real]
-    best, least = real[within.argmax()], real[within.argmin()]
-    names = [safe(chosen.names[int(held.clusters[k])]) for k in (best, least)]
-    highest, lowest = (percent(held.within[k]) for k in (best, least))
+    names, (highest, lowest) = _extremes(chosen, held)
     return (
         f"<span title='cluster consensus'>Agreement inside</span>: {highest} of the "
         f"{voters(ensemble)} keep two rows of {names[0]} together, the most, and "
         f"{lowest} two of {names[1]}, the least."
     )
+
+
+def _with_answers(
+    chosen: Chosen, held: ClusterConsensus | None, answers: Answers | None
+) -> str:
+    """Say what the answers make of the agreement inside, which is that of the pool."""
+    if held is None or answers is None or not len(_several(held)):
+        return ""
+    names, (highest, lowest) = _extremes(chosen, held)
+    return (
+        f"<span class='cl-with-answers'>With your {answers_words(answers)}: {highest} "
+        f"inside {names[0]}, the most, and {lowest} inside {names[1]}, the least. "
+        "</span>"
+    )
+
+
+def _several(held: ClusterConsensus) -> np.ndarray:
+    """Return the positions of the clusters that have pairs of rows."""
+    return np.flatnonzero((held.clusters >= 0) & (held.sizes > 1))
+
+
+def _extremes(chosen: Chosen, held: ClusterConsensus) -> tuple[list[str], list[str]]:
+    """Return names and agreement of the clusters that are held best and least."""
+    real = _several(held)
+    within = held.within[real]
+    ends = real[within.argmax()], real[within.argmin()]
+    names = [safe(chosen.names[int(held.clusters[k])]) for k in ends]
+    return names, [percent(held.within[k]) for k in ends]

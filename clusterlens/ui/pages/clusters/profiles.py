@@ -39,6 +39,7 @@ class ClusterProfilesTable(Panel):
 
     needs = ("chosen", "chosen_profiles", "chosen_held", "in_hand")
     also = (
+        "chosen_answered?",
         "judge",
         "chosen_stability",
         "look.profile_query",
@@ -93,6 +94,7 @@ class ClusterProfilesTable(Panel):
         chosen_profiles: ClusterProfiles,
         chosen_held: ClusterConsensus,
         in_hand: int,
+        chosen_answered: Result,
         judge: Result,
         chosen_stability: Result,
         profile_query: Result,
@@ -112,7 +114,16 @@ class ClusterProfilesTable(Panel):
             + f" · {_stability_note(chosen, judge, chosen_stability)}</p>"
         )
         rows = "".join(
-            _row(k, chosen, chosen_profiles, chosen_held, stable, shown, k == in_hand)
+            _row(
+                k,
+                chosen,
+                chosen_profiles,
+                chosen_held,
+                chosen_answered.value,
+                stable,
+                shown,
+                k == in_hand,
+            )
             for k in chosen.sizes
         )
         self._table.body = (
@@ -146,8 +157,9 @@ def _heads(columns: list[str], stable: bool) -> str:
         else ""
     )
     return (
-        "<tr><th>cluster</th><th class='number'>samples</th><th title='share of models "
-        "that keep two of its rows together: cluster consensus'>agreement inside</th>"
+        "<tr><th>cluster</th><th class='number'>samples</th><th title='share of the "
+        "pool’s votes that keep two of its rows together: cluster consensus'>agreement "
+        "inside</th>"
         f"<th>nearest</th>{comes}{cells}</tr>"
     )
 
@@ -157,6 +169,7 @@ def _row(
     chosen: Chosen,
     profiles: ClusterProfiles,
     held: ClusterConsensus,
+    answered: ClusterConsensus | None,
     stable: pd.DataFrame | None,
     columns: list[str],
     front: bool,
@@ -172,6 +185,11 @@ def _row(
         if size > 1
         else "<span title='one sample has no pairs'>–</span>"
     )
+    if answered is not None and size > 1:
+        together += (
+            " <span class='muted' title='with the votes that your answers give'>"
+            f"answers {percent(answered.within[at])}</span>"
+        )
     rows = profiles.table[profiles.table["cluster"] == cluster].set_index("column")
     cells = "".join(_cell(rows.loc[name]) for name in columns)
     return (

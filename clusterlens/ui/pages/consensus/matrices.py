@@ -29,7 +29,7 @@ from clusterlens.ui.kit.widgets import (
     shrinking,
 )
 from clusterlens.ui.kit.words import voters
-from clusterlens.ui.nodes.answers import Answers
+from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
 from clusterlens.ui.parts.panel import Panel
@@ -176,7 +176,7 @@ class ConsensusMatrix(Matrix):
         """Show the matrix in view."""
         self._note.body = (
             "<p class='muted sides whole'><span class='cut' title='share of the "
-            f"{voters(heard)}; the co-association matrix'>Models that put two "
+            f"{voters(ensemble)}; the co-association matrix'>Models that put two "
             f"rows together</span>{_scale(consensus.scale)}</p>"
             f"{_votes(ensemble, heard, answers)}"
         )
@@ -194,7 +194,7 @@ class BinarisedMatrix(Matrix):
         "binarised",
         "ensemble",
         "heard",
-        "binarised_at",
+        "threshold_in_force",
         "answers?",
         *Matrix.drawn,
     )
@@ -230,7 +230,7 @@ class BinarisedMatrix(Matrix):
         binarised: Heatmap,
         ensemble: Ensemble,
         heard: Ensemble,
-        binarised_at: int,
+        threshold_in_force: int,
         answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
@@ -243,14 +243,12 @@ class BinarisedMatrix(Matrix):
         if not binarised.tile.exact:
             text = "estimated: pairs of each pixel sampled"
             sampled = " " + badge(text, kind="estimate")
-        needed = f"Together in at least {binarised_at} of {voters(heard)}"
-        if heard is not ensemble:
-            needed = "Together by half of the votes, or more"
+        needed = f"Together in at least {threshold_in_force} of {voters(ensemble)}"
         self._note.body = f"<p class='muted cut whole'>{_FILLED}{needed}{sampled}</p>"
         if answers is not None:
             # As high as the note beside it, so that both squares are alike.
-            whose = "your answers" if heard is not ensemble else "the pool alone"
-            self._note.body += f"<p class='muted cut'>Votes of {whose}</p>"
+            whose = "With your answers" if heard is not ensemble else "The pool alone"
+            self._note.body += f"<p class='muted cut'>{whose}</p>"
         self.draw("Binarised matrix", binarised, matrix_edges, link_marks, cross)
 
 
@@ -266,10 +264,9 @@ def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
             "<p class='muted sides'><span class='cut'>The pool alone</span>"
             f"<span style='flex:none'>{back}</span></p>"
         )
-    n = answers.posterior.n_effective
     return (
         "<p class='muted sides'><span class='cut' title='effective number of models: "
-        f"1 / sum p²'>By your answers: as if {n:.1f} voted</span>"
+        f"1 / sum p²'>With your {answers_words(answers)}</span>"
         f"<span style='flex:none'>{link('pool alone', 'alone')}</span></p>"
     )
 

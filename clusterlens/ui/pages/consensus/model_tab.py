@@ -31,7 +31,7 @@ class ModelTab(Tab):
     """Facts at once; sizes, consensus and columns of the clusters when computed."""
 
     needs = ("looked_at", "ranking", "ensemble", "cluster_sizes", "clusters")
-    also = ("profiles", "held_together", "model_names")
+    also = ("profiles", "held_together", "held_by_answers?", "model_names")
     css = "cl-model"
     empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
 
@@ -76,6 +76,7 @@ class ModelTab(Tab):
         clusters: np.ndarray,
         profiles: Result,
         held_together: Result,
+        held_by_answers: Result,
         model_names: Result,
     ) -> None:
         """Write the facts, then one section per cluster."""
@@ -87,7 +88,7 @@ class ModelTab(Tab):
             "<span>below</span><span>above</span></th><th class='number'>here</th>"
             "<th class='number'>all</th></tr></table>"
             + "".join(
-                self._section(cluster, size, profiles, held_together)
+                self._section(cluster, size, profiles, held_together, held_by_answers)
                 for cluster, size in cluster_sizes.items()
             )
         )
@@ -144,12 +145,17 @@ class ModelTab(Tab):
         """What samples outside of all clusters are."""
         return safe(cluster_name(-1, self._names))
 
-    def _section(self, cluster: int, size: int, profiles: Result, held: Result) -> str:
+    def _section(
+        self, cluster: int, size: int, profiles: Result, held: Result, answered: Result
+    ) -> str:
         """Write one cluster: its size, how the pool holds it together, its columns."""
         within = ""
         if held.ready and size > 1:
             at = np.flatnonzero(held.value.clusters == cluster)[0]
             within = _inside(float(held.value.within[at]))
+            if answered.value is not None:
+                share = percent(answered.value.within[at])
+                within += f" · with your answers {share}"
         if profiles.ready:
             body = effect_rows(profiles.value.top(cluster, SHOWN_COLUMNS))
             body = f"<table class='profile'>{body}</table>"

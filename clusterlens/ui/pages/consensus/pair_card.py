@@ -8,7 +8,7 @@ from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, link, pn, safe
-from clusterlens.ui.kit.words import number, voters
+from clusterlens.ui.kit.words import in_models, number, voters
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
 from clusterlens.ui.parts.moves import answer, leave_unsure, skip
@@ -99,6 +99,7 @@ def _so_far(found: Answers | None, ahead: Outlook | None) -> str:
 
 
 def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
+    """Write both rows with what sets them apart, who joins them, and the answers."""
     a, b = map(safe, read.rows)
     rows = "".join(
         f"<tr><td class='cut'>{safe(family)}</td>"
@@ -111,20 +112,33 @@ def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
         f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
         f"<p>{_buttons(read)}</p>"
         f"<div class='halves'><div>{_differences(read.differences)}</div><div>"
-        f"<h3>Together in {whole(read.joined)} of {voters(ensemble)}"
-        f"{_verdict(read.joined, needed)}</h3><table>{rows}</table>"
+        f"{_readings(read, ensemble, needed)}<table>{rows}</table>"
         + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)
         + "<p class='muted'><b>U</b> counts as no answer; the pair is not asked again."
         "</p></div></div>"
     )
 
 
-def _verdict(joined: int, needed: int | None) -> str:
-    """Say what the binarised matrix makes of a pair."""
-    if needed is None:
-        return ""
-    word = "together" if joined >= needed else "apart"
-    return f"<span class='right muted'>{needed} needed: <b>{word}</b></span>"
+def _readings(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
+    """Say how many models join the pair: of the pool, and with the answers."""
+    text = _reading("Together in", *read.pooled, ensemble, needed)
+    if read.answered is not None:
+        text += _reading("With your answers", *read.answered, ensemble, needed)
+    return text
+
+
+def _reading(
+    whose: str, joined: int, seen: int, ensemble: Ensemble, needed: int | None
+) -> str:
+    """Say how many models join a pair, and what the binarised matrix makes of it."""
+    if not seen:
+        return f"<h3>{whose}: no vote on both rows</h3>"
+    n_votes, verdict = ensemble.n_votes, ""
+    if needed is not None:
+        word = "together" if joined * n_votes >= needed * seen else "apart"
+        verdict = f"<span class='right muted'>{needed} needed: <b>{word}</b></span>"
+    models = in_models(joined, seen, n_votes)
+    return f"<h3>{whose} {models} of {voters(ensemble)}{verdict}</h3>"
 
 
 def _differences(found: list[Difference]) -> str:

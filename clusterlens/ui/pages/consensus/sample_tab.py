@@ -69,7 +69,7 @@ class SampleTab(Tab):
             f"<div style='left:{100 * read.disagreement:.1f}%'></div></div>"
             "<p class='muted between'><span>all models agree</span><span>more than "
             f"{read.percentile:.0%} of the samples</span><span>evenly split</span></p>"
-            "<h3>Goes with <small>mean consensus</small></h3><table>"
+            "<h3>Goes with <small>mean consensus of the pool</small></h3><table>"
             + "".join(
                 f"<tr><td class='cut'>"
                 f"{mark(cluster_colour(k), safe(cluster_name(k, names)))}</td>"
@@ -80,7 +80,7 @@ class SampleTab(Tab):
             + "</table><h3>Values <small>band: middle 80% of its cluster</small></h3>"
             f"<table>{''.join(_value(p, colour) for p in read.values[:SHOWN_VALUES])}"
             f"</table>{_more(len(read.values) - SHOWN_VALUES)}"
-            "<h3>Most often together with</h3><table>"
+            "<h3>Most often together with <small>in the pool</small></h3><table>"
             + "".join(
                 f"<tr><td class='cut'>{row_link(i, row)}</td><td>"
                 f"{share_bar(votes / ensemble.n_votes, '#5b6169')}</td>"

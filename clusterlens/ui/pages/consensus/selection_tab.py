@@ -94,12 +94,14 @@ class SelectionTab(Tab):
         total = len(read.brush)
         held = percent(read.within) if total > 1 else "–"
         rest = "" if np.isnan(read.rest) else f" · rest {percent(read.rest)}"
+        if read.answered is not None and total > 1:
+            rest += f" · with your answers {percent(read.answered)}"
         self.text.body = (
             f"<p><b style='font-size:15px'>{counted(total, 'sample')} brushed</b> "
             f"{badge(safe(read.brush.source))} "
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
-            f"<dl><dt title='mean consensus'>agreement inside</dt><dd><b>{held}</b>"
-            f"<span class='muted'>{rest}</span></dd></dl>"
+            "<dl><dt title='mean consensus of the pool'>agreement inside</dt>"
+            f"<dd><b>{held}</b><span class='muted'>{rest}</span></dd></dl>"
             f"<h3>In the clusters of {safe(looked_at.title)}</h3><table>"
             + "".join(
                 f"<tr><td class='cut'>"
