@@ -1,5 +1,6 @@
 """The Class labels page: what it shows against the library, and what clicks do."""
 
+import html
 import re
 from types import SimpleNamespace
 
@@ -17,9 +18,12 @@ from clusterlens.compute.indices.evidence import merge_gains
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.figures.canvas import CANVAS_CSS
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.nodes.verdict import weigh
+from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.labels.agreement import draw_agreement
 from clusterlens.ui.pages.labels.nodes import pair_frame
@@ -214,7 +218,10 @@ def test_the_clusters_of_a_model_are_judged_in_the_same_way():
         opened.headline._source.value = "model:1"
         await opened.rest()
         judged, ensemble = opened.value("judged"), opened.session.analysis.ensemble
-        assert np.array_equal(judged.codes, ensemble.labels[1])
+        found = eval(judged.code, {"ensemble": ensemble})
+        assert np.array_equal(judged.codes, found)
+        pairs = set(zip(found, ensemble.labels[1].tolist(), strict=True))
+        assert len(pairs) == ensemble.n_clusters[1] == len(judged.sizes)
         assert ensemble.names[1] in opened.headline._text.body
         assert "Are the clusters of" in opened.headline._text.body
 
@@ -634,3 +641,64 @@ def test_the_map_of_given_labels_names_the_classes():
         assert opened.value("legend").numbers == ["0", "1", "2"]
 
     looked_at(look)
+
+
+def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
+    async def scenario(opened):
+        await opened.read(labelled(), pool=POOL)
+        session = opened.session
+        sizes = {3: "first", 1: "<b>second</b>", 2: "third"}
+        partition = {"kind": "model", "model": 1}
+        numbers = [[label, k] for label, k in enumerate(sizes)]
+        assert await session.act(
+            "choose result", partition=partition, numbers=numbers, on="Clusters"
+        )
+        result = session.analysis.result.clusters
+        assert set(result.tolist()) == {1, 2, 3}
+        clusters = ClustersPage(session)
+        clusters.look(True)
+        for judge in ("result", "model:1", "consensus:3"):
+            opened.look.judge(judge)
+            await opened.rest()
+            judged = opened.value("judged_named")
+            assert set(judged.codes.tolist()) == {1, 2, 3}
+            same = np.array_equal(judged.codes, result)
+            assert same or judge == "consensus:3"
+            assert [judged.name(k) for k in judged.sizes] == [
+                "cluster 2",
+                "cluster 3",
+                "cluster 4",
+            ]
+            if judge != "result":
+                given = {"cl": clusterlens, "ensemble": session.analysis.ensemble}
+                assert np.array_equal(eval(judged.code, given), judged.codes)
+        opened.look.judge("model:1")
+        await check_again(opened)
+        measured = opened.value("judged_again")
+        assert measured.clusters.tolist() == [1, 2, 3]
+        for k, name in sizes.items():
+            await session.act(
+                "name cluster", partition={"kind": "result"}, cluster=k, name=name
+            )
+        await opened.rest()
+        assert opened.value("judged_again") is measured
+        judged = opened.value("judged_named")
+        chosen = session.derived.get("chosen").value
+        assert {k: judged.name(k) for k in judged.sizes} == sizes == chosen.names
+        pair = opened.value("label_pair")
+        assert pair.colours == tuple(map(cluster_colour, (pair.a, pair.b)))
+        assert sizes[pair.a] in html.unescape(opened.pair._heading.body)
+        for k, name in sizes.items():
+            row = f'background:{cluster_colour(k)}"></span>{safe(name)}'
+            assert row in opened.evidence._table.body
+            assert row in clusters_table(clusters)
+        assert "<b>second" not in opened.evidence._table.body + opened.pairs._table.body
+
+    looked_at(scenario)
+
+
+def clusters_table(page):
+    """The table of clusters of the page Clusters, names without their emphasis."""
+    panels = {type(panel).__name__: panel for panel in page.panels}
+    body = panels["ClusterProfilesTable"]._table.body
+    return body.replace("<b>", "").replace("</b>", "")

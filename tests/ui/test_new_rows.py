@@ -29,12 +29,18 @@ from clusterlens.ui.pages.new_rows import nodes
 from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
 from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
-from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline, _as_expected
+from clusterlens.ui.pages.new_rows.headline import (
+    NewRowsHeadline,
+    _as_expected,
+    _shares,
+)
 from clusterlens.ui.pages.new_rows.map import NewRowsMap
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
 from clusterlens.ui.pages.new_rows.new_table import NewTable
 from clusterlens.ui.pages.new_rows.nodes import (
     NOISE,
+    Placed,
+    ThenAndNow,
     cluster_of,
     is_nowhere,
     number_of,
@@ -284,6 +290,41 @@ def test_another_share_is_named_where_the_shares_differ_taken_together():
         _, (headline, *_) = opened(table)
         assert said in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in headline._text.body
+
+
+def shares(then, now, nowhere):
+    """Clusters with so many rows then and now, and the rows that belong nowhere."""
+    of_then, of_now = sum(then), sum(now) + nowhere
+    clusters = tuple(
+        ThenAndNow(k + 1, f"c{k}", share_of(a, of_then), share_of(b, of_now))
+        for k, (a, b) in enumerate(zip(then, now, strict=True))
+    )
+    return Placed(clusters, share_of(nowhere, of_now), of_now, (), 0)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "nowhere", "changed"),
+    [
+        ((480, 520), (270, 290), 440, ["c0", "c1"]),
+        ((480, 520), (460, 495), 45, []),
+        ((48, 52), (43, 57), 0, []),
+        ((500, 500), (500, 500), 0, []),
+        ((500, 300, 200), (500, 450, 50), 0, ["c1", "c2"]),
+        ((500_000, 500_000), (501_500, 498_500), 0, []),
+        ((30, 30), (), 0, []),
+    ],
+)
+def test_shares_are_said_to_be_as_they_were_only_where_the_bars_are(
+    then, now, nowhere, changed
+):
+    found = shares(then, now or (0,) * len(then), nowhere)
+    assert found.changed == changed
+    said = _shares(found)
+    assert ("as they were" in said) == (not changed)
+    for one in found.clusters:
+        assert (f"<b>{one.name}</b>" in said) == (one.name in changed)
+    if nowhere and changed:
+        assert f"{nowhere / found.n_rows:.0%} of the rows belong to no cluster" in said
 
 
 def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():

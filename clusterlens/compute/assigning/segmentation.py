@@ -435,6 +435,12 @@ class Segmentation:
         return pd.DataFrame(dict(zip(names_of, values, strict=True)), index=index)
 
 
+def is_nowhere(assigned: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which rows are too far from their cluster, (n_rows,); noise is one."""
+    far = assigned["nowhere"].fillna(False).to_numpy(bool)
+    return far & (assigned["cluster"].fillna(0) != UNLABELLED).to_numpy(bool)
+
+
 def check_segmentation(segmentation: Any) -> Segmentation:
     """Return what was given if it is a Segmentation.
 

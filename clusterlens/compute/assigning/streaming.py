@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from clusterlens.compute._drafts import draft_of
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, Frozen
-from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
+from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation, is_nowhere
 from clusterlens.compute.table.batches import Batches, open_batches
 from clusterlens.compute.table.export import free_name, protect
 from clusterlens.compute.table.preparation import typed_table
@@ -43,9 +43,10 @@ class FileSummary(Frozen):
     rows : int
         Rows of the file.
     clusters : dict of str to int
-        Rows by name of the cluster; clusters of one name count together.
+        Rows that belong to each cluster, by its name; clusters of one name count
+        together.
     nowhere : int
-        Rows that are too far from their cluster.
+        Rows that are too far from their cluster and belong to none.
     not_assigned : int
         Rows with gaps that the preparation does not fill.
     gaps : dict of str to int
@@ -126,8 +127,10 @@ def assign_file(
                 told, columns = plan.assign(batch, alpha, run)
                 write(columns)
                 tally["rows"] += len(told)
-                tally["nowhere"] += int(told["nowhere"].sum())
-                clusters.update(told["name"].dropna().value_counts().to_dict())
+                far = is_nowhere(told)
+                tally["nowhere"] += int(far.sum())
+                names = told.loc[~far, "name"].dropna()
+                clusters.update(names.value_counts().to_dict())
                 gaps.update(told.attrs["gaps"])
                 run.report(round(PARTS * batches.share()), PARTS)
             if not tally["rows"]:
@@ -136,7 +139,7 @@ def assign_file(
         rows=tally["rows"],
         clusters=dict(clusters),
         nowhere=tally["nowhere"],
-        not_assigned=tally["rows"] - clusters.total(),
+        not_assigned=tally["rows"] - tally["nowhere"] - clusters.total(),
         gaps=dict(gaps),
         not_used=plan.not_used,
         seconds=time.perf_counter() - start,

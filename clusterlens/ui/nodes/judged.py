@@ -14,7 +14,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.indices.evidence import merge_classes
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.palette import cluster_name
-from clusterlens.ui.state.analysis import AnalysisResult
+from clusterlens.ui.nodes.result import numbered_like
+from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
 from clusterlens.ui.state.links import plain_ids
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.looking import Brush
@@ -23,9 +24,10 @@ from clusterlens.ui.state.partitions import (
     group_in_python,
     make_tree,
     most_clusters,
+    names_of,
     position_in_python,
 )
-from clusterlens.ui.work.derived import node
+from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
 MOST_CLASSES = 40
@@ -109,17 +111,18 @@ def judged(
     result: AnalysisResult | None,
     result_here: np.ndarray | None,
     run_id: str | None,
+    numbering: Later[np.ndarray],
 ) -> Judged | None:
-    """The classes of a column, the clusters of a model or consensus, or a group."""
+    """Return the classes of a column, the clusters of a partition, or a group."""
     table = samples if samples is not None else dataset
     if table is None:
         return None
     kind, _, at = look_judged.partition(":")
     counted = ensemble is not None and at.isdigit()
     if kind == "model" and counted and int(at) < ensemble.n_partitions:
-        found = _of_model(table, ensemble, int(at))
+        found = _of_model(table, ensemble, int(at), numbering)
     elif kind == "consensus" and counted:
-        found = _of_consensus(job, table, ensemble, int(at))
+        found = _of_consensus(job, table, ensemble, int(at), numbering)
     elif kind == "column" and at in table.table.columns:
         found = _of_column(table, at)
     elif kind == "result" and result is not None and result_here is not None:
@@ -151,47 +154,64 @@ def label_column(table: Dataset) -> str:
     return next(name for name, role in table.roles.items() if role == "label")
 
 
-def _of_model(table: Dataset, ensemble: Ensemble, at: int) -> Judged:
-    codes = ensemble.labels[at].astype(np.int64)
-    names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
+def _of_model(
+    table: Dataset, ensemble: Ensemble, at: int, numbering: np.ndarray | None
+) -> Judged:
+    """Return the clusters of a model."""
     code = f"ensemble.labels[{position_in_python(ensemble, at)}]"
-    return Judged(
-        table,
-        ensemble.names[at],
-        "cluster",
-        codes,
-        codes,
-        names,
-        code,
-        model=at,
-        of_run=True,
-    )
+    labels = ensemble.labels[at].astype(np.int64)
+    made = _of_run(table, ensemble.names[at], labels, code, numbering)
+    return replace(made, model=at)
+
+
+def _of_run(
+    table: Dataset,
+    title: str,
+    labels: np.ndarray,
+    code: str,
+    numbering: np.ndarray | None,
+) -> Judged:
+    """Return the clusters of a partition with the numbers of the other pages."""
+    codes = labels if numbering is None else numbered_like(numbering, labels)
+    shown = dict(zip(labels.tolist(), codes.tolist(), strict=True))
+    if any(label != k for label, k in shown.items()):
+        shown = {label: shown[label] for label in sorted(shown)}
+        code = f"[{literal(shown)}[k] for k in {code}.tolist()]"
+    names = _numbered(codes)
+    return Judged(table, title, "cluster", codes, codes, names, code, of_run=True)
+
+
+def _numbered(codes: np.ndarray) -> tuple[str, ...]:
+    """Name clusters by their numbers."""
+    return tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
 
 
 def _of_result(
     table: Dataset, result: AnalysisResult, here: np.ndarray, run_id: str | None
 ) -> Judged:
     """The clusters of the result."""
-    names = tuple(cluster_name(k) for k in range(int(here.max()) + 1))
     # Given labels stay labels, also where they were chosen as the result.
     noun: Literal["class", "cluster"] = "cluster"
     if result.made["kind"] == "labels":
         noun = "class"
     model = result.model_of(run_id)
+    names = _numbered(here)
     return Judged(table, result.title, noun, here, here, names, "", model=model)
 
 
 def _of_consensus(
-    job: Job, table: Dataset, ensemble: Ensemble, n_clusters: int
+    job: Job,
+    table: Dataset,
+    ensemble: Ensemble,
+    n_clusters: int,
+    numbering: np.ndarray | None,
 ) -> Judged:
-    """The clusters of a cut of the consensus tree."""
+    """Return the clusters of a cut of the consensus tree."""
     count = min(max(n_clusters, 1), most_clusters(ensemble))
     tree = make_tree(ensemble, **job.kernels)
-    codes = tree.cut(min(count, tree.n_leaves)).astype(np.int64)
-    names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
+    labels = tree.cut(min(count, tree.n_leaves)).astype(np.int64)
     code = Choice("consensus", count).python(ensemble, tree.n_leaves, ())
-    title = consensus_title(count)
-    return Judged(table, title, "cluster", codes, codes, names, code, of_run=True)
+    return _of_run(table, consensus_title(count), labels, code, numbering)
 
 
 def consensus_title(n_clusters: int) -> str:
@@ -239,6 +259,22 @@ def _of_group(table: Dataset, group: Brush) -> Judged:
         group_in_python(rows),
         "Brushed on a map of these columns, a group may lie apart by construction.",
     )
+
+
+@node("live", "Naming the clusters", keep=8)
+def judged_named(
+    job: Job, judged: Judged, cluster_names: tuple[ClusterName, ...]
+) -> Judged:
+    """Return what is judged with the names that the other pages show.
+
+    Nothing that is measured follows from it, as a name changes no measure.
+    """
+    if judged.code and not judged.of_run:  # classes and groups have their own names
+        return judged
+    called = names_of(judged.given, judged.dataset.row_ids, cluster_names)
+    own = {k: str(name) for k, name in called.items()}
+    names = tuple(cluster_name(k, own) for k in range(len(judged.names)))
+    return replace(judged, names=names)
 
 
 @node("live", "Looking for other labels")

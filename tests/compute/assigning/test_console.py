@@ -126,8 +126,11 @@ def test_json_says_what_became_of_the_rows(kept, fresh, tmp_path, capsys):
     assert run(kept, tmp_path / "new.parquet", tmp_path / "out.parquet", "--json") == 0
     said = json.loads(capsys.readouterr().out)
     told = kept[0].assign(table)
-    counts = told["name"].value_counts()
+    counts = told["name"][~told["nowhere"].fillna(False)].value_counts()
+    assert told["nowhere"].any()
     assert said["rows"] == 250
+    parts = sum(said["clusters"].values()), said["nowhere"], said["not_assigned"]
+    assert sum(parts) == 250
     assert said["clusters"] == {"=young": counts["=young"], "old": counts["old"]}
     assert said["not_assigned"] == 2
     assert said["nowhere"] == told["nowhere"].sum()
@@ -144,7 +147,7 @@ def test_rows_of_clusters_of_one_name_count_together(fresh, tmp_path, capsys):
     target = str(tmp_path / "out.parquet")
     assert console.main([str(path), str(source), "-o", target, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["clusters"] == {"customer": said["rows"] - said["not_assigned"]}
+    assert said["clusters"] == {"customer": said["rows"] - said["nowhere"]}
     assert said["not_assigned"] == 0
 
 

@@ -10,7 +10,8 @@ from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, safe
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import badge, card, mark, safe
 from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -39,7 +40,7 @@ td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
 class ClusterEvidence(Panel):
     """A row for each cluster: found again, and apart, in the table and in copies."""
 
-    needs = ("judged",)
+    needs = ("judged_named",)
     also = ("judged_again", "judged_apart")
 
     def build(self) -> Any:
@@ -59,24 +60,27 @@ class ClusterEvidence(Panel):
 
     def prepare(self, results: Any) -> None:
         """Be there for clusters, and not for given classes."""
-        judged = results["judged"]
+        judged = results["judged_named"]
         if judged.ready:
             self.view.visible = judged.value.noun == "cluster"
         else:
             self._table.body = ""
 
-    def show(self, judged: Judged, judged_again: Result, judged_apart: Result) -> None:
+    def show(
+        self, judged_named: Judged, judged_again: Result, judged_apart: Result
+    ) -> None:
         """Write the table, with what is there of it."""
-        if judged.noun == "class":
+        if judged_named.noun == "class":
             return
         self._how.body = _how(judged_apart.value)
         again, apart = _again(judged_again.value), _apart(judged_apart.value)
         rows = "".join(
-            f"<tr><td title='{safe(judged.name(k))}'>{safe(judged.name(k))}</td>"
+            f"<tr><td title='{safe(judged_named.name(k))}'>"
+            f"{mark(cluster_colour(k), safe(judged_named.name(k)))}</td>"
             f"<td class='number'>{whole(size)}</td>"
             f"{again.get(k) or _missing(judged_again)}"
             f"{apart.get(k) or _missing(judged_apart)}</tr>"
-            for k, size in judged.sizes.items()
+            for k, size in judged_named.sizes.items()
         )
         self._table.body = (
             "<table><tr><th>cluster</th><th class='number'>rows</th>"

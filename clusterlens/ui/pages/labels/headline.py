@@ -41,7 +41,7 @@ _NO_TABLE = (
 class LabelsHeadline(Panel):
     """The answer with what it rests on; a select of the partition that is judged."""
 
-    needs = ("judged", "label_check", "label_verdict")
+    needs = ("judged_named", "label_check", "label_verdict")
     also = (
         "label_evidence",
         "judged_by",
@@ -97,7 +97,7 @@ class LabelsHeadline(Panel):
         self.offer(self._source, options=offers, value=judged)
         self._source.visible = _table(results) is not None
         failed = any(results[name].state == "failed" for name in self.needs)
-        if failed or not results["judged"].ready:
+        if failed or not results["judged_named"].ready:
             self._text.body = ""
 
     def _offers(self, results: Mapping[str, Result]) -> dict[str, str]:
@@ -125,7 +125,7 @@ class LabelsHeadline(Panel):
 
     def show(
         self,
-        judged: Judged,
+        judged_named: Judged,
         label_check: LabelCheck,
         label_verdict: Verdict | PartitionVerdict,
         label_evidence: Result,
@@ -136,18 +136,18 @@ class LabelsHeadline(Panel):
         **more: Result,
     ) -> None:
         """Write the answer, what says so, and what it rests on."""
-        if judged.noun == "class":
-            says = _extremes(judged, label_check)
+        if judged_named.noun == "class":
+            says = _extremes(judged_named, label_check)
             basis = _scored(label_check, label_evidence)
         else:
             says = _passes(judged_by, judged_again, judged_apart)
             basis = self._measured(judged_by, judged_again)
-        script = copy_as_python(lambda: self._script(judged, judged_by.value))
-        copies = beside_score(judged.dataset, dataset.value)
+        script = copy_as_python(lambda: self._script(judged_named, judged_by.value))
+        copies = beside_score(judged_named.dataset, dataset.value)
         self._text.body = (
-            f"<p style='font-size:1.1em'>{safe(question(judged))} "
+            f"<p style='font-size:1.1em'>{safe(question(judged_named))} "
             f"<b class='cl-verdict'>{label_verdict.answer}.</b> {says}</p>"
-            f"<p class='muted'>{basis} {_rests_on(judged)} "
+            f"<p class='muted'>{basis} {_rests_on(judged_named)} "
             f"<span class='cl-copies'>{copies}</span> · "
             f"{script}</p>"
         )
@@ -186,6 +186,7 @@ class LabelsHeadline(Panel):
         ]
         calls += label_lines(judged)
         if judged.noun == "cluster":
+            calls.insert(0, "# Clusters count from 0 here, from 1 on the page.")
             calls += cluster_lines(judge, analysis.ensemble, analysis.random_state)
         return write_card(self.session.history.done, wanted, *calls)
 

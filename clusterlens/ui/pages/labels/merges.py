@@ -26,7 +26,7 @@ td.number, th.number { white-space: nowrap; }
 class LabelMerges(Panel):
     """The pairs that mix most; a click merges one, on this page only."""
 
-    needs = ("judged", "label_check")
+    needs = ("judged_named", "label_check")
     also = ("label_gains",)
 
     def build(self) -> Any:
@@ -45,22 +45,22 @@ class LabelMerges(Panel):
 
     def prepare(self, results: Any) -> None:
         """Show nothing of labels that are gone."""
-        if not results["judged"].ready:
+        if not results["judged_named"].ready:
             self._text.body = ""
 
     def show(
-        self, judged: Judged, label_check: LabelCheck, label_gains: Result
+        self, judged_named: Judged, label_check: LabelCheck, label_gains: Result
     ) -> None:
         """Write a row for each pair, and how to take merges back."""
         back = ""
-        if judged.merged:
-            a, b = judged.merged[-1]
-            names = f"{safe(judged.names[a])} and {safe(judged.names[b])}"
+        if judged_named.merged:
+            a, b = judged_named.merged[-1]
+            names = f"{safe(judged_named.names[a])} and {safe(judged_named.names[b])}"
             back = (
                 f"<p>On this page {names} are one. "
                 f"{link('Take it back', 'back', css='cl-unmerge')}</p>"
             )
-        self._text.body = back + self._table(judged, label_check, label_gains)
+        self._text.body = back + self._table(judged_named, label_check, label_gains)
 
     def _table(self, judged: Judged, check: LabelCheck, gains: Result) -> str:
         if len(judged.sizes) < 3:

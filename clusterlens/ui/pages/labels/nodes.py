@@ -20,7 +20,7 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.profiles import cluster_profiles
-from clusterlens.ui.kit.palette import PAIR_OF_CLASSES, rgb
+from clusterlens.ui.kit.palette import PAIR_OF_CLASSES, cluster_colour, rgb
 from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.nodes.partition_verdict import (
     PARTITION_CONCLUSIONS,
@@ -123,6 +123,8 @@ class PairOfClasses:
     ----------
     a, b : int
         The classes.
+    colours : (str, str)
+        Those of the clusters on every page; of classes two that differ most.
     score, error : float
         Their CH_btwn with its Monte-Carlo error.
     view : PairView
@@ -136,6 +138,7 @@ class PairOfClasses:
 
     a: int
     b: int
+    colours: tuple[str, str]
     score: float
     error: float
     view: PairView
@@ -159,7 +162,10 @@ def label_pair(
     heights, densities = _densities(view)
     columns = _differences(judged, a, b)
     score, error = float(row["score"]), float(row["standard_error"])
-    return PairOfClasses(a, b, score, error, view, heights, densities, columns)
+    colours = PAIR_OF_CLASSES
+    if judged.noun == "cluster":
+        colours = cluster_colour(a), cluster_colour(b)
+    return PairOfClasses(a, b, colours, score, error, view, heights, densities, columns)
 
 
 def _lowest(table: pd.DataFrame) -> Any:
@@ -210,7 +216,7 @@ def label_picture(
         return None
     xy = label_pair.view.coordinates
     is_b = label_pair.view.is_b
-    colours = rgb(PAIR_OF_CLASSES)[is_b.astype(int)]
+    colours = rgb(label_pair.colours)[is_b.astype(int)]
     return draw_map(xy, colours, look_label_view, around=pair_frame(xy), triangles=is_b)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from clusterlens.compute._numbers import percent, whole
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.nodes.judged import Judged
@@ -31,7 +30,7 @@ th, td { padding: 1px 6px; }
 class ClassPair(Panel):
     """Both classes with their means; densities along the line through the means."""
 
-    needs = ("judged", "label_pair")
+    needs = ("judged_named", "label_pair")
     also = ("label_picture",)
 
     def build(self) -> Any:
@@ -72,10 +71,12 @@ class ClassPair(Panel):
 
     def prepare(self, results: Any) -> None:
         """Show nothing of labels that are gone."""
-        if not results["judged"].ready:
+        if not results["judged_named"].ready:
             self._heading.body = self._below.body = ""
 
-    def show(self, judged: Judged, label_pair: PairOfClasses, **more: Result) -> None:
+    def show(
+        self, judged_named: Judged, label_pair: PairOfClasses, **more: Result
+    ) -> None:
         """Draw the pair and write what sets it apart."""
         pair = label_pair
         picture = more["label_picture"]
@@ -83,13 +84,14 @@ class ClassPair(Panel):
             self._shown = self._looked_at()
             self._put(picture.value)
             self._mark(pair)
-        self._heading.body = self._title(judged, pair)
+        self._heading.body = self._title(judged_named, pair)
+        names = " and ".join(judged_named.name(k) for k in (pair.a, pair.b))
         self._steering.words = (
-            f"Map of {judged.name(pair.a)} and {judged.name(pair.b)}, score "
-            f"{fixed(pair.score)}: their means lie {_gap(pair):.1f} standard "
+            f"Map of {names}, score {fixed(pair.score)}: their means lie "
+            f"{_gap(pair):.1f} standard "
             "deviations apart along the line through both."
         )
-        self._below.body = self._text(judged, pair)
+        self._below.body = self._text(judged_named, pair)
 
     def _put(self, picture: Picture) -> None:
         self._figure.show_map(picture, self.session.look.label_view)
@@ -106,6 +108,7 @@ class ClassPair(Panel):
             pair.heights,
             pair.densities,
             (edge, (float(low[1]), float(high[1]))),
+            pair.colours,
         )
 
     def _title(self, judged: Judged, pair: PairOfClasses) -> str:
@@ -114,7 +117,7 @@ class ClassPair(Panel):
             f"class='muted'>{whole(judged.sizes[k])}</span>"
             for k in (pair.a, pair.b)
         )
-        of_a, of_b = PAIR_OF_CLASSES
+        of_a, of_b = pair.colours
         names = (
             f"<span class='name'>{mark(of_a, a)}</span>&ensp;<wbr><span class='name'>"
             f"<span style='color:{of_b}'>▲</span> {b}</span>"

@@ -10,7 +10,6 @@ from bokeh.models import ColumnDataSource, Patches, Scatter
 
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.map_frame import MapFrame
-from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
 
 
 class PairMap(MapFrame):
@@ -51,7 +50,12 @@ class PairMap(MapFrame):
             )
 
     def mark(
-        self, means: np.ndarray, heights: np.ndarray, densities: np.ndarray, edge: View
+        self,
+        means: np.ndarray,
+        heights: np.ndarray,
+        densities: np.ndarray,
+        edge: View,
+        colours: tuple[str, str],
     ) -> None:
         """Mark the means (2, 2), and draw densities (2, n) between x of the edge."""
         (left, right), _ = edge
@@ -61,9 +65,9 @@ class PairMap(MapFrame):
                 for curve in densities
             ],
             "ys": [np.concatenate([heights, heights[[-1, 0]]])] * 2,
-            "colour": list(PAIR_OF_CLASSES),
+            "colour": list(colours),
         }
-        places = {"x": means[:, 0], "y": means[:, 1], "colour": list(PAIR_OF_CLASSES)}
+        places = {"x": means[:, 0], "y": means[:, 1], "colour": list(colours)}
 
         def change() -> None:
             self._curves.data, self._means.data = curves, places

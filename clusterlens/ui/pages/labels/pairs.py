@@ -80,7 +80,7 @@ _SHORT = 3
 class LabelPairs(Panel):
     """A triangle of scores with the sizes on its diagonal, and their spread."""
 
-    needs = ("judged", "label_check")
+    needs = ("judged_named", "label_check")
     also = ("label_pair",)
 
     def build(self) -> Any:
@@ -108,16 +108,18 @@ class LabelPairs(Panel):
 
     def prepare(self, results: Any) -> None:
         """Show nothing of labels that are gone."""
-        if not results["judged"].ready:
+        if not results["judged_named"].ready:
             self._table.body = self._strip.body = ""
 
-    def show(self, judged: Judged, label_check: LabelCheck, label_pair: Result) -> None:
+    def show(
+        self, judged_named: Judged, label_check: LabelCheck, label_pair: Result
+    ) -> None:
         """Write the triangle and the strip."""
-        self._how.body = _how(judged)
+        self._how.body = _how(judged_named)
         opened: PairOfClasses | None = label_pair.value
         at = (opened.a, opened.b) if opened else ()
-        self._table.body = pair_table(judged, label_check, at)
-        self._strip.body = _strip(judged, label_check, at)
+        self._table.body = pair_table(judged_named, label_check, at)
+        self._strip.body = _strip(judged_named, label_check, at)
 
     def _open(self, what: str) -> None:
         self.session.look.open_pair(*map(int, what.split()))

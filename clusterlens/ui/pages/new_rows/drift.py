@@ -77,8 +77,9 @@ def _nowhere(found: Drifted) -> str:
     moved = len(drift.moved)
     told_columns = f"{count(moved, 'column')} moved" if moved else "No column moved"
     return (
-        f"<p>{told} {told_columns}, of {len(drift.columns)}; shares of the clusters "
-        f"taken together: p\u00a0{_p(drift.shares_p)}.{few}</p>"
+        f"<p>{told} {told_columns}, of {len(drift.columns)}; shares of the clusters, "
+        "rows that belong nowhere counted with the nearest, taken together: "
+        f"p\u00a0{_p(drift.shares_p)}.{few}</p>"
     )
 
 

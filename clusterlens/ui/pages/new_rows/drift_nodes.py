@@ -12,7 +12,7 @@ import pandas as pd
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
-from clusterlens.compute.assigning.drift import LEVEL, Drift
+from clusterlens.compute.assigning.drift import Drift
 from clusterlens.compute.assigning.migrating import Migration, migration
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
@@ -55,15 +55,6 @@ class Drifted:
     def tells(self) -> bool:
         """Whether there are enough rows to say that nothing changed."""
         return self.n_rows >= FEWEST_ROWS or self.drift.verdict == "refit"
-
-    @property
-    def other_shares(self) -> list[str]:
-        """Names of the clusters whose share is clearly another one."""
-        shares = self.drift.shares
-        apart = (shares["low"] > 0) | (shares["high"] < 0)
-        return (
-            shares.loc[apart, "name"].tolist() if self.drift.shares_p <= LEVEL else []
-        )
 
 
 @node("idle", "Comparing the tables")

@@ -196,7 +196,7 @@ def _placed(placed: Result, drifted: Result, name: str) -> str:
     found: Placed = placed.value
     said = "<b>Comparing the tables.</b>"
     if drifted.ready:
-        shares = _shares(drifted.value)
+        shares = _shares(found)
         said = f"{_verdict(drifted.value)} <span class='muted'>{shares}</span>"
     return (
         f"<p>{said}</p><p>{' '.join(_chips(found, drifted))} {_rests_on(drifted)}</p>"
@@ -266,9 +266,12 @@ def _chips(found: Placed, drifted: Result) -> list[str]:
     return chips
 
 
-def _shares(found: Drifted) -> str:
-    """Say whose share is clearly another one."""
-    if not found.other_shares:
+def _shares(found: Placed) -> str:
+    """Say which of the shares that are drawn below are clearly others than before."""
+    changed = ", ".join(f"<b>{safe(name)}</b>" for name in found.changed)
+    if not changed:
         return "The shares of the clusters are as they were, within chance."
-    names = ", ".join(f"<b>{safe(name)}</b>" for name in found.other_shares)
-    return f"Clearly another share: {names}."
+    nowhere = ""
+    if found.nowhere.rows:
+        nowhere = f" {percent(found.nowhere.value)} of the rows belong to no cluster."
+    return f"Clearly another share: {changed}.{nowhere}"

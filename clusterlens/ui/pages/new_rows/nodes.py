@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2_contingency
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
 from clusterlens.compute.assigning import few_columns
 from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.drift import LEVEL
 from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
-from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.assigning.segmentation import Segmentation, is_nowhere
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.state.analysis import KeptPartition
@@ -164,6 +167,14 @@ class ThenAndNow:
     then: Share
     now: Share
 
+    @property
+    def changed(self) -> bool:
+        """Whether the shares differ, as written and beyond chance (Newcombe, 95 %)."""
+        less, more = sorted((self.then, self.now), key=lambda share: share.value)
+        chance = math.hypot(less.high - less.value, more.value - more.low)
+        is_clear = more.value - less.value > chance
+        return is_clear and percent(less.value) != percent(more.value)
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -189,11 +200,20 @@ class Placed:
     notes: tuple[str, ...]
     n_gaps: int
 
+    @property
+    def changed(self) -> list[str]:
+        """Names of the clusters with clearly another share, none if all may be chance.
 
-def is_nowhere(assigned: pd.DataFrame) -> np.ndarray:
-    """Which rows are too far from their cluster, (n_rows,); noise is a cluster."""
-    far = assigned["nowhere"].fillna(False).to_numpy(bool)
-    return far & (assigned["cluster"].fillna(0) != NOISE).to_numpy(bool)
+        All shares together: of rows like the old ones `ALPHA` belong nowhere.
+        """
+        then = np.array([one.then.rows for one in self.clusters])
+        expected = [*(1 - ALPHA) * then, ALPHA * then.sum()]
+        counts = [*(one.now.rows for one in self.clusters), self.nowhere.rows]
+        table = np.array([expected, counts])
+        table = table[:, table.any(axis=0)]
+        if not table.any(axis=1).all() or chi2_contingency(table).pvalue > LEVEL:
+            return []
+        return [one.name for one in self.clusters if one.changed]
 
 
 @node("live", "Counting the rows")

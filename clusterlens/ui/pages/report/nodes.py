@@ -162,7 +162,7 @@ NODES = {
     ),
     "report_labels": Node(
         (
-            "judged",
+            "judged_named",
             "label_check",
             "label_evidence",
             "label_agreement?",
