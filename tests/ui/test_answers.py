@@ -73,6 +73,7 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_scores_by_their_word
         assert leaders[0] != leaders[-1]
         last = int(np.flatnonzero(leaders[1:] != leaders[:-1])[-1]) + 1
         body = opened.curve._text.body
+        assert "By the first answers alone, another model leads from answer" in body
         assert f"{last} ({names[leaders[-1]]})" in body
         assert f"→ {curve.fits[-1].max():.0%}" in body
         assert body.count("<polyline") == 3
@@ -108,7 +109,7 @@ def test_the_headline_says_who_fits_and_who_led_before():
         body = opened.headline._text.body
         assert before != TRUTH == int(found.posterior.values.argmax())
         assert f"After 20 answers: <b>{names[TRUTH]}</b>" in body
-        assert f"{names[before]} before you answered" in body
+        assert f"; without answers {names[before]}." in body
         assert "Most likely yours among these 12" in body
         assert "differ in <b>0 of 20</b>" in opened.said._rate.body
         rate = found.posterior.error_rate
@@ -179,11 +180,13 @@ def test_enough_is_said_with_its_reason_only_where_the_library_says_so():
         await opened.rest()
         ahead = session.derived.get("outlook").value
         assert ahead.enough
-        assert (
-            f"{len(session.analysis.links)} answers: enough."
-            in opened.said._enough.body
-        )
-        assert "cl-enough-chip" in opened.headline._text.body
+        said, headline = opened.said._enough.body, opened.headline._text.body
+        assert f"{len(session.analysis.links)} answers: enough." in said
+        assert "cl-enough-chip" in headline
+        for text in (said, headline):
+            assert "among these 12 models only" in text
+            assert "joined" not in text
+        assert "among the models there are now only" in opened.closer._text.body
         opened.said._do("clusters")
         assert (session.look.page, session.look.partition) == ("clusters", "model")
 
@@ -514,7 +517,17 @@ def test_a_closer_look_adds_the_finer_settings_most_like_the_safest_choice():
         assert run.ensemble.notes[-1] == expected.notes[-1]
         assert run.ensemble.n_votes == 42
         assert list(run.pool[len(before.pool) :]) == list(expected.specs)
-        assert session.derived.get("answers").value.n_answers == 10
+        found = session.derived.get("answers").value
+        assert found.n_answers == 10
+        values, names = found.posterior.values, run.ensemble.names
+        before_alone = values[:12] / values[:12].sum()
+        said = (
+            f"30 models joined and have {percent(values[12:].sum())} of the "
+            "probability; among the 12 before them alone "
+            f"<b>{names[before_alone.argmax()]}</b> has {percent(before_alone.max())}."
+        )
+        assert said in opened.headline._text.body
+        assert said in opened.said._enough.body
         session.undo()
         await opened.rest()
         assert session.analysis.run is before

@@ -171,7 +171,7 @@ def broken_by_all(
 
 @dataclass(frozen=True, eq=False)
 class ByAnswer:
-    """How likely the models were after each answer.
+    """How likely the models of a run are by the first answers alone.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from clusterlens.ui.nodes import (
     found_again,
     inspector,
     judged,
+    leading,
     links,
     more_models,
     nulls,
@@ -22,7 +23,7 @@ from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import collect_nodes
 
 SHARED = (
-    *(agreement, answers, found_again, inspector, judged),
+    *(agreement, answers, found_again, inspector, judged, leading),
     *(links, more_models, nulls, pictures, result, runs),
 )
 NODES = collect_nodes(

@@ -45,9 +45,10 @@ class AnswerByAnswer(Panel):
             f"{percent(by_answer.fits[-1, model])}</span></p>"
             for model, dash in zip(models, _DASHES, strict=False)
         )
-        said = f"How likely models were after 0 to {by_answer.counts[-1]} answers"
+        n = by_answer.counts[-1]
+        said = f"How likely the models of now are by the first 0 to {n} answers"
         self._text.body = (
-            "<h3>Answer by answer</h3>"
+            "<h3>Answer by answer <small>all models of now</small></h3>"
             f"<svg viewBox='-4 -4 {_WIDTH + 8} {_HEIGHT + 8}' width='100%' role='img' "
             f"aria-label='{said}'><path d='M0 0V{_HEIGHT}H{_WIDTH}' fill='none' "
             f"stroke='currentColor' stroke-opacity='.35'/>{curves}</svg>{legend}"
@@ -71,7 +72,7 @@ def _shown(found: ByAnswer) -> list[int]:
 
 
 def _curve(found: ByAnswer, model: int, dash: str) -> str:
-    """Draw how likely a model was: from 0 at the bottom to 1 at the top."""
+    """Draw how likely a model is: from 0 at the bottom to 1 at the top."""
     across = _WIDTH * found.counts / found.counts[-1]
     down = _HEIGHT * (1 - found.fits[:, model])
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
@@ -89,14 +90,19 @@ def _stroke(dash: str) -> str:
 
 
 def _changes(found: ByAnswer, ensemble: Ensemble) -> str:
-    """Say which answers brought another leader, the latest ones by name."""
+    """Say which answers bring another leader, the latest ones by name.
+
+    All models are weighed by each answer, also those that were made after it.
+    """
     leaders = found.leaders
     at = np.flatnonzero(leaders[1:] != leaders[:-1]) + 1
     if not len(at):
-        return "No answer changed the leader."
+        return "By every number of them the same model leads."
     told = ", ".join(
         f"{found.counts[k]} ({safe(ensemble.names[leaders[k]])})"
         for k in at[-_CHANGES:].tolist()
     )
     earlier = f", and {len(at) - _CHANGES} before" if len(at) > _CHANGES else ""
-    return f"The leader changed at answer {told}{earlier}."
+    return (
+        f"By the first answers alone, another model leads from answer {told}{earlier}."
+    )

@@ -9,6 +9,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.answers import Answers, Outlook
+from clusterlens.ui.nodes.leading import enough_words, joined_words
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -20,7 +21,7 @@ class AnswersSaid(Panel):
     """The rate of errors, and whether one more answer would change anything."""
 
     needs = ("answers",)
-    also = ("outlook",)
+    also = ("outlook", "joined?")
 
     def build(self) -> Any:
         self._rate = Text(css_classes=["cl-error-rate"])
@@ -34,10 +35,11 @@ class AnswersSaid(Panel):
         """Say nothing while there is no answer, or links are no evidence."""
         self._column.visible = results["answers"].state != "empty"
 
-    def show(self, answers: Answers, outlook: Result) -> None:
+    def show(self, answers: Answers, outlook: Result, joined: Result) -> None:
         """Say how answers and models differ, and what is still open."""
         self._rate.body = _rate(answers)
-        self._enough.body = _enough(answers, outlook)
+        moved = joined_words(joined.value)
+        self._enough.body = _enough(answers, outlook) + (moved and f"<p>{moved}</p>")
 
     def _do(self, what: str) -> None:
         """Do what a button is for: "pool", "look 7" at a model, or "clusters"."""
@@ -83,7 +85,7 @@ def _enough(found: Answers, outlook: Result) -> str:
     if ahead.enough:
         said = (
             f"<p><b>{count(found.n_answers, 'answer')}: enough.</b> "
-            f"{reason[0].upper()}{reason[1:]}. "
+            f"{reason[0].upper()}{reason[1:]}, {enough_words(found)}. "
             f"{link('Open the leader on Clusters', 'clusters', kind='pill')}</p>"
         )
     else:

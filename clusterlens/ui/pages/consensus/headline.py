@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.counting_cost import AgreementCost
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
 from clusterlens.ui.kit.words import duration, fixed, span, who_votes
 from clusterlens.ui.nodes.answers import Answers, Outlook
+from clusterlens.ui.nodes.leading import enough_words, joined_words, leading
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.parts.panel import Panel
@@ -47,6 +48,7 @@ class Headline(Panel):
         "result?",
         "shared_with_leader",
         "outlook?",
+        "joined?",
     )
 
     def build(self) -> Any:
@@ -70,6 +72,7 @@ class Headline(Panel):
         result: Result,
         shared_with_leader: Result,
         outlook: Result,
+        joined: Result,
     ) -> None:
         """Write the answer, its caveat and the chips."""
         chips = (
@@ -78,12 +81,13 @@ class Headline(Panel):
             _extent(agreement, cost, ranking),
             _gaps(ensemble),
             _kept(ranking, constraints.value),
-            _enough(outlook.value),
+            _enough(answers, outlook.value),
             _null_chip(null_check, null_seconds),
         )
-        fitting = _fitting(answers, outlook.value, ranking, copies_of_leader)
+        near = copies_of_leader.value
         self._text.body = excerpt(
-            f"{fitting or _answer(ranking, ensemble)}"
+            f"{leading(ranking, answers, outlook.value, near)}"
+            f"{joined_words(joined.value)}"
             f"{_yours(result.value, shared_with_leader, run, ranking)}"
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
@@ -105,63 +109,6 @@ class Headline(Panel):
             self.session.derived.ask(what)
 
 
-def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
-    first = np.flatnonzero(ranking.ranks == 1)
-    text = (
-        f"Closest to what this pool agrees on: <b>{safe(ensemble.names[first[0]])}</b>"
-    )
-    if len(first) > 1:
-        text += f" (and {len(first) - 1} more with the same score)"
-    return text + ". "
-
-
-def _fitting(
-    found: Answers | None, outlook: Outlook | None, ranking: Ranking, copies: Result
-) -> str:
-    """Say which model fits the answers, how surely, and which was first before.
-
-    Its near-copies count with it, as another of them would be no other answer.
-    """
-    if found is None:
-        return ""
-    said = f"After {count(found.n_answers, 'answer')}: "
-    if found.posterior.none_fits:
-        return f"<b>{said}no model of this pool fits them.</b> "
-    names, fits, order = ranking.ensemble.names, found.fits, ranking.order
-    distinct, group = distinct_partitions(ranking.ensemble)
-    first = order[0]
-    near = np.isin(group, group[copies.value if copies.ready else order[:1]])
-    alike = distinct[near[distinct] & (fits[distinct] > 0)]
-    second = next((t for t in order.tolist() if not near[t]), None)
-    leader = f"<b>{safe(names[first])}</b>"
-    if len(alike) > 1:
-        leader += f" with {count(len(alike) - 1, 'near-copy', 'near-copies')}"
-    chance = fits[alike].sum()
-    leader += f" ({percent(chance)})"
-    is_open = chance < 0.5 and second is not None
-    if is_open:
-        leader += f" and <b>{safe(names[second])}</b> ({percent(fits[second])})"
-    said += _towards(outlook, names, is_open) + leader
-    before = int(found.before.argmax())
-    if found.before[before] > found.before[first]:
-        said += f"; {safe(names[before])} before you answered"
-    return f"<span class='cl-fits'>{said}.</span> "
-
-
-def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> str:
-    """What is said before the likeliest model, or the two that may be it."""
-    if outlook is not None and outlook.likest is not None:
-        return (
-            f"<b>{safe(names[outlook.likest])}</b> is the <span title='expected to be "
-            "most like yours: see Links'>safest choice</span>, likeliest "
-            f"{'are' if is_open else 'is'} "
-        )
-    if not is_open:
-        return ""
-    settled = outlook is not None and outlook.enough
-    return "hardly told apart are " if settled else "still open between "
-
-
 def _caveat(found: Answers | None, ensemble: Ensemble) -> str:
     """Say what being first does not mean."""
     if found is None:
@@ -169,11 +116,12 @@ def _caveat(found: Answers | None, ensemble: Ensemble) -> str:
     return f"Most likely yours among these {ensemble.n_partitions}, not proven true."
 
 
-def _enough(found: Outlook | None) -> str:
-    """Say that one more answer would hardly change anything."""
-    if found is None or not found.enough:
+def _enough(answers: Answers | None, ahead: Outlook | None) -> str:
+    """Say that one more answer would hardly change anything, and among what."""
+    if answers is None or ahead is None or not ahead.enough:
         return ""
-    words = "<b>enough?</b> One more answer would hardly change it"
+    among = enough_words(answers)
+    words = f"<b>enough?</b> One more answer would hardly change it, {among}"
     return link(words, "clusters", kind="pill", css="cl-enough-chip")
 
 

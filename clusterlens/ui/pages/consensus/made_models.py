@@ -37,6 +37,7 @@ def _said(plan: ModelsToMake) -> str:
     return (
         f"Makes <b>{count(plan.n_models, 'model')}</b> of k = {numbers} for your "
         f"{count(plan.n_links, 'link')}, <b>{duration(plan.seconds)}</b>. Those of the "
-        "consensus obey every link, those of the features most. They join the ranking, "
+        "consensus obey every link, those of the features most. They join the ranking "
+        "and share the probability of the likeliest model, "
         "judged by answers that were held out: obeying wins nothing."
     )

@@ -10,6 +10,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, link, pn, safe
 from clusterlens.ui.kit.words import in_models, number, voters
 from clusterlens.ui.nodes.answers import Answers, Outlook
+from clusterlens.ui.nodes.leading import enough_words
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
 from clusterlens.ui.parts.moves import answer, leave_unsure, skip
 from clusterlens.ui.parts.panel import Panel
@@ -90,7 +91,8 @@ def _so_far(found: Answers | None, ahead: Outlook | None) -> str:
     if found.posterior.none_fits:
         said = "<b>no model fits them</b>, see below"
     elif ahead is not None:
-        said = "<b>enough?</b>" if ahead.enough else "not settled"
+        settled = f"<b>enough?</b> {enough_words(found)}"
+        said = settled if ahead.enough else "not settled"
     return (
         "<p class='muted between cl-so-far'><span>"
         f"{count(found.n_answers, 'answer')}: {said}</span>"

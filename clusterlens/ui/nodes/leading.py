@@ -1,0 +1,168 @@
+"""Which model leads, in words that page and report share, and what joined models move.
+
+Every sentence is made of the results whose numbers stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.ensemble.ensemble import distinct_partitions
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.nodes.answers import Answers, Outlook
+from clusterlens.ui.state.analysis import Run
+from clusterlens.ui.work.derived import node
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What models that joined a run later take of the probabilities.
+
+    Parameters
+    ----------
+    n_before, n_joined : int
+        Models of the run that they joined, and how many they are.
+    share : float
+        Probability that they have together, given the answers.
+    leader : str
+        The most probable model of those before.
+    alone : float
+        Its probability among those before alone.
+    """
+
+    n_before: int
+    n_joined: int
+    share: float
+    leader: str
+    alone: float
+
+
+@node()
+def joined(
+    run: Run, runs: tuple[Run, ...], answers: Answers | None, copies: np.ndarray
+) -> Joined | None:
+    """See what the models take that joined the largest earlier run; None without."""
+    if answers is None:
+        return None
+    ensemble = run.ensemble
+    sizes = [one.ensemble.n_partitions for one in runs if _is_begun_by(run, one)]
+    if not sizes:
+        return None
+    n_before = max(sizes)
+    values = answers.posterior.values[:n_before]
+    masses = np.bincount(copies[:n_before], values)[copies[:n_before]]
+    leader, total = int(masses.argmax()), float(values.sum())
+    return Joined(
+        n_before,
+        ensemble.n_partitions - n_before,
+        1 - total,
+        ensemble.names[leader],
+        float(masses[leader]) / total if total else 0.0,
+    )
+
+
+def _is_begun_by(run: Run, other: Run) -> bool:
+    """Whether a run has the models of another one and, after them, more."""
+    names, n = other.ensemble.names, other.ensemble.n_partitions
+    return (
+        other.dataset is run.dataset
+        and n < run.ensemble.n_partitions
+        and run.ensemble.names[:n] == names
+    )
+
+
+def joined_words(found: Joined | None) -> str:
+    """Say why the probabilities moved when models joined, as markup."""
+    if found is None:
+        return ""
+    return (
+        f"<span class='cl-joined'>{count(found.n_joined, 'model')} joined and "
+        f"{'has' if found.n_joined == 1 else 'have'} {percent(found.share)} of the "
+        f"probability; among the {whole(found.n_before)} before them alone "
+        f"<b>{safe(found.leader)}</b> has {percent(found.alone)}.</span> "
+    )
+
+
+def leading(
+    ranking: Ranking,
+    answers: Answers | None,
+    outlook: Outlook | None,
+    near_copies: Sequence[int] | np.ndarray | None,
+    whose: str = "",
+) -> str:
+    """Say which model leads, and how surely, as markup.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        With the links.
+    answers : Answers or None
+        What answers say of the models; None without, or where links are no evidence.
+    outlook : Outlook or None
+        What one more answer may change, as far as that is known.
+    near_copies : sequence of int or None
+        Near-copies of the leader, itself among them; they count with it, as another of
+        them would be no other answer.
+    whose : str, default ""
+        What follows the number of answers, as " of the analyst".
+    """
+    if answers is None:
+        return _typical(ranking)
+    said = f"After {count(answers.n_answers, 'answer')}{whose}: "
+    if answers.posterior.none_fits:
+        return f"<b>{said}no model of this pool fits them.</b> "
+    names, fits, order = ranking.ensemble.names, answers.fits, ranking.order
+    distinct, group = distinct_partitions(ranking.ensemble)
+    first = order[0]
+    alike = order[:1] if near_copies is None else near_copies
+    near = np.isin(group, group[alike])
+    likely = distinct[near[distinct] & (fits[distinct] > 0)]
+    second = next((t for t in order.tolist() if not near[t]), None)
+    leader = f"<b>{safe(names[first])}</b>"
+    if len(likely) > 1:
+        leader += f" with {count(len(likely) - 1, 'near-copy', 'near-copies')}"
+    chance = fits[likely].sum()
+    leader += f" ({percent(chance)})"
+    is_open = chance < 0.5 and second is not None
+    if is_open:
+        leader += f" and <b>{safe(names[second])}</b> ({percent(fits[second])})"
+    said += _towards(outlook, names, is_open) + leader
+    alone = int(answers.before.argmax())
+    if answers.before[alone] > answers.before[first]:
+        said += f"; without answers {safe(names[alone])}"
+    return f"<span class='cl-fits'>{said}.</span> "
+
+
+def _typical(ranking: Ranking) -> str:
+    """Name the model closest to what the pool agrees on, and say if links count."""
+    first = np.flatnonzero(ranking.ranks == 1)
+    links = ", with the links counted" if ranking.violated.any() else ""
+    name = safe(ranking.ensemble.names[first[0]])
+    text = f"Closest to what this pool agrees on{links}: <b>{name}</b>"
+    if len(first) > 1:
+        text += f" (and {len(first) - 1} more with the same score)"
+    return text + ". "
+
+
+def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> str:
+    """Say what comes before the likeliest model, or the two that may be it."""
+    if outlook is not None and outlook.likest is not None:
+        return (
+            f"<b>{safe(names[outlook.likest])}</b> is the <span title='expected to be "
+            "most like yours: see Links'>safest choice</span>, likeliest "
+            f"{'are' if is_open else 'is'} "
+        )
+    if not is_open:
+        return ""
+    settled = outlook is not None and outlook.enough
+    return "hardly told apart are " if settled else "still open between "
+
+
+def enough_words(answers: Answers) -> str:
+    """Say among which models it holds that answers are enough."""
+    return f"among these {count(len(answers.posterior.ensemble), 'model')} only"
