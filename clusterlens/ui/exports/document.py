@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -21,19 +22,30 @@ from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.lab import table_of, write_cns, write_labels, write_pairs
 from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.kit.words import NOISE_WORDS, fixed, who_votes
-from clusterlens.ui.nodes.answers import Answers
+from clusterlens.ui.kit.words import NOISE_WORDS, fixed, voters, who_votes
+from clusterlens.ui.nodes.answers import Answers, answers_words
+from clusterlens.ui.nodes.leading import (
+    Joined,
+    copies_words,
+    enough_words,
+    joined_words,
+    likeliest,
+    likeliest_words,
+    typical,
+)
 from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
 from clusterlens.ui.nodes.result import Told
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
@@ -45,32 +57,41 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
 _SHOWN_LINKS = 200
 _SHOWN_COLUMNS = 6
-SOURCES = (
+# What to cite, and whether a report uses it.
+SOURCES: dict[str, Callable[[Findings], bool]] = {
     "Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus (the "
-    "ranking).",
+    "ranking).": lambda found: found.ranking.score.startswith("discotec"),
     "Fred, A., Jain, A. Combining multiple clusterings using evidence accumulation. "
-    "IEEE TPAMI 27 (2005), doi 10.1109/TPAMI.2005.113 (the consensus matrix).",
+    "IEEE TPAMI 27 (2005), doi 10.1109/TPAMI.2005.113 (the consensus matrix).": (
+        lambda found: found.tells("matrix") or found.told.made["kind"] == "consensus"
+    ),
+    "Van Craenendonck, T., Blockeel, H. Constraint-based clustering selection. "
+    "Machine Learning 106 (2017), doi 10.1007/s10994-017-5643-7 (choosing by "
+    "answers).": lambda found: found.answers is not None,
+    "Hennig, C. Cluster-wise assessment of cluster stability. Computational "
+    "Statistics & Data Analysis 52 (2007), doi 10.1016/j.csda.2006.11.025 (found "
+    "again).": lambda found: _stability(found) is not None,
     "Hofmeyr, D. Clustering by non-parametric smoothing (2025), arXiv:2503.09134 "
-    "(CNS).",
+    "(CNS).": (
+        lambda found: found.tells("cns") or "CNS" in found.ranking.ensemble.families
+    ),
     "DeWolfe, R., Andrews, J. L. Random models for fuzzy clustering similarity "
     "measures. Adv. Data Anal. Classif. (2025), doi 10.1007/s11634-025-00625-w (fuzzy "
-    "partitions).",
+    "partitions).": lambda found: found.tells("fuzzy"),
     "Jeon, H., Aupetit, M., Shin, D., Cho, A., Park, S., Seo, J. Measuring the "
     "validity of clustering validation datasets. IEEE TPAMI 47(6) (2025), "
-    "arXiv:2209.10042 (class labels).",
-)
+    "arXiv:2209.10042 (class labels).": lambda found: found.tells("labels"),
+}
 _STYLE = """
-body { font: 15px/1.45 Georgia, 'Liberation Serif', serif; color: #14181d;
+body { font: 15px/1.45 Arial, 'Liberation Sans', sans-serif; color: #14181d;
   overflow-wrap: anywhere; max-width: 760px; margin: 32px auto; padding: 0 24px;
   background: #fff; }
 h1 { font-size: 25px; line-height: 1.2; margin: 0 0 4px; }
 h2 { font-size: 18px; margin: 28px 0 6px; }
-h1, h2, th, .answer, figcaption, .muted { font-family: Arial, 'Liberation Sans',
-  sans-serif; }
 .muted, figcaption { color: #586069; font-size: 12.5px; }
 .answer { border-left: 4px solid #0b6e6e; padding: 4px 0 4px 14px; font-size: 15.5px; }
 .caveat { color: #8a5a00; }
-table { border-collapse: collapse; width: 100%; font: 13px Arial, sans-serif;
+table { border-collapse: collapse; width: 100%; font-size: 13px;
   font-variant-numeric: tabular-nums; }
 th { text-align: left; color: #586069; font-weight: 400; }
 td, th { padding: 3px 8px 3px 0; border-bottom: 1px solid #dfe3e6; vertical-align: top;
@@ -113,6 +134,10 @@ class Findings:
         The models with the votes that the matrices are drawn by; None for their own.
     answers : Answers or None
         What the answers say of the models.
+    near_copies : array of int or None
+        The near-copies of the leader, itself among them, once they are known.
+    joined : Joined or None
+        What models that joined the run take of the probabilities.
     kept, rules
         The partition kept for new rows that is read, and its rules, where they are
         there.
@@ -135,6 +160,8 @@ class Findings:
     has_classes: bool = False
     heard: Ensemble | None = None
     answers: Answers | None = None
+    near_copies: np.ndarray | None = None
+    joined: Joined | None = None
     kept: KeptPartition | None = None
     rules: ClusterRules | None = None
 
@@ -189,20 +216,20 @@ def _elsewhere(found: Findings) -> str:
 
 SECTIONS = {
     "answer": Section("Answer", lambda found: _answer(found), heading=""),
+    "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
     "map": Section("Map", lambda found: _picture(found, "map"), lacks=_elsewhere),
     "matrix": Section(
         "Matrix", lambda found: _picture(found, "consensus matrix"), lacks=_elsewhere
     ),
-    "ranking": Section("Ranking", lambda found: _ranking(found)),
-    "pool": Section("Pool", lambda found: _pool(found)),
     "null": Section(
         "Structureless data",
-        lambda found: f"<p>{safe(found.null.sentence)}</p>",
+        lambda found: f"<p>{safe(copies_words(found.null))}</p>",
         lacks=lambda found: (
             "" if found.null else "not compared yet; the Consensus page does it"
         ),
     ),
-    "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
+    "ranking": Section("Ranking", lambda found: _ranking(found)),
+    "pool": Section("Pool", lambda found: _pool(found)),
     "new rows": Section(
         "New rows",
         lambda found: write_kept(found.analysis, found.kept, found.rules),
@@ -239,7 +266,7 @@ SECTIONS = {
     "data": Section("Data", lambda found: _list(found.analysis.samples.notes)),
     "steps": Section("Steps", lambda found: _steps(found)),
     "versions": Section("Versions", lambda found: _versions(found)),
-    "sources": Section("How to cite", lambda found: _list(SOURCES)),
+    "sources": Section("How to cite", lambda found: _sources(found)),
 }
 
 
@@ -297,42 +324,54 @@ def _when(at: str) -> str:
 
 
 def _answer(found: Findings) -> str:
-    """Say which model is most typical, and what that does not mean."""
-    ranking, first = found.ranking, found.ranking.order[0]
+    """Say whether there are groups, which model leads, and what that does not mean."""
+    ranking, first = found.ranking, int(found.ranking.order[0])
     names = ranking.ensemble.names
-    parts = [f"Closest to what this pool agrees on: <b>{safe(names[first])}</b>."]
-    if found.robustness is not None:
-        low, high = found.robustness.lowest[first], found.robustness.highest[first]
-        if np.isfinite([low, high]).all():
-            parts.append(
-                f"It keeps rank {_span(low, high)} when any one family of models is "
-                f"left out, and rank {found.robustness.ranks_majority[first]} when a "
-                "majority must agree."
-            )
     if found.answers is not None:
-        parts.append(_answers(found, found.answers))
-    elif ranking.violated.any():
-        without = int(np.argmin(_signed(ranking, ranking.unconstrained)))
-        words = "would lead without the links" if without != first else "leads anyway"
-        parts.append(
-            f"<span class='caveat'>{count(len(found.links), 'link')} are counted "
-            f"{_weighed(found.analysis.link_weight)}; "
-            f"<b>{safe(names[without])}</b> {words}.</span>"
-        )
+        parts = [_answers(found, found.answers)]
+    else:
+        parts = [typical(ranking).strip()]
+        if ranking.violated.any():
+            alone = int(np.argmin(_signed(ranking, ranking.unconstrained)))
+            words = "would lead without the links" if alone != first else "leads anyway"
+            parts.append(
+                f"<span class='caveat'>{count(len(found.links), 'link')} are counted "
+                f"{_weighed(found.analysis.link_weight)}; "
+                f"<b>{safe(names[alone])}</b> {words}.</span>"
+            )
+    if found.robustness is not None:
+        subject = "it" if found.answers is None else "this model"
+        parts.append(safe(found.robustness.sentence(first, subject)))
     if not found.agreement.exact:
         parts.append(
             "<span class='caveat'>Estimated from "
             f"{whole(len(found.agreement.samples))} of "
             f"{whole(ranking.ensemble.n_samples)} samples.</span>"
         )
-    parts.append("First means most typical of this pool, not proven true.")
+    means = "most typical of this pool"
+    if found.answers is not None:
+        means = f"most likely {enough_words(found.answers)}"
+    parts.append(f"First means {means}, not proven true.")
     note = f"<pre>{safe(found.analysis.note)}</pre>" if found.analysis.note else ""
-    return f"<p class='answer'>{' '.join(parts)}</p>{note}"
+    said = "".join(
+        f"<p class='answer'>{text}</p>" for text in (_groups(found), " ".join(parts))
+    )
+    return said + note
+
+
+def _groups(found: Findings) -> str:
+    """Say whether the pool is evidence of groups at all, the whole sentence."""
+    if found.null is not None:
+        return f"<b>Are there groups at all?</b> {safe(found.null.sentence)}"
+    return (
+        "<b>Are there groups at all?</b> <span class='caveat'>This was not checked: "
+        "the page Consensus compares the pool with copies without groups.</span>"
+    )
 
 
 def _answers(found: Findings, said: Answers) -> str:
-    """Say how many answers there are, how often they mislead, what they changed."""
-    names, fits = found.ranking.ensemble.names, said.fits
+    """Say which model is likeliest, by how many answers, and how often they mislead."""
+    names = found.ranking.ensemble.names
     first, before = int(found.ranking.order[0]), int(said.before.argmax())
     n_unsure = len(found.analysis.unsure)
     unsure = f" and {count(n_unsure, 'pair')} left unsure" if n_unsure else ""
@@ -340,7 +379,8 @@ def _answers(found: Findings, said: Answers) -> str:
     if said.posterior.none_fits:
         text += "no model of this pool fits better than coin tosses would"
     else:
-        text += f"<b>{safe(names[first])}</b> is likeliest ({percent(fits[first])})"
+        one = likeliest(found.ranking, said, found.near_copies)
+        text += f"<b>{safe(names[first])}</b> is likeliest{likeliest_words(one)}"
     rate = percent(said.posterior.error_rate)
     text += (
         f"; the best model contradicts {said.broken} of them, and about {rate} of such "
@@ -349,10 +389,11 @@ def _answers(found: Findings, said: Answers) -> str:
     names_of = Counter(link.by for link in found.analysis.links if link.by)
     who = ", ".join(f"{n} by {safe(name)}" for name, n in names_of.most_common())
     text += f"Of the links {who} came from files. " if who else ""
+    text += joined_words(found.joined)
     if said.before[before] > said.before[first]:
         text += f"Without answers <b>{safe(names[before])}</b> would be first."
     else:
-        text += "It would be first without them, too."
+        text += f"<b>{safe(names[first])}</b> would be first without them, too."
     return f"<span class='caveat cl-answers'>{text}</span>"
 
 
@@ -398,17 +439,20 @@ def _picture(found: Findings, key: str) -> str:
     captions = {
         "map": f"Samples on two principal components, coloured by {name}; links solid "
         "for must, dashed for cannot.",
-        "consensus matrix": "Share of the models that put two samples together, "
-        f"samples in the order of the clusters of {name}{_votes(found)}.",
+        "consensus matrix": f"Share of the {voters(found.ranking.ensemble)} that put "
+        f"two samples together, in the order of the clusters of {name}{_votes(found)}.",
     }
     return _figure(picture_makers(found)[key](), captions[key])
 
 
 def _votes(found: Findings) -> str:
-    """Say so where models vote as the answers say."""
-    if found.heard is None or found.heard is found.ranking.ensemble:
+    """Say who votes: the pool alone, or its models as the answers say."""
+    if found.answers is None:
         return ""
-    return "; models vote by how likely each is, given the answers"
+    if found.heard is None or found.heard is found.ranking.ensemble:
+        return "; the pool alone votes, without the answers"
+    answers = answers_words(found.answers)
+    return f"; models vote by how likely each is, given the {answers}"
 
 
 def _figure(figure: Any, caption: str) -> str:
@@ -525,7 +569,7 @@ def _clusters(found: Findings) -> str:
         heads += "<th class='number'>found again</th>"
         heads += "<th class='number'>in copies without groups</th>"
     heads += "<th>what sets it apart: here, of all</th>"
-    return f"{_chosen(found)}{table_of(heads, ''.join(lines))}{_found_again(found)}"
+    return f"{_chosen(found)}{_found_again(found)}{table_of(heads, ''.join(lines))}"
 
 
 def _chosen(found: Findings) -> str:
@@ -566,12 +610,12 @@ def _found_again(found: Findings) -> str:
             "samples was not measured; the page Clusters does it.</p>"
         )
     return (
-        "<p class='muted'>Found again: mean Jaccard similarity with the nearest "
-        f"cluster of {found.stability.n_resamples} bootstrap samples (Hennig 2007). "
-        f"Beside it what clusters as large reach in {found.stability.n_copies} "
-        "copies of the table without groups (null reference): "
-        f"{found.stability.stable.sum()} of {len(found.stability.clusters)} clusters "
-        "are stable beyond that.</p>"
+        f"<p>{found.stability.stable.sum()} of "
+        f"{count(len(found.stability.clusters), 'cluster')} are found again in other "
+        "samples more than by chance. <span class='muted'>Mean Jaccard similarity "
+        f"with the nearest cluster of {found.stability.n_resamples} bootstrap samples "
+        "(Hennig 2007), beside what clusters as large reach in "
+        f"{found.stability.n_copies} copies of the table without groups.</span></p>"
     )
 
 
@@ -604,11 +648,36 @@ def _kept(state: LinkState) -> str:
 
 
 def _steps(found: Findings) -> str:
-    return _list(
-        f"{_when(step.at)}: {step.title}" + (f" ({words})" if words else "")
-        for step in found.steps[1:]
-        for words in [step_words(step)]
-    )
+    """List the steps; those in a row that set the same thing are one line."""
+    lines = []
+    for kind, group in groupby(found.steps[1:], key=lambda step: step.kind):
+        steps = list(group)
+        if kind in ACTIONS and ACTIONS[kind].python is None:
+            lines.append(_step(steps))
+        else:
+            lines += [_step([step]) for step in steps]
+    return _list(lines)
+
+
+def _step(steps: Sequence[Step]) -> str:
+    """Write steps of one kind in a line: when, what, how often, and the last one."""
+    first, last = _when(steps[0].at), _when(steps[-1].at)
+    when = first if first == last else f"{first} to {last}"
+    words, title = step_words(steps[-1]), steps[-1].title
+    if len(steps) == 1:
+        return f"{when}: {title}" + (f" ({words})" if words else "")
+    times = f"{when}: {title}, {len(steps)} times"
+    return f"{times}, last {words}" if words else times
+
+
+def _sources(found: Findings) -> str:
+    """List what to cite: the methods that this report uses, and its clusterers."""
+    used = [text for text, is_used in SOURCES.items() if is_used(found)]
+    asked = [spec.get("clusterer") for spec in found.ranking.ensemble.specs]
+    for name in dict.fromkeys(asked):
+        if name in CLUSTERERS and CLUSTERERS[name].reference:
+            used.append(f"{CLUSTERERS[name].reference} ({name}).")
+    return _list(used)
 
 
 def _versions(found: Findings) -> str:

@@ -12,11 +12,15 @@ import numpy as np
 
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
-from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.pool.nulls import NullAgreement
+from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.work.derived import node
+
+_COPIES = {"permuted": "permuted columns", "gaussian": "Gaussian columns"}
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,59 @@ def joined_words(found: Joined | None) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Likeliest:
+    """The model that leads by the answers, with its near-copies, and the next one.
+
+    Parameters
+    ----------
+    first : int
+        The model.
+    n_near : int
+        Near-copies of it that may be right, too.
+    chance : float
+        Probability of all of them: another of them would be no other answer.
+    second : int or None
+        The first model in the ranking that is no near-copy.
+    """
+
+    first: int
+    n_near: int
+    chance: float
+    second: int | None
+
+
+def likeliest(
+    ranking: Ranking,
+    answers: Answers,
+    near_copies: Sequence[int] | np.ndarray | None,
+) -> Likeliest:
+    """Return the likeliest model; near-copies are None as long as they are not known.
+
+    Takes what `leading` takes.
+    """
+    fits, order = answers.fits, ranking.order
+    distinct, group = distinct_partitions(ranking.ensemble)
+    near = np.isin(group, group[order[:1] if near_copies is None else near_copies])
+    likely = distinct[near[distinct] & (fits[distinct] > 0)]
+    second = next((t for t in order.tolist() if not near[t]), None)
+    n_near = max(len(likely) - 1, 0)
+    return Likeliest(int(order[0]), n_near, float(fits[likely].sum()), second)
+
+
+def likeliest_words(found: Likeliest) -> str:
+    """Say how likely a model is, with its near-copies; what follows its name."""
+    near = ""
+    if found.n_near:
+        near = f" with {count(found.n_near, 'near-copy', 'near-copies')}"
+    return f"{near} ({percent(found.chance)})"
+
+
 def leading(
     ranking: Ranking,
     answers: Answers | None,
     outlook: Outlook | None,
     near_copies: Sequence[int] | np.ndarray | None,
-    whose: str = "",
 ) -> str:
     """Say which model leads, and how surely, as markup.
 
@@ -106,39 +157,29 @@ def leading(
     outlook : Outlook or None
         What one more answer may change, as far as that is known.
     near_copies : sequence of int or None
-        Near-copies of the leader, itself among them; they count with it, as another of
-        them would be no other answer.
-    whose : str, default ""
-        What follows the number of answers, as " of the analyst".
+        Near-copies of the leader, itself among them.
     """
     if answers is None:
-        return _typical(ranking)
-    said = f"After {count(answers.n_answers, 'answer')}{whose}: "
+        return typical(ranking)
+    said = f"After {count(answers.n_answers, 'answer')}: "
     if answers.posterior.none_fits:
         return f"<b>{said}no model of this pool fits them.</b> "
-    names, fits, order = ranking.ensemble.names, answers.fits, ranking.order
-    distinct, group = distinct_partitions(ranking.ensemble)
-    first = order[0]
-    alike = order[:1] if near_copies is None else near_copies
-    near = np.isin(group, group[alike])
-    likely = distinct[near[distinct] & (fits[distinct] > 0)]
-    second = next((t for t in order.tolist() if not near[t]), None)
-    leader = f"<b>{safe(names[first])}</b>"
-    if len(likely) > 1:
-        leader += f" with {count(len(likely) - 1, 'near-copy', 'near-copies')}"
-    chance = fits[likely].sum()
-    leader += f" ({percent(chance)})"
-    is_open = chance < 0.5 and second is not None
-    if is_open:
-        leader += f" and <b>{safe(names[second])}</b> ({percent(fits[second])})"
+    names = ranking.ensemble.names
+    found = likeliest(ranking, answers, near_copies)
+    leader = f"<b>{safe(names[found.first])}</b>{likeliest_words(found)}"
+    is_open = False
+    if found.chance < 0.5 and found.second is not None:
+        is_open = True
+        share = percent(answers.fits[found.second])
+        leader += f" and <b>{safe(names[found.second])}</b> ({share})"
     said += _towards(outlook, names, is_open) + leader
     alone = int(answers.before.argmax())
-    if answers.before[alone] > answers.before[first]:
+    if answers.before[alone] > answers.before[found.first]:
         said += f"; without answers {safe(names[alone])}"
     return f"<span class='cl-fits'>{said}.</span> "
 
 
-def _typical(ranking: Ranking) -> str:
+def typical(ranking: Ranking) -> str:
     """Name the model closest to what the pool agrees on, and say if links count."""
     first = np.flatnonzero(ranking.ranks == 1)
     links = ", with the links counted" if ranking.violated.any() else ""
@@ -166,3 +207,15 @@ def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> 
 def enough_words(answers: Answers) -> str:
     """Say among which models it holds that answers are enough."""
     return f"among these {count(len(answers.posterior.ensemble), 'model')} only"
+
+
+def copies_words(found: NullAgreement) -> str:
+    """Say what the best models reach on the data and on copies without groups."""
+    better = "higher" if SCORES[found.score].greater_is_better else "lower"
+    reached = ", ".join(
+        f"{fixed(np.nanmin(best), 3)} to {fixed(np.nanmax(best), 3)} on copies with "
+        f"{_COPIES[kind]}"
+        for kind, best in found.null_best.items()
+        if np.isfinite(best).any()
+    )
+    return f"Best score ({better} is better): {fixed(found.best, 3)}; {reached}."

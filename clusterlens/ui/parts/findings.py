@@ -22,7 +22,8 @@ NEEDED = (
 # Results that it tells where they are there.
 WELCOME = (
     *("robustness", "null_check", "told_profiles", "chosen_stability"),
-    *("heard", "answers", "kept_partition", "cluster_rules"),
+    *("heard", "answers", "copies_of_leader", "joined"),
+    *("kept_partition", "cluster_rules"),
 )
 
 
@@ -47,6 +48,8 @@ def gather(session: Session) -> Findings | None:
         stability=values["chosen_stability"],
         heard=values["heard"],
         answers=values["answers"],
+        near_copies=values["copies_of_leader"],
+        joined=values["joined"],
         kept=values["kept_partition"],
         rules=values["cluster_rules"],
         without=frozenset(session.look.report_without),

@@ -17,7 +17,12 @@ from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
 from clusterlens.ui.kit.words import duration, fixed, span, who_votes
 from clusterlens.ui.nodes.answers import Answers, Outlook
-from clusterlens.ui.nodes.leading import enough_words, joined_words, leading
+from clusterlens.ui.nodes.leading import (
+    copies_words,
+    enough_words,
+    joined_words,
+    leading,
+)
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.parts.panel import Panel
@@ -288,7 +293,9 @@ def _null_chip(result: Result, seconds: Result) -> str:
     if not seconds.ready:
         return "<span class='muted'>No pool was run, so none is run on copies.</span>"
     if result.ready:
-        return f"<span class='pill {css}'>{safe(result.value.sentence)}</span>"
+        title = safe(copies_words(result.value))
+        said = safe(result.value.sentence)
+        return f"<span class='pill {css}' title='{title}'>{said}</span>"
     if result.state == "pending":
         return f"<span class='pill {css}'>comparing with {COPIES_IN_WORDS} …</span>"
     if result.state == "failed":

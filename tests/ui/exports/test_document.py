@@ -1,0 +1,203 @@
+"""The report says what the pages say: its numbers, its words, its sources."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from types import SimpleNamespace
+
+import pytest
+
+from clusterlens.ui.exports.document import SOURCES, _steps, write_report
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.pages.clusters.page import ClustersPage
+from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.pages.report.preview import ReportPreview
+from clusterlens.ui.parts.findings import gather
+from clusterlens.ui.server.server import Server
+from clusterlens.ui.session import Session
+from clusterlens.ui.state.history import Step
+from tests.ui.exports.test_lab import plain
+from tests.ui.loop import rest, run
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+POOL = [
+    {"clusterer": "k-means", "n_clusters": [2, 3, 4]},
+    {"clusterer": "Gaussian mixture", "n_components": [2, 3]},
+    {"clusterer": "agglomerative", "linkage": ["average"], "n_clusters": [2, 3, 5]},
+]
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def numbers(text):
+    """All numbers of a text."""
+    return set(NUMBER.findall(text))
+
+
+def sections(text):
+    """Plain text of each section of a report by its heading; "" is the answer."""
+    head, *parts = text.split("</h1>")[1].split("<h2>")
+    told = {"": head.split("</p>", 1)[1]}
+    told |= dict(part.split("</h2>", 1) for part in parts)
+    kept = {key: re.sub(r"<img[^>]*>", "", part) for key, part in told.items()}
+    return {key: one_line(plain(part.replace("<", " <"))) for key, part in kept.items()}
+
+
+def one_line(text):
+    """Return a text as it is read: no markup left, one blank between words."""
+    return re.sub(r"\s+", " ", unescape(text)).replace(" .", ".").strip()
+
+
+def on_page(*pages):
+    """What the texts of the pages say, their titles among it, and the ranking."""
+    found = []
+    for page in pages:
+        for panel in page.panels:
+            found += [text.body for text in panel.view.select(Text)]
+            for part in getattr(panel, "tabs", {}).values():
+                found += [text.body for text in part.view.select(Text)]
+            found.append(str(getattr(panel, "shown", "")))
+    return one_line(" ".join(found).replace("<", " <"))
+
+
+@pytest.fixture(scope="module")
+def told():
+    """A report after answers and checks, and what is on the pages beside it."""
+
+    async def main():
+        session = Session(Server())
+        await session.act("load example", name="iris")
+        await session.act("run pool", pool=POOL, random_state=0)
+        consensus, clusters = ConsensusPage(session), ClustersPage(session)
+        panel = ReportPreview(session)
+        for one in (consensus, clusters, panel):
+            one.look(True)
+        await rest(session)
+        before = write_report(gather(session))
+        labels = session.analysis.samples.labels_true
+        for k in range(14):
+            a, b = (7 * k) % 150, (11 * k + 75) % 150
+            kind = "must" if labels[a] == labels[b] else "cannot"
+            session.act_now("add link", kind=kind, a=a, b=b)
+        for threshold in (3, 5, 4):
+            session.act_now("set threshold", threshold=threshold)
+        partition = {"kind": "model", "model": 1}
+        values = {"numbers": [[k, k] for k in range(3)], "on": "Clusters"}
+        await session.act("choose result", partition=partition, **values)
+        await rest(session)
+        session.derived.ask("null_check")
+        session.derived.ask("chosen_stability")
+        await rest(session)
+        pages = on_page(consensus, clusters)
+        session.look.tab = "links"
+        await rest(session)
+        pages += on_page(consensus, clusters)
+        found = gather(session)
+        return SimpleNamespace(
+            before=before,
+            found=found,
+            report=write_report(found),
+            pages=pages,
+            derived=session.derived,
+        )
+
+    return run(main(), 600)
+
+
+@pytest.mark.parametrize(
+    "heading", ["", "Result", "Matrix", "Structureless data", "Ranking", "Links"]
+)
+def test_every_number_of_the_report_stands_on_the_page(told, heading):
+    text = sections(told.report)[heading]
+    if heading == "Result":  # when it was chosen
+        text = re.sub(r", chosen on .*? UTC", "", text)
+    assert numbers(text)
+    missing = numbers(text) - numbers(told.pages)
+    assert not missing, text
+
+
+def test_the_first_sentences_say_whether_there_are_groups_and_name_the_answers(told):
+    said = sections(told.report)[""]
+    assert "Are there groups at all? This was not checked" in sections(told.before)[""]
+    sentence = told.derived.get("null_check").value.sentence
+    assert said.index("Are there groups at all?") < said.index("By 14 answers")
+    for text in (said, told.pages):
+        assert sentence in text
+    assert "Closest to what this pool agrees on" in sections(told.before)[""]
+    assert "Closest to what this pool agrees on" not in said
+    names = told.found.ranking.ensemble.names
+    assert f"{names[told.found.ranking.order[0]]} is likeliest" in said
+    robust = told.derived.get("robustness").value
+    first = int(told.found.ranking.order[0])
+    assert robust.sentence(first, "this model") in said
+
+
+def test_a_caption_says_who_votes(told):
+    voting = "Share of the 8 models that put two samples together"
+    effective = told.found.answers.posterior.n_effective
+    answers = f"given the 14 answers, as if {effective:.1f} of 8 models voted"
+    caption = sections(told.report)["Matrix"]
+    assert voting in caption
+    assert answers in caption
+    assert "answers" not in sections(told.before)["Matrix"]
+    alone = replace(told.found, heard=told.found.ranking.ensemble)
+    caption = sections(write_report(alone))["Matrix"]
+    assert "the pool alone votes, without the answers" in caption
+
+
+def test_only_sources_of_what_the_report_uses_are_cited(told):
+    before, after = (
+        sections(text)["How to cite"] for text in (told.before, told.report)
+    )
+    for word, is_new in (("Blockeel", True), ("Hennig", True), ("Fred", False)):
+        assert word in after
+        assert (word in before) != is_new
+    for word in ("Hofmeyr", "DeWolfe", "Jeon"):
+        assert word not in after
+        assert any(word in source for source in SOURCES)
+    assert "(Gaussian mixture)" in after
+    assert "DBSCAN" not in after
+    other = replace(told.found, without=frozenset({"matrix"}))
+    assert "Fred" not in sections(write_report(other))["How to cite"]
+
+
+def test_the_result_comes_before_the_evidence_and_words_before_numbers(told):
+    order = list(sections(told.report))
+    assert order[:2] == ["", "Result"]
+    assert order.index("Matrix") < order.index("Ranking") < order.index("Steps")
+    result = sections(told.report)["Result"]
+    passed = int(told.found.stability.stable.sum())
+    words = f"{passed} of 3 clusters are found again in other samples"
+    assert words in result
+    assert result.index(words) < result.index("what sets it apart")
+
+
+def step(kind, at, title="T", **values):
+    return Step(kind, title, SimpleNamespace(run=None, runs=(), links=()), values, at)
+
+
+def test_steps_in_a_row_that_set_the_same_thing_are_one_line(told):
+    listed = sections(told.report)["Steps"]
+    assert re.search(r"Set the agreement needed, 3 times, last 4", listed)
+    assert "Run the pool" in listed
+    at = [f"2026-03-01T10:{k:02}:00+00:00" for k in range(9)]
+    steps = [
+        step("load example", at[0], "Load", name="iris"),
+        step("set threshold", at[1], "Ask", threshold=3),
+        step("set threshold", at[2], "Ask", threshold=9),
+        step("set score", at[3], "Score", score="aari"),
+        step("set threshold", at[4], "Ask", threshold=5),
+        step("load example", at[5], "Load", name="iris"),
+        step("load example", at[6], "Load", name="wine"),
+    ]
+    found = SimpleNamespace(steps=[step("begin", at[0]), *steps])
+    lines = re.findall(r"<li>(.*?)</li>", _steps(found))
+    assert [line.split("UTC: ")[1] for line in lines] == [
+        "Load (name iris)",
+        "Ask, 2 times, last 9",
+        "Score (Average adjusted Rand index)",
+        "Ask (5)",
+        "Load (name iris)",
+        "Load (name wine)",
+    ]
+    assert lines[1].startswith("1 March 2026, 10:01 UTC to 1 March 2026, 10:02 UTC")
