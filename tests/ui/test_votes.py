@@ -218,7 +218,7 @@ def test_the_typical_half_votes_until_another_way_is_chosen(spent):
     expect(silent).not_to_have_count(0)
     silent.first.click()
     expect(spent.locator(".cl-model .cl-no-vote")).to_have_text("no vote")
-    expect(spent.locator(".cl-threshold")).to_contain_text(f"{voters} voting models")
+    expect(spent.locator(".cl-threshold")).to_contain_text(f"of {voters} models")
     choose(spent, ".cl-votes", "each model")
     expect(badge).to_have_count(0, timeout=LONG)
     expect(silent).to_have_count(0)

@@ -97,7 +97,7 @@ class Headline(Panel):
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
             f"{_doubted(likeness_to_leader, ranking, run) if answers is None else ''}"
-            f"{stability(robustness, ranking, _first(outlook.value))} "
+            f"{stability(robustness, ranking, _first(answers, outlook.value))} "
             f"<span class='muted'>{_caveat(answers, ensemble)}</span>",
             *chips,
         )
@@ -234,8 +234,10 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
     return f"<span class='pill cl-links-kept'>{text}</span>"
 
 
-def _first(outlook: Outlook | None) -> str:
+def _first(answers: Answers | None, outlook: Outlook | None) -> str:
     """What the first of the ranking is called, also after another model was named."""
+    if answers is not None and answers.posterior.none_fits:
+        return "the first of the ranking"
     named = outlook is not None and outlook.likest is not None
     return "the likeliest model" if named else "it"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
 from clusterlens.ui.kit.widgets import card, link, pn, safe, told_apart
-from clusterlens.ui.kit.words import brief, telling, voters
+from clusterlens.ui.kit.words import brief, telling
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
 from clusterlens.ui.parts.panel import Panel
@@ -97,11 +98,13 @@ class Threshold(Panel):
             threshold=threshold_in_force,
         )
         rule = _AVERAGE if threshold.value is None else "chosen"
+        # "voting models" would take more room than there is.
+        noun = "models" if ensemble.votes.max() == 1 else "votes"
         self._text.body = (
             "<h2>Agreement needed</h2>"
             f"<p class='needed'>{link('−', 'less', name='one less')} "
             f"<b>{threshold_in_force}</b> {link('+', 'more', name='one more')} of "
-            f"{voters(ensemble)}</p><p class='muted'>{rule}</p>"
+            f"{whole(ensemble.n_votes)} {noun}</p><p class='muted'>{rule}</p>"
             f"<p>{link('Average', 'mean', css='cl-threshold-mean')} · "
             f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
         )
