@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import clusterlens as cl
+from clusterlens.ui.server.memory.archive import check_analysis
 from clusterlens.ui.state.links import links_from_text
 
 SECONDS, MEGABYTES = 10, 500
@@ -188,6 +189,40 @@ def _saved(segmentation: Any) -> bytes:
         return (Path(folder) / "one.lens").read_bytes()
 
 
+def _packed(rng: random.Random) -> str:
+    """Return JSON of up to 180 MB that takes a thousandth of that in an archive."""
+    piece = rng.choice(["[],", "{},", '"",', "1,", '{"a":1},', "[", "a", " "])
+    size = rng.choice([10**6, 10**7, 10**8, 180_000_000])
+    text = piece * (size // len(piece))
+    return f'["{text}"]' if piece == "a" else f"[{text}0]"
+
+
+def _packed_analysis(rng: random.Random) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("analysis.json", _packed(rng))
+    return out.getvalue()
+
+
+def _packed_segmentation(rng: random.Random) -> bytes:
+    """Return a segmentation with large JSON, or millions of rows that are equal."""
+    source, out = zipfile.ZipFile(io.BytesIO(_segmentation(rng))), io.BytesIO()
+    parts = {name: _part(source, name) for name in source.namelist()}
+    name = rng.choice(sorted(parts))
+    if name.endswith(".json"):
+        parts[name] = _packed(rng).encode()
+    else:
+        table = pq.read_table(io.BytesIO(parts[name]))
+        rows, n = io.BytesIO(), rng.choice([10**5, 10**6, 12_000_000])
+        first = {c: np.repeat(table[c].to_numpy()[:1], n) for c in table.column_names}
+        pq.write_table(pa.table(first), rows, compression="zstd")
+        parts[name] = rows.getvalue()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return out.getvalue()
+
+
 def _damaged(data: bytes, rng: random.Random) -> bytes:
     """Change, cut, repeat or insert bytes; of an archive, inside one of its parts."""
     if data[:2] == b"PK" and rng.random() < 0.7:
@@ -230,6 +265,10 @@ def _open_segmentation(data: bytes, folder: Path) -> Any:
     return found.drift(table).to_frame()
 
 
+def _open_analysis(data: bytes, folder: Path) -> Any:
+    return check_analysis(io.BytesIO(data), 2_000_000_000)
+
+
 def _read_partitions(data: bytes, folder: Path) -> Any:
     return cl.load_partitions(data)
 
@@ -259,6 +298,8 @@ KINDS: dict[str, tuple[Callable[[random.Random], bytes], bool, tuple[Any, ...]]]
     "links": (_links, False, (_read_links,)),
     "json grammar": (_json, True, (_read_links,)),
     "segmentation": (_segmentation, False, (_open_segmentation,)),
+    "packed segmentation": (_packed_segmentation, True, (_open_segmentation,)),
+    "packed analysis": (_packed_analysis, True, (_open_analysis,)),
 }
 
 

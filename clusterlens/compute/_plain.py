@@ -26,6 +26,14 @@ MOST_VALUES = 2_000_000
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},:]', re.DOTALL)
 
 
+def largest_unpacked(n_packed: int, most: int) -> int:
+    """Return how many bytes a part of an archive of any origin may unpack to.
+
+    What people save packs to more than a hundredth, but for small parts.
+    """
+    return min(most, 20_000_000 + 100 * n_packed)
+
+
 class Record:
     """Named fields of any origin.
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clusterlens.compute._numbers import whole
-from clusterlens.compute._plain import Record, read_json
+from clusterlens.compute._plain import Record, largest_unpacked, read_json
 from clusterlens.compute._validation import (
     UNLABELLED,
     DataError,
@@ -50,9 +50,14 @@ def read_kept(data: bytes) -> Kept:
     """Return the segmentation that a file of any origin holds, or raise DataError."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            about = read_json(_member(archive, ABOUT), "the segmentation", MAX_BYTES)
+            n_bytes = len(data)
+            text = _member(archive, ABOUT, n_bytes)
+            about = read_json(text, "the segmentation", MAX_BYTES)
             _check_format(about)
-            rows, odd = (_numbers(_member(archive, name)) for name in (ROWS, ODD))
+            rows, odd = (
+                _numbers(_member(archive, name, n_bytes), n_bytes)
+                for name in (ROWS, ODD)
+            )
     except DataError:
         raise
     except _DAMAGED as error:
@@ -60,10 +65,11 @@ def read_kept(data: bytes) -> Kept:
     return _kept(about, rows, odd)
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return a part of the archive after a look at the size it claims."""
+def _member(archive: zipfile.ZipFile, name: str, n_bytes: int) -> bytes:
+    """Return a part of an archive of so many bytes, if it claims no odd size."""
     info = archive.getinfo(name)
-    if info.file_size > MAX_BYTES:
+    packed = min(info.compress_size, n_bytes)
+    if info.file_size > largest_unpacked(packed, MAX_BYTES):
         raise DataError(f"its part {name} claims {whole(info.file_size)} bytes")
     with archive.open(info) as file:
         return file.read(MAX_BYTES + 1)
@@ -79,14 +85,15 @@ def _check_format(about: Record) -> None:
         )
 
 
-def _numbers(data: bytes) -> dict[str, FloatArray]:
+def _numbers(data: bytes, n_packed: int) -> dict[str, FloatArray]:
     """Return the columns of a Parquet file of finite numbers, sizes checked first."""
     file = pq.ParquetFile(pa.BufferReader(data))
     meta = file.metadata
     flat = all(field.type == pa.float64() for field in file.schema_arrow)
     claimed = claimed_sizes(data, meta.num_columns)
     n_bytes = sum(max(8 * n, unpacked) for _, n, unpacked in claimed)
-    if not flat or max(n_bytes, 8 * meta.num_rows * meta.num_columns) > MAX_BYTES:
+    n_bytes = max(n_bytes, 8 * meta.num_rows * meta.num_columns)
+    if not flat or n_bytes > largest_unpacked(n_packed, MAX_BYTES):
         raise DataError("it holds rows that are no numbers, or too many of them")
     table = file.read()
     table.validate(full=True)

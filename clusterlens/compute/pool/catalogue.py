@@ -28,7 +28,11 @@ from sklearn.cluster import (
 )
 
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
-from clusterlens.compute.estimators.cns.cns import CNS, largest_neighborhood
+from clusterlens.compute.estimators.cns.cns import (
+    CNS,
+    factorising_seconds,
+    largest_neighborhood,
+)
 from clusterlens.compute.estimators.features import FeatureLinkage, LandmarkSpectral
 from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
 from clusterlens.compute.estimators.genie import Genie
@@ -493,7 +497,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         "CNS ({metric})",
         CNS,
         grid=_METRICS,
-        seconds=lambda n, d, p: 0.05 + 3e-4 * n + n * n * 2e-10 * (d + 10),
+        seconds=lambda n, d, p: (
+            0.05 + 3e-4 * n + n * n * 2e-10 * (d + 10) + factorising_seconds(n, d)
+        ),
         n_bytes=lambda n, d, p: 24.0 * n * d + 8000.0 * n,
         soft=True,
         neighbors=_cns_table,

@@ -13,6 +13,7 @@ import pytest
 from sklearn.cluster import HDBSCAN
 
 import clusterlens as cl
+from clusterlens.compute._plain import largest_unpacked
 from clusterlens.compute.assigning import _restored
 from tests.compute.assigning.test_segmentation import customers
 
@@ -190,6 +191,20 @@ def test_claimed_sizes_are_checked_before_memory_is_taken(path, tmp_path, monkey
     )
     with pytest.raises(cl.DataError, match="claims 200"):
         cl.load_segmentation(wrong)
+
+
+def test_parts_that_unpack_to_far_more_than_the_file_has_are_refused(path, tmp_path):
+    equal = np.zeros(2_000_000)
+    bomb = as_parquet({"cluster": equal, "oddness": equal})
+    wrong = changed(path, tmp_path / "a.lens", "held-out.parquet", lambda _: bomb)
+    with pytest.raises(cl.DataError, match="too many"):
+        cl.load_segmentation(wrong)
+    with zipfile.ZipFile(tmp_path / "b.lens", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("segmentation.json", b" " * 30_000_000)
+    with pytest.raises(cl.DataError, match="claims 30"):
+        cl.load_segmentation(tmp_path / "b.lens")
+    assert largest_unpacked(10**7, 4 * 10**8) == 4 * 10**8
+    assert largest_unpacked(10**6, 4 * 10**8) == 120_000_000
 
 
 def test_a_later_format_is_named(path, tmp_path):

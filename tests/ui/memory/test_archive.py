@@ -111,6 +111,14 @@ def test_what_claims_too_much_is_refused_before_memory_is_taken(saved, tmp_path)
         import_analysis(Store(tmp_path / "two"), saved[1], max_bytes=1000)
 
 
+def test_a_log_that_unpacks_to_far_more_than_the_file_has_is_refused(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("analysis.json", b" " * 30_000_000)
+    with pytest.raises(ArchiveError, match="its log claims 30"):
+        import_analysis(Store(tmp_path / "two"), out.getvalue())
+
+
 def test_a_file_that_leads_out_of_the_store_is_refused(saved, tmp_path):
     with zipfile.ZipFile(io.BytesIO(saved[1])) as archive:
         steps = json.loads(archive.read("analysis.json"))["steps"]

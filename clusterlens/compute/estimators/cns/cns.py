@@ -43,6 +43,7 @@ from clusterlens.compute.estimators.cns._solution import (
     tied_samples,
     undecided_samples,
 )
+from clusterlens.compute.estimators.cns._solvers import LARGEST_DIRECT
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.neighbors import (
     local_order,
@@ -383,6 +384,16 @@ def largest_neighborhood(given: Any, version: str, n_samples: int) -> int:
     """
     check_choice(version, VERSIONS, name="version")
     return int(_neighbors_grid(given, VERSIONS[version], n_samples).max())
+
+
+def factorising_seconds(n_samples: int, n_features: int) -> float:
+    """Return the time that a fit of independent features spends on sparse factors.
+
+    Up to `LARGEST_DIRECT` samples are factorised; above three features factors fill.
+    """
+    if n_samples > LARGEST_DIRECT:
+        return 0.0
+    return 4.6e-10 * n_samples**3 * float(np.log(max(n_features, 3) / 3))
 
 
 def _neighbors_grid(given: Any, version: Version, n_samples: int) -> IntArray:

@@ -23,7 +23,7 @@ from clusterlens.ui.parts.panel import Panel
 class CNSCriterion(Panel):
     """A map of all settings at one number of clusters; a click goes there."""
 
-    needs = ("cns_criterion", "cns_automatic", "cns_settled", "cns_graph")
+    needs = ("cns_criterion", "cns_automatic", "cns_displayed_setting", "cns_graph")
 
     def build(self) -> Any:
         self._figure = CriterionMap(self._go)
@@ -41,16 +41,20 @@ class CNSCriterion(Panel):
         self,
         cns_criterion: CriterionGrid,
         cns_automatic: Automatic,
-        cns_settled: Setting,
+        cns_displayed_setting: Setting,
         cns_graph: CNSGraph,
     ) -> None:
         """Draw the grid at this K and mark the settings."""
-        grid, best, count = cns_criterion, cns_automatic.setting, cns_settled.n_clusters
+        grid, best, count = (
+            cns_criterion,
+            cns_automatic.setting,
+            cns_displayed_setting.n_clusters,
+        )
         values = grid.at(count).to_numpy()
         low, high = self._figure.show(grid.n_neighbors, grid.alphas, values)
         tried = product(cns_graph.default_neighbors, cns_graph.default_alphas)
         self._figure.mark(
-            (cns_settled.n_neighbors, cns_settled.alpha),
+            (cns_displayed_setting.n_neighbors, cns_displayed_setting.alpha),
             (best.n_neighbors, best.alpha),
             list(tried) or [(best.n_neighbors, best.alpha)],
         )

@@ -141,8 +141,8 @@ def cns_held(job: Job, look_cns_preview: Chosen) -> Setting:
 
 
 @node()
-def cns_settled(cns_released: Setting, cns_held: Setting | None) -> Setting:
-    """The setting that is told of: the one in force, once a held slider rests."""
+def cns_displayed_setting(cns_released: Setting, cns_held: Setting | None) -> Setting:
+    """Return the setting described in the text; it waits until a held slider rests."""
     return cns_released if cns_held is None else cns_held
 
 
@@ -182,8 +182,10 @@ def cns_solution(
 
 
 @node()
-def cns_told(cns_solution: LiveSolution, cns_settled: Setting) -> LiveSolution:
-    """The solution that is told of."""
+def cns_displayed_solution(
+    cns_solution: LiveSolution, cns_displayed_setting: Setting
+) -> LiveSolution:
+    """Return the solution described in the text."""
     return cns_solution
 
 
@@ -219,20 +221,29 @@ class Summary:
 
 
 @node("live", "Summing up")
-def cns_summary(job: Job, cns_told: LiveSolution, look_cns_certain: float) -> Summary:
+def cns_summary(
+    job: Job, cns_displayed_solution: LiveSolution, look_cns_certain: float
+) -> Summary:
     """Count samples by cluster, between clusters and undecided."""
-    decided = np.logical_not(cns_told.undecided)
-    labels, certainty = cns_told.labels[decided], cns_told.certainty[decided]
-    span = (1 / cns_told.n_clusters, 1.0) if cns_told.n_clusters > 1 else (0.0, 1.0)
+    decided = np.logical_not(cns_displayed_solution.undecided)
+    labels, certainty = (
+        cns_displayed_solution.labels[decided],
+        cns_displayed_solution.certainty[decided],
+    )
+    span = (
+        (1 / cns_displayed_solution.n_clusters, 1.0)
+        if cns_displayed_solution.n_clusters > 1
+        else (0.0, 1.0)
+    )
     return Summary(
-        cns_told,
-        np.bincount(labels, minlength=cns_told.n_clusters),
+        cns_displayed_solution,
+        np.bincount(labels, minlength=cns_displayed_solution.n_clusters),
         int((certainty < look_cns_certain).sum()),
-        int(cns_told.undecided.sum()),
-        int(cns_told.tied.sum()),
+        int(cns_displayed_solution.undecided.sum()),
+        int(cns_displayed_solution.tied.sum()),
         np.histogram(certainty, bins=CERTAINTY_BINS, range=span)[0],
-        float(cns_told.criterion[cns_told.n_clusters - 1]),
-        cns_told.error_bound,
+        float(cns_displayed_solution.criterion[cns_displayed_solution.n_clusters - 1]),
+        cns_displayed_solution.error_bound,
     )
 
 

@@ -22,7 +22,7 @@ MOST_SEEDS = 12
 class CNSReading(Panel):
     """The share of seed stops at each seed, the membership beside it."""
 
-    needs = ("look.cns_sample", "cns_told", "dataset")
+    needs = ("look.cns_sample", "cns_displayed_solution", "dataset")
     empty = "<p>Click a sample on the map to read where its walks stop.</p>"
 
     def build(self) -> Any:
@@ -34,13 +34,15 @@ class CNSReading(Panel):
         if results["look.cns_sample"].state == "empty":
             self._text.body = ""
 
-    def show(self, cns_sample: int, cns_told: LiveSolution, dataset: Dataset) -> None:
+    def show(
+        self, cns_sample: int, cns_displayed_solution: LiveSolution, dataset: Dataset
+    ) -> None:
         """Write the sentence and a row for each seed, the likeliest first."""
         name = safe(dataset.row_ids[cns_sample])
         self._text.body = f"<p class='muted'>row {name}</p>" + (
-            _undecided(cns_told)
-            if cns_told.undecided[cns_sample]
-            else _absorption(cns_told, cns_sample)
+            _undecided(cns_displayed_solution)
+            if cns_displayed_solution.undecided[cns_sample]
+            else _absorption(cns_displayed_solution, cns_sample)
         )
 
 

@@ -40,7 +40,7 @@ class CNSSettings(Panel):
     A curve above each slider says where it leads.
     """
 
-    needs = ("cns_settled", "cns_graph")
+    needs = ("cns_displayed_setting", "cns_graph")
     also = ("cns_automatic", "cns_curves")
 
     def build(self) -> Any:
@@ -150,7 +150,7 @@ class CNSSettings(Panel):
 
     def show(
         self,
-        cns_settled: Setting,
+        cns_displayed_setting: Setting,
         cns_graph: CNSGraph,
         cns_automatic: Result,
         cns_curves: Result,
@@ -158,19 +158,21 @@ class CNSSettings(Panel):
         """Set the ranges, the marks, the curves and the words beside the sliders."""
         automatic: Automatic | None = cns_automatic.value
         chosen = automatic.setting if automatic else None
-        most = max(MOST_CLUSTERS, *(s.n_clusters for s in (cns_settled, chosen) if s))
+        most = max(
+            MOST_CLUSTERS, *(s.n_clusters for s in (cns_displayed_setting, chosen) if s)
+        )
         ends = limits(cns_graph)
         low, high = ends["alpha"]
         # A track as long as all K that can be typed would be too coarse for the usual.
         ends["n_clusters"] = (1, min(most, cns_graph.max_clusters))
         self._sliders["alpha"].step = 10.0 ** math.floor(math.log10(high - low) - 1.5)
         for field, (start, end) in ends.items():
-            self._place(field, start, end, cns_settled, chosen)
+            self._place(field, start, end, cns_displayed_setting, chosen)
             if cns_curves.ready:
                 self._curves[field].body = draw_curve(
-                    field, (start, end), cns_curves.value, cns_settled, chosen
+                    field, (start, end), cns_curves.value, cns_displayed_setting, chosen
                 )
-        self._automatic.body = self._say_automatic(cns_settled, cns_automatic)
+        self._automatic.body = self._say_automatic(cns_displayed_setting, cns_automatic)
 
     def _place(
         self, field: str, start: Any, end: Any, setting: Setting, chosen: Setting | None

@@ -55,20 +55,28 @@ class Curves:
 
 @node()
 def cns_curves(
-    cns_told: LiveSolution, cns_settled: Setting, cns_criterion: Later[CriterionGrid]
+    cns_displayed_solution: LiveSolution,
+    cns_displayed_setting: Setting,
+    cns_criterion: Later[CriterionGrid],
 ) -> Curves:
     """The criterion over K at once, over the other sliders from the settings known."""
-    here = tuple(enumerate(cns_told.criterion.tolist(), 1))
+    here = tuple(enumerate(cns_displayed_solution.criterion.tolist(), 1))
     by: dict[str, tuple[tuple[float, float], ...]] = {"n_clusters": here}
-    if cns_criterion is None or cns_settled.n_clusters > len(cns_criterion.values):
+    if cns_criterion is None or cns_displayed_setting.n_clusters > len(
+        cns_criterion.values
+    ):
         return Curves(by, ())
-    values = cns_criterion.values[cns_settled.n_clusters - 1]
-    k = int(np.abs(cns_criterion.n_neighbors - cns_settled.n_neighbors).argmin())
-    a = int(np.abs(np.log(cns_criterion.alphas / cns_settled.alpha)).argmin())
-    now = float(cns_told.criterion[cns_told.n_clusters - 1])
+    values = cns_criterion.values[cns_displayed_setting.n_clusters - 1]
+    k = int(
+        np.abs(cns_criterion.n_neighbors - cns_displayed_setting.n_neighbors).argmin()
+    )
+    a = int(np.abs(np.log(cns_criterion.alphas / cns_displayed_setting.alpha)).argmin())
+    now = float(cns_displayed_solution.criterion[cns_displayed_solution.n_clusters - 1])
     over_size = dict(_known(cns_criterion.n_neighbors, values[:, a]))
     over_alpha = dict(_known(cns_criterion.alphas, values[k]))
-    over_size[cns_settled.n_neighbors] = over_alpha[cns_settled.alpha] = now
+    over_size[cns_displayed_setting.n_neighbors] = over_alpha[
+        cns_displayed_setting.alpha
+    ] = now
     by["n_neighbors"] = tuple(sorted(over_size.items()))
     by["alpha"] = tuple(sorted(over_alpha.items()))
     best = cns_criterion.best()
@@ -159,10 +167,13 @@ def cns_versions(job: Job, dataset: Dataset) -> Versions:
 
 
 @node()
-def cns_fits(cns_versions: Versions, cns_told: LiveSolution) -> dict[str, Fitted]:
+def cns_fits(
+    cns_versions: Versions, cns_displayed_solution: LiveSolution
+) -> dict[str, Fitted]:
     """The versions as they are drawn: their hues follow those of the solution."""
     return {
-        key: _fitted(key, model, cns_told) for key, model in cns_versions.models.items()
+        key: _fitted(key, model, cns_displayed_solution)
+        for key, model in cns_versions.models.items()
     }
 
 

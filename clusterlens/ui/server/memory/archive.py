@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from clusterlens import __version__
 from clusterlens.compute._numbers import whole
-from clusterlens.compute._plain import MOST_VALUES, read_plain
+from clusterlens.compute._plain import MOST_VALUES, largest_unpacked, read_plain
 from clusterlens.ui.server.memory.records import Records, check_row
 from clusterlens.ui.server.memory.schema import ARCHIVE
 from clusterlens.ui.server.memory.store import Row, Store, Stored, new_id
@@ -107,7 +107,7 @@ def check_analysis(file: IO[bytes], max_bytes: int) -> dict[str, Any]:
     """Return the log of a file, after everything in it was read once."""
     try:
         with zipfile.ZipFile(file) as archive:
-            log = _log(archive)
+            log = _log(archive, file.seek(0, io.SEEK_END))
             ARCHIVE(log)
             rows = _rows(log)
             for row in rows:
@@ -154,15 +154,16 @@ def _words(error: BaseException) -> str:
     return str(error)
 
 
-def _log(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the log, if this version can read it."""
+def _log(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
+    """Return the log of an archive of so many bytes, if this version can read it."""
     info = archive.getinfo(_LOG)
-    if info.file_size > _MAX_LOG_BYTES:
+    packed = min(info.compress_size, n_bytes)
+    if info.file_size > largest_unpacked(packed, _MAX_LOG_BYTES):
         raise ArchiveError(f"its log claims {whole(info.file_size)} bytes")
     with archive.open(info) as file:
         text = file.read(_MAX_LOG_BYTES + 1)
     # So that a small file cannot hold many; what people write packs less well.
-    most_values = MOST_VALUES + _VALUES_PER_BYTE * info.compress_size
+    most_values = MOST_VALUES + _VALUES_PER_BYTE * packed
     log = read_plain(text, _MAX_LOG_BYTES, most_values)
     if not isinstance(log, dict) or not isinstance(log.get("format"), int):
         raise ArchiveError("its log has no format")
