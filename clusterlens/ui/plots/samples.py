@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import holoviews as hv
 import numpy as np
@@ -26,9 +26,6 @@ from clusterlens.compute.table.projection import Projection, project
 from clusterlens.ui.kit.palette import cluster_colour, cluster_colours, cluster_name
 from clusterlens.ui.plots.backend import PLAIN_TEXT, bokeh, matplotlib, styled
 from clusterlens.ui.state.looking import Viewport
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 View = tuple[tuple[float, float], tuple[float, float]]
 _MARGIN = 1.06
@@ -340,7 +337,7 @@ def _sums_on_pixels(
     view: View,
     size: tuple[int, int],
     triangles: np.ndarray | None,
-) -> xr.Dataset:
+) -> Any:
     """Sum colours, and count samples and triangles, on each pixel."""
     # Here, so that the first page comes sooner.
     import datashader as ds
@@ -357,7 +354,7 @@ def _sums_on_pixels(
     return canvas.points(frame, "x", "y", ds.summary(samples=ds.count(), **sums))
 
 
-def _mean_colours(sums: xr.Dataset, at: np.ndarray, alpha: int) -> Any:
+def _mean_colours(sums: Any, at: np.ndarray, alpha: int) -> Any:
     """Return an image of the mean colour of the samples of the pixels given."""
     import datashader.transfer_functions as tf
 
