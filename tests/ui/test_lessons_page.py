@@ -14,6 +14,15 @@ IS_ON_TOP = """(part) => {
 }"""
 
 
+def go_on(coach, title):
+    """Leave a step that is not done: Next shows its finding, then the next step."""
+    following = coach.get_by_role("button", name="Next")
+    following.click()
+    expect(coach.locator(".cl-coach-after")).not_to_be_empty(timeout=2 * LONG)
+    following.click()
+    expect(coach.locator("h1")).to_have_text(title, timeout=2 * LONG)
+
+
 def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     app.locator(".cl-gallery .cl-data-only").first.click()
     state = expect(app.locator(".cl-state"))
@@ -34,11 +43,7 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     following = coach.get_by_role("button", name="Next")
     following.click()
     expect(coach.locator("h1")).to_have_text("Meet the leader", timeout=LONG)
-    # What is not done yet is shown before the next step.
-    following.click()
-    expect(coach).to_contain_text("cuts the rings like a cake", timeout=LONG)
-    following.click()
-    expect(coach.locator("h1")).to_have_text("Find the rings", timeout=LONG)
+    go_on(coach, "Find the rings")
     coach.get_by_role("button", name="Show me").click()
     # The leader and what was selected are shown beside each other.
     told = coach.locator(".beside figcaption")
@@ -77,8 +82,7 @@ def test_on_a_narrow_page_neither_coach_nor_drawer_covers_what_is_to_be_done(app
     coach = app.locator(".cl-coach")
     leader = app.locator(".cl-page-lessons .cl-ranking-table .ranked.front")
     expect(leader).to_be_visible(timeout=2 * LONG)
-    coach.get_by_role("button", name="Next").click()
-    expect(coach.locator("h1")).to_have_text("Say what you know", timeout=LONG)
+    go_on(coach, "Say what you know")
     cannot = app.locator(".cl-page-lessons .cl-cannot")
     expect(cannot).to_have_css("outline-style", "solid", timeout=LONG)
     for part in (cannot, coach.locator(".task")):
@@ -95,8 +99,7 @@ def test_on_a_narrow_page_all_that_is_told_of_a_step_is_in_sight(app):
     show = coach.get_by_role("button", name="Show me")
     expect(show).to_be_visible(timeout=2 * LONG)  # once the lesson is opened
     for title in ("The summer", "Who belongs nowhere", "What moved"):
-        coach.get_by_role("button", name="Next").click()
-        expect(coach.locator("h1")).to_have_text(title, timeout=2 * LONG)
+        go_on(coach, title)
     show.click()
     told = coach.locator(".cl-coach-after")
     expect(told).to_contain_text("but of people", timeout=2 * LONG)
