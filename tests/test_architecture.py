@@ -210,8 +210,9 @@ def test_the_widget_set_is_imported_in_one_place(path):
 
 
 # What all sessions share is of the server. Left to modules: tasks, which a loop holds
-# weakly; what the classes of Bokeh are like; rules that are declared on import.
-OF_MODULES = {"_UNDER_WAY", "_MADE", "_RULES"}
+# weakly; what the classes of Bokeh are like; rules that are declared on import; the
+# lock of Matplotlib's settings, which are those of the process.
+OF_MODULES = {"_UNDER_WAY", "_MADE", "_RULES", "_DRAWING"}
 EMPTY = {"{}", "[]", "set()", "dict()", "list()"}
 SHARED = re.compile(r"(Executor|Lock|Workers|Results|Store|Server|Weak\w+|Counter)$")
 

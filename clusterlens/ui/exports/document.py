@@ -415,22 +415,22 @@ def _span(low: float, high: float) -> str:
 def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     """Return how each figure is drawn, by name."""
     # Here, as importing Matplotlib would hold up the start of every server.
-    from clusterlens.ui.exports.pictures import draw_map, draw_matrix, draw_ranking
+    from clusterlens.ui.exports.pictures import print_map, print_matrix, print_ranking
 
     heard, clusters = found.heard or found.ranking.ensemble, found.told.clusters
     of_result = {
-        "map": lambda: draw_map(
+        "map": lambda: print_map(
             found.projection, clusters, found.links, found.told.names
         ),
-        "consensus matrix": lambda: draw_matrix(
+        "consensus matrix": lambda: print_matrix(
             heard, clusters, "consensus", found.threshold
         ),
-        "binarised matrix": lambda: draw_matrix(
+        "binarised matrix": lambda: print_matrix(
             heard, clusters, "binarised", found.threshold
         ),
     }
     return (of_result if found.told.is_here else {}) | {
-        "ranking": lambda: draw_ranking(found.ranking, found.rows),
+        "ranking": lambda: print_ranking(found.ranking, found.rows),
     }
 
 
@@ -457,9 +457,7 @@ def _votes(found: Findings) -> str:
 
 def _figure(figure: Any, caption: str) -> str:
     """Put a figure with its caption, which is markup, into the file."""
-    from clusterlens.ui.exports.pictures import to_bytes
-
-    picture = base64.b64encode(to_bytes(figure, "png")).decode()
+    picture = base64.b64encode(figure.to_bytes("png")).decode()
     words = re.sub(r"<[^>]+>", "", caption).replace("'", "’")
     return (
         f"<figure><img alt='{words}' src='data:image/png;base64,{picture}'>"

@@ -39,7 +39,7 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
     show : callable
         Called with a figure and its caption; returns markup.
     """
-    from clusterlens.ui.exports.pictures import draw_criterion, draw_memberships
+    from clusterlens.ui.exports.pictures import print_criterion, print_memberships
 
     solution, summary, best = found.solution, found.summary, found.automatic
     own = best.setting
@@ -64,14 +64,14 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
         "is no seed.</p>"
     )
     text += show(
-        draw_memberships(found.projection, solution),
+        print_memberships(found.projection, solution),
         "Samples on two principal components: hue by the likeliest seed, paler the "
         "less of the walks that reach a seed stop there; stars are the seeds.",
     )
     if found.grid is None:
         return f"{text}<p class='muted'>The other settings are being compared.</p>"
     return text + show(
-        draw_criterion(found.grid, solution, own),
+        print_criterion(found.grid, solution, own),
         f"The criterion at K = {solution.n_clusters} over neighbourhoods and alpha: "
         "circle in force, diamond chosen automatically"
         + (

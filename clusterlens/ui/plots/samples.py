@@ -256,6 +256,7 @@ def shade_samples(
     highlighted: np.ndarray | None = None,
     keep_hue: bool = False,
     triangles: np.ndarray | None = None,
+    largest: int = 3,
 ) -> np.ndarray:
     """Draw the samples as points; if some are highlighted, the others fade.
 
@@ -276,6 +277,8 @@ def shade_samples(
     triangles : array of bool, shape (n_samples,), optional
         Samples drawn as triangles if points are larger than a pixel and no sample is
         highlighted.
+    largest : int, default 3
+        Radius in pixels of the points of a small table.
 
     Returns
     -------
@@ -290,7 +293,7 @@ def shade_samples(
     import datashader.transfer_functions as tf
 
     xy = check_features(xy, name="xy", compared=False)
-    radius = _radius(len(xy), size)
+    radius = _radius(len(xy), size, largest)
     if highlighted is None or not len(highlighted):
         return _points(xy, colours, view, size, radius, triangles=triangles).values
     grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
@@ -372,8 +375,9 @@ def _triangle(radius: int) -> np.ndarray:
     return 2 * np.abs(right) <= radius + 1 - up
 
 
-def _radius(n_samples: int, size: tuple[int, int]) -> int:
+def _radius(n_samples: int, size: tuple[int, int], largest: int) -> int:
     """Return the radius of points, so that few are seen and many do not clog."""
     pixels = int(np.sqrt(size[0] * size[1]))
     least = 1 if n_samples <= 10 * pixels else 0
-    return int(np.clip(round(0.014 * pixels - 0.9 * np.log10(n_samples)), least, 3))
+    radius = round(0.014 * pixels - 0.9 * np.log10(n_samples))
+    return int(np.clip(radius, least, largest))

@@ -75,12 +75,10 @@ def _analysis(found: Findings, session: Session) -> bytes:
 
 
 def _figures(found: Findings, session: Session, *, kind: Any) -> bytes:
-    from clusterlens.ui.exports.pictures import to_bytes  # with Matplotlib
-
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, draw in picture_makers(found).items():
-            archive.writestr(f"{name}.{kind}", to_bytes(draw(), kind))
+            archive.writestr(f"{name}.{kind}", draw().to_bytes(kind))
     return out.getvalue()
 
 

@@ -1,0 +1,167 @@
+"""Maps of the samples of a table, with the links and the names of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import holoviews as hv
+import numpy as np
+
+from clusterlens.compute._numbers import percent, whole
+from clusterlens.compute.estimators.cns.graph import LiveSolution
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.kit.palette import (
+    LINK_COLOURS,
+    certain_colours,
+    cluster_colour,
+    cluster_colours,
+    cluster_name,
+)
+from clusterlens.ui.plots.backend import bokeh, frame, matplotlib, styled
+from clusterlens.ui.plots.samples import equal_scale, shade_samples
+
+Link = tuple[Literal["must", "cannot"], tuple[int, int]]
+
+_SIZE = (1320, 1200)
+_MARGIN = 1.06
+_SHOWN_CLUSTERS = 12
+_INK = "#14181d"
+
+
+def draw_samples(
+    projection: Projection,
+    clusters: np.ndarray,
+    names: Mapping[int, str] | None = None,
+    *,
+    colours: np.ndarray | None = None,
+    links: Sequence[Link] = (),
+    marks: Sequence[Any] = (),
+) -> Any:
+    """Draw the samples on two components, coloured by cluster, with the links.
+
+    Parameters
+    ----------
+    projection : Projection
+        Of n samples.
+    clusters : array of int, shape (n,)
+        Cluster of each sample, negative for noise.
+    names : mapping of int to str, optional
+        Names of clusters for the legend.
+    colours : array of uint8, shape (n, 3), optional
+        Default: those of the clusters.
+    links : sequence of (kind, (int, int)), optional
+        Pairs of samples; "must" is a solid line, "cannot" a dashed one.
+    marks : sequence of elements, optional
+        What lies over the samples.
+    """
+    xy = _places(projection)
+    colours = cluster_colours(clusters) if colours is None else colours
+    ends = np.column_stack([xy.min(axis=0), xy.max(axis=0)]).tolist()
+    view = equal_scale((tuple(ends[0]), tuple(ends[1])), _SIZE, room=_MARGIN)
+    pixels = shade_samples(xy, colours, view, size=_SIZE, largest=7)
+    (x0, x1), (y0, y1) = view
+    # An array of HoloViews has the highest y first.
+    rgba = pixels[::-1].view(np.uint8).reshape(*pixels.shape, 4)
+    axes = ["x", "y"]
+    parts = [hv.RGB(rgba, bounds=(x0, y0, x1, y1), kdims=axes)]
+    for kind, dash, pattern in (("must", "solid", "-"), ("cannot", "dashed", "--")):
+        pairs = [xy[list(pair)].ravel() for other, pair in links if other == kind]
+        if pairs:
+            parts += _lines(np.array(pairs), kind, dash, pattern)
+    shared = {
+        "xlabel": _axis(projection, 0),
+        "ylabel": _axis(projection, 1),
+        "legend_position": "right",
+    }
+    return styled(
+        hv.Overlay([*parts, *marks]) * _legend(clusters, names),
+        *frame("Overlay", width=680, height=490, **shared),
+        matplotlib("Overlay", hooks=[_equal_scale]),
+    )
+
+
+def draw_memberships(projection: Projection, solution: LiveSolution) -> Any:
+    """Draw the samples paler where CNS is uncertain of them, and its seeds as stars.
+
+    Parameters
+    ----------
+    projection : Projection
+        Of n samples.
+    solution : LiveSolution
+        Of the same samples.
+    """
+    labels = np.where(solution.undecided, -1, solution.labels)
+    colours = certain_colours(labels, solution.certainty, solution.n_clusters)
+    seeds = _places(projection)[solution.seeds]
+    stars = styled(
+        hv.Points(seeds, ["x", "y"]),
+        bokeh("Points", marker="star", size=15, color=_INK, line_color="white"),
+        matplotlib("Points", marker="*", s=120, color=_INK, edgecolors="white"),
+    )
+    # Beside the star.
+    numbers = [f"   {place + 1}" for place in range(len(seeds))]
+    texts = styled(
+        hv.Labels((*seeds.T, numbers), ["x", "y"], "seed"),
+        bokeh("Labels", text_align="left", text_color=_INK),
+        matplotlib("Labels", horizontalalignment="left", color=_INK, size=9),
+    )
+    return draw_samples(projection, labels, colours=colours, marks=(stars, texts))
+
+
+def _equal_scale(plot: Any, element: Any) -> None:
+    """Give both axes of Matplotlib one scale, by showing more of one."""
+    axis = plot.handles["axis"]
+    axis.set_autoscale_on(True)  # ranges may change
+    axis.set_aspect("equal", adjustable="datalim")
+
+
+def _places(projection: Projection) -> np.ndarray:
+    """Coordinates on two components, 0 on one that the table lacks."""
+    xy = projection.coordinates[:, :2]
+    if xy.shape[1] < 2:
+        xy = np.column_stack([xy, np.zeros(len(xy))])
+    return xy
+
+
+def _lines(ends: np.ndarray, kind: str, dash: str, pattern: str) -> list[Any]:
+    """Lines between pairs of samples, and rings at their ends."""
+    colour = LINK_COLOURS[kind]
+    lines = styled(
+        hv.Segments(tuple(ends.T), ["x", "y", "to", "at"]),
+        bokeh("Segments", color=colour, line_dash=dash, line_width=2),
+        matplotlib("Segments", color=colour, linestyle=pattern, linewidth=1.2),
+    )
+    rings = styled(
+        hv.Points(ends.reshape(-1, 2), ["x", "y"]),
+        bokeh("Points", size=7, fill_color=None, line_color=colour),
+        matplotlib("Points", s=16, facecolors="none", edgecolors=colour),
+    )
+    return [lines, rings]
+
+
+def _axis(projection: Projection, at: int) -> str:
+    share = projection.explained[at] if at < len(projection.explained) else 0.0
+    return f"PC {at + 1}, {percent(share)} of the variance"
+
+
+def _legend(clusters: np.ndarray, called: Mapping[int, str] | None) -> Any:
+    """Name the clusters with their sizes, the first ones where there are many."""
+    numbers, sizes = np.unique(clusters, return_counts=True)
+    entries = [
+        # Matplotlib leaves out what begins with an underscore.
+        (f"\u200b{cluster_name(int(k), called)}: {whole(size)}", cluster_colour(int(k)))
+        for k, size in zip(numbers, sizes, strict=True)
+    ]
+    more = len(entries) - _SHOWN_CLUSTERS
+    if more > 0:
+        entries = [*entries[:_SHOWN_CLUSTERS], (f"and {more} more", "#ffffff00")]
+    marks = {
+        name: styled(
+            hv.Points([(np.nan, np.nan)], ["x", "y"]),
+            bokeh("Points", color=colour, size=8),
+            matplotlib("Points", color=colour, s=25),
+        )
+        for name, colour in entries
+    }
+    return hv.NdOverlay(marks, "cluster", sort=False)
