@@ -101,6 +101,7 @@ _own, _, _own_names = lazy_loader.attach(
         "ui.plots.criterion": ["plot_criterion"],
         "ui.plots.class_pairs": ["plot_class_pairs"],
         "ui.plots.drift": ["plot_drift"],
+        "ui.plots.maps": ["plot_memberships"],
     },
 )
 _HOMES = {name: group for group in _GROUPS for name in group.__all__}

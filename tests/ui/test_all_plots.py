@@ -51,6 +51,8 @@ def results():
         model_map=cl.map_models(ensemble),
         selection=cl.select_k(X, [2, 3], n_resamples=5, n_draws=4, level=0.2, n_jobs=1),
         grid=cl.CNS().fit(X).criterion_grid(),
+        projection=cl.project(X),
+        solution=cl.CNSGraph(X, 12).solve(6, 0.1, 3),
         check=cl.label_match(X, labels, random_state=0),
         drift=cl.Segmentation(table, labels).drift(moved),
     )
@@ -65,6 +67,7 @@ CALLS = {
     "evidence": lambda made: cl.plot_k_evidence(made.selection),
     "evidence at k": lambda made: cl.plot_k_evidence(made.selection, 3),
     "criterion": lambda made: cl.plot_criterion(made.grid, setting=(5, 0.1)),
+    "memberships": lambda made: cl.plot_memberships(made.projection, made.solution),
     "class pairs": lambda made: cl.plot_class_pairs(made.check, {0: HOSTILE}),
     "drift": lambda made: cl.plot_drift(made.drift),
     "map": lambda made: cl.plot_map([[0, 0], [1, 1], [2, 1]], [HOSTILE, "b", "b"]),
@@ -203,6 +206,16 @@ def test_the_highest_criterion_has_the_diamond():
     assert mark.array().tolist() == [[best.n_neighbors, best.alpha]]
 
 
+def test_stars_are_the_seeds_and_other_tables_are_refused():
+    made = results()
+    plot = cl.plot_memberships(made.projection, made.solution)
+    np.testing.assert_array_equal(
+        plot.Points.I.array(), made.projection.coordinates[made.solution.seeds]
+    )
+    with pytest.raises(cl.DataError, match="projection has 59 samples"):
+        cl.plot_memberships(cl.project(np.eye(59)), made.solution)
+
+
 def test_each_pair_of_classes_has_its_score_below_the_diagonal():
     check = results().check
     plot = cl.plot_class_pairs(check)
@@ -233,6 +246,7 @@ def test_the_most_changed_column_is_at_the_top_and_coloured():
         (cl.plot_k_evidence, "select_k"),
         (cl.plot_criterion, "criterion_grid"),
         (cl.plot_class_pairs, "label_match"),
+        (lambda given: cl.plot_memberships(given, None), "project"),
         (cl.plot_drift, "Segmentation.drift"),
     ],
 )

@@ -33,7 +33,7 @@ from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.pages.cns.nodes import Setting
 from clusterlens.ui.plots import backend
 from clusterlens.ui.plots.criterion import plot_criterion
-from clusterlens.ui.plots.maps import draw_memberships, draw_samples
+from clusterlens.ui.plots.maps import draw_samples, plot_memberships
 from clusterlens.ui.plots.matrix import draw_matrix
 from clusterlens.ui.plots.ranking import plot_ranking
 
@@ -63,11 +63,11 @@ class Print:
     Parameters
     ----------
     element : holoviews element
-        What is drawn.
+        The picture.
     ratio : float
         Its height as a part of the width.
     bar : str, default ""
-        What is written along the colour bar; without it there is none.
+        Text along the colour bar; empty for no bar.
     """
 
     element: Any
@@ -125,7 +125,7 @@ def print_map(
     links : sequence of LinkState
         Those of samples that the run has are drawn.
     names : mapping of int to str
-        What clusters are called.
+        Names of clusters.
     """
     drawn = [(state.link.kind, state.ends) for state in links if state.ends is not None]
     return Print(draw_samples(projection, clusters, names, links=drawn), 0.72)
@@ -141,7 +141,7 @@ def print_memberships(projection: Projection, solution: LiveSolution) -> Print:
     solution : LiveSolution
         Of the same samples.
     """
-    return Print(draw_memberships(projection, solution), 0.72)
+    return Print(plot_memberships(projection, solution), 0.72)
 
 
 def print_criterion(

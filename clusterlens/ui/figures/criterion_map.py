@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from bokeh.models import ColumnDataSource, FixedTicker, LinearColorMapper, Quad, Scatter
 
 from clusterlens.ui.figures.frame import Frame, View
-from clusterlens.ui.kit.palette import shades
-
-_PALETTE = ["#{:02x}{:02x}{:02x}".format(*c) for c in shades(np.linspace(0, 1, 64))]
-
-ALPHA_TICKS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
+from clusterlens.ui.plots.criterion import ALPHA_TICKS, PALETTE, colour_range, edges_of
 
 
 class CriterionMap(Frame):
@@ -37,7 +32,7 @@ class CriterionMap(Frame):
         )
         self.figure.toolbar.active_scroll = None
         self.figure.toolbar.tools = []
-        self._colours = LinearColorMapper(palette=_PALETTE, low=0, high=1)
+        self._colours = LinearColorMapper(palette=PALETTE, low=0, high=1)
         self._cells = ColumnDataSource(
             {key: [] for key in ("left", "right", "bottom", "top", "value")}
         )
@@ -87,14 +82,11 @@ class CriterionMap(Frame):
         values : array of float, shape (n_k, n_alpha)
             NaN where there is none, which stays empty.
         """
-        x, y = _edges(sizes.astype(float)), np.exp(_edges(np.log(alphas)))
+        x, y = edges_of(sizes.astype(float)), np.exp(edges_of(np.log(alphas)))
         k, a = np.nonzero(np.isfinite(values))
-        known = values[k, a]
-        # Below 0 nothing is gained, and some values lie far below.
-        low = max(float(known.min()), 0.0) if len(known) else 0.0
-        high = max(float(known.max()) if len(known) else 1.0, low + 1e-12)
+        low, high = colour_range(values)
         data = {"left": x[k], "right": x[k + 1], "bottom": y[a], "top": y[a + 1]}
-        data["value"] = known
+        data["value"] = values[k, a]
         whole: View = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1])))
         self.follow(whole)
         self.put(lambda: self._show_scales(low, high))
@@ -125,12 +117,3 @@ class CriterionMap(Frame):
         ):
             x, y = zip(*places, strict=True)
             self.fill(source, {"x": list(x), "y": list(y)})
-
-
-def _edges(centres: np.ndarray) -> np.ndarray:
-    """Return the n + 1 borders halfway between n ascending centres."""
-    if len(centres) == 1:
-        return np.array([centres[0] - 0.5, centres[0] + 0.5])
-    middle: Any = (centres[1:] + centres[:-1]) / 2
-    first, last = 2 * centres[0] - middle[0], 2 * centres[-1] - middle[-1]
-    return np.concatenate([[first], middle, [last]])

@@ -22,7 +22,7 @@ from clusterlens.ui.plots.backend import (
 
 ALPHA_TICKS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
 _INK = "#14181d"
-_PALETTE = ["#{:02x}{:02x}{:02x}".format(*c) for c in shades(np.linspace(0, 1, 64))]
+PALETTE = ["#{:02x}{:02x}{:02x}".format(*c) for c in shades(np.linspace(0, 1, 64))]
 
 Setting = tuple[float, float]
 
@@ -70,15 +70,17 @@ def plot_criterion(
     chosen = (best.n_neighbors, best.alpha) if chosen is None else chosen
     values = grid.at(n_clusters).to_numpy()
     low, high = colour_range(values)
-    x, y = grid.n_neighbors.astype(float), np.exp(_edges(np.log(grid.alphas)))
+    x, y = grid.n_neighbors.astype(float), np.exp(edges_of(np.log(grid.alphas)))
     mesh = hv.QuadMesh(
-        (_edges(x), y, np.maximum(values, low).T), ["neighbours", "alpha"], "criterion"
+        (edges_of(x), y, np.maximum(values, low).T),
+        ["neighbours", "alpha"],
+        "criterion",
     )
     label = f"criterion at K = {n_clusters}"
     plot = styled(
         mesh,
         bokeh("QuadMesh", line_alpha=0, tools=["hover"]),
-        *coloured("QuadMesh", _PALETTE, (low, high), clabel=label),
+        *coloured("QuadMesh", PALETTE, (low, high), clabel=label),
     )
     for places, size, marker, fill, line in (
         (list(tried), 7, "diamond", "white", _INK),
@@ -92,7 +94,7 @@ def plot_criterion(
     shared = {
         "logy": True,
         "yticks": ticks,
-        "xlim": tuple(_edges(x)[[0, -1]].tolist()),
+        "xlim": tuple(edges_of(x)[[0, -1]].tolist()),
         "ylim": (float(y[0]), float(y[-1])),
         "ylabel": "alpha, the stopping probability",
     }
@@ -133,7 +135,7 @@ def _marks(places: list[Setting], size: int, marker: str, fill: str, line: str) 
     )
 
 
-def _edges(centres: np.ndarray) -> np.ndarray:
+def edges_of(centres: np.ndarray) -> np.ndarray:
     """Return the n + 1 borders halfway between n ascending centres."""
     if len(centres) == 1:
         return np.array([centres[0] - 0.5, centres[0] + 0.5])

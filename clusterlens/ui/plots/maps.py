@@ -9,6 +9,7 @@ import holoviews as hv
 import numpy as np
 
 from clusterlens.compute._numbers import percent, whole
+from clusterlens.compute._validation import DataError
 from clusterlens.compute.estimators.cns.graph import LiveSolution
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.palette import (
@@ -18,7 +19,13 @@ from clusterlens.ui.kit.palette import (
     cluster_colours,
     cluster_name,
 )
-from clusterlens.ui.plots.backend import bokeh, frame, matplotlib, styled
+from clusterlens.ui.plots.backend import (
+    bokeh,
+    check_result,
+    frame,
+    matplotlib,
+    styled,
+)
 from clusterlens.ui.plots.samples import equal_scale, shade_samples
 
 Link = tuple[Literal["must", "cannot"], tuple[int, int]]
@@ -49,11 +56,11 @@ def draw_samples(
     names : mapping of int to str, optional
         Names of clusters for the legend.
     colours : array of uint8, shape (n, 3), optional
-        Default: those of the clusters.
+        Default: colours of the clusters.
     links : sequence of (kind, (int, int)), optional
         Pairs of samples; "must" is a solid line, "cannot" a dashed one.
     marks : sequence of elements, optional
-        What lies over the samples.
+        Drawn over the samples.
     """
     xy = _places(projection)
     colours = cluster_colours(clusters) if colours is None else colours
@@ -81,16 +88,44 @@ def draw_samples(
     )
 
 
-def draw_memberships(projection: Projection, solution: LiveSolution) -> Any:
+def plot_memberships(projection: Projection, solution: LiveSolution) -> Any:
     """Draw the samples paler where CNS is uncertain of them, and its seeds as stars.
 
     Parameters
     ----------
     projection : Projection
-        Of n samples.
+        As from `project`, of n samples.
     solution : LiveSolution
-        Of the same samples.
+        As from `CNSGraph.solve`, of the same samples.
+
+    Returns
+    -------
+    plot : holoviews.Overlay
+        An image of the samples by Datashader, in the colours of their likeliest seeds;
+        a sample that is paler is less certain. Stars are the seeds, with their numbers.
+        O(n) time and memory.
+
+    Raises
+    ------
+    DataError
+        If the numbers of samples differ.
+
+    Examples
+    --------
+    >>> import clusterlens as cl
+    >>> X = cl.prepare(cl.load_example("iris")).X
+    >>> solution = cl.CNSGraph(X, 20).solve(10, 0.1, 3)
+    >>> cl.plot_memberships(cl.project(X), solution).Points.I
+    :Points   [x,y]
     """
+    check_result(projection, Projection, "project")
+    check_result(solution, LiveSolution, "CNSGraph.solve")
+    n, expected = len(projection.coordinates), len(solution.labels)
+    if n != expected:
+        raise DataError(
+            f"projection has {n} samples and solution {expected}; give both of one "
+            "table."
+        )
     labels = np.where(solution.undecided, -1, solution.labels)
     colours = certain_colours(labels, solution.certainty, solution.n_clusters)
     seeds = _places(projection)[solution.seeds]
@@ -117,7 +152,7 @@ def _equal_scale(plot: Any, element: Any) -> None:
 
 
 def _places(projection: Projection) -> np.ndarray:
-    """Coordinates on two components, 0 on one that the table lacks."""
+    """Return coordinates on two components; missing ones are 0."""
     xy = projection.coordinates[:, :2]
     if xy.shape[1] < 2:
         xy = np.column_stack([xy, np.zeros(len(xy))])

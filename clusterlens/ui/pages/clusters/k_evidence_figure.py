@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clusterlens.compute.pool.k_selection import KSelection
+from clusterlens.ui.plots.k_evidence import COPIES, DATA
 
-DATA = "#0b8a8a"
-COPIES = {"gaussian": "#7b838c", "uniform": "#b9bfc6", "permuted": "#b58a5a"}
 _SIDE = 100.0
 
 

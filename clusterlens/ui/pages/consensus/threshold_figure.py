@@ -15,9 +15,8 @@ from bokeh.models import (
 )
 
 from clusterlens.ui.figures.frame import Frame
+from clusterlens.ui.plots.threshold import DASHES, SHOWN_RANKS
 
-DASHES = ("solid", "dashed", "dotdash")
-SHOWN_RANKS = 20
 _RELEASED = """
   if (span._waits) return;
   span._waits = true;
@@ -118,7 +117,7 @@ class ThresholdFigure(Frame):
         data = {
             "x": [np.arange(count) for _ in ranks],
             "y": [np.minimum(rank, SHOWN_RANKS + 1) for rank in ranks],
-            "dash": list(DASHES[: len(ranks)]),
+            "dash": list(DASHES)[: len(ranks)],
         }
         lowest = min(SHOWN_RANKS, max(3, int(ranks.max(initial=1)))) + 0.7
         self.follow(((0, count - 1), (0.3, lowest)))
