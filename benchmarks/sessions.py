@@ -347,7 +347,7 @@ def serve(port: int, rows: int) -> None:
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.pages import PAGES
-    from clusterlens.ui.server.sending import send_everything
+    from clusterlens.ui.patches import send_everything
     from clusterlens.ui.server.server import Server
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell

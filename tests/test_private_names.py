@@ -1,88 +1,232 @@
-"""Names of other packages that are not public: which are used, and that they exist."""
+"""What is used of other packages that is not public, and what of them is replaced.
+
+Both are found by reading the sources: private attributes that a file does not define
+itself, private names in strings, private modules, assignments to what is imported, and
+in scripts of the page what is written to the prototypes of libraries.
+"""
 
 import ast
-import inspect
-from importlib import import_module
+import re
+from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
-from operator import attrgetter
 
-import numba
 import pytest
-from bokeh.models import Div
 from packaging.requirements import Requirement
 
 from tests.test_packaging import PACKAGE, PROJECT
 
-# Where each name is found: an object, or a function whose code writes it.
+# By file, what is private in another package.
 NAMES = {
-    "_Intrinsic": "numba.extending",
-    "_WRITE_BLOCK": "panel.io.document",
-    "_WRITE_MSGS": "panel.io.document",
-    "_cache": numba.njit(lambda: 0),
-    "_callbacks": Div(),
-    "_defn": "numba.extending:_Intrinsic.__init__",
-    "_dispatch_msgs": "panel.io.document",
-    "_dispatch_write_task": "panel.io.document",
-    "_event_callbacks": Div(),
-    "_get_model": "panel.viewable:Viewable",
-    "_property_values": Div(),
-    "_rebuild": "numba.core.compiler:CompileResult",
-    "_reduce": "numba.core.compiler:CompileResult",
-    "_send_msg": "panel.custom:ReactComponent",
-    "_tornado": "bokeh.server.server:BaseServer.__init__",
-    "_unstable_default_values": Div(),
+    "compute/_run/kernels.py": {"_Intrinsic", "_cache", "_defn", "_rebuild", "_reduce"},
+    "compute/_validation.py": {"_fields"},  # of a named tuple, and documented
+    "ui/kit/components.py": {"_send_msg"},
+    "ui/leaving.py": {
+        "_callbacks",
+        "_event_callbacks",
+        "_models",
+        "_property_values",
+        "_unstable_default_values",
+    },
+    "ui/page.html": {
+        "_after_layout",
+        "_inner_bbox",
+        "_layout_computed",
+        "_measure_layout",
+        "_needs_paint",
+        "_pull_doc_json",
+        "_receiver",
+        "_update",
+        "_update_layout",
+    },
+    "ui/pages/cns/settings.py": {"_debounce"},
+    "ui/pages/page.py": {"_get_model", "_models"},
+    "ui/patches.py": {
+        "_WRITE_BLOCK",
+        "_WRITE_EVENTS",
+        "_WRITE_MSGS",
+        "_dispatch_msgs",
+        "_dispatch_write_task",
+    },
+    "ui/server/hardening.py": {"_tornado"},
+    "ui/server/hosts.py": {"_tornado"},
+    "ui/server/uploads.py": {"_send_msg"},
+    "ui/state/drafts.py": {"_parameter_constraints"},
 }
-MODULES: dict[str, tuple[str, ...]] = {}
-BOUNDED = ("bokeh", "panel", "numba", "llvmlite", "scikit-learn")
+# Private names of the package that other files of it use.
+WITHIN = {"_cost_blocks", "_distinct", "_is_spread", "_make_matrix"}
+# By file, what is replaced of other packages; the last three are there to be set.
+ASSIGNED = {
+    "ui/leaving.py": {"Model.destroy"},
+    "ui/patches.py": {"document._dispatch_msgs"},
+    "compute/_run/process_settings.py": {"warnings.showwarning"},
+    "ui/server/hosts.py": {"config.auth_template", "config.authorize_callback"},
+}
+# By file, how often a script writes to a prototype or a class of a library.
+WRITTEN = {"ui/page.html": 17}
+BOUNDED = ("bokeh", "panel", "numba", "llvmlite")
+
+_ASKS = {"attrgetter", "delattr", "getattr", "hasattr", "setattr"}
+_SELF = ("self", "cls")
 
 
 def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-def read_package() -> tuple[set[str], dict[str, set[str]]]:
-    """Private names that no module of the package defines, and private modules."""
-    defined, used, modules = set(), set(), {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    defined.add(node.name)
-                case ast.Name(ctx=ast.Store()):
-                    defined.add(node.id)
-                case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Store()):
-                    defined.add(node.attr)
-                case ast.Attribute():
-                    used.add(node.attr)
-                case ast.ImportFrom() if not node.module.startswith("clusterlens"):
-                    names = {alias.name for alias in node.names}
-                    used |= names
-                    if any(map(is_private, node.module.split("."))):
-                        modules.setdefault(node.module, set()).update(names)
-    return set(filter(is_private, used - defined)), modules
+@cache
+def sources() -> dict[str, str]:
+    return {
+        path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(PACKAGE.rglob("*"))
+        if path.suffix in (".py", ".html", ".js") and "manual" not in path.parts
+    }
+
+
+def defined(tree: ast.AST) -> set[str]:
+    """Names that a module defines, attributes of `self` among them."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.add(node.name)
+            case ast.Name(ctx=ast.Store()):
+                found.add(node.id)
+            case ast.Attribute(value=ast.Name(id=owner), ctx=ast.Store()):
+                found |= {node.attr} if owner in _SELF else set()
+    return found
+
+
+@cache
+def defined_anywhere() -> set[str]:
+    trees = (ast.parse(text) for name, text in sources().items() if name[-3:] == ".py")
+    return set().union(*map(defined, trees))
+
+
+def private_names(text: str) -> set[str]:
+    """Private names of other packages in a module."""
+    tree, used = ast.parse(text), set()
+    own = defined(tree) | WITHIN
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in _SELF:
+                used |= {name} - own - defined_anywhere()
+            case ast.Attribute(attr=name):
+                used |= {name} - own
+            case ast.Import():
+                used |= {part for a in node.names for part in a.name.split(".")}
+            case ast.ImportFrom(module=str(module)):
+                if not module.startswith("clusterlens"):
+                    used |= {a.name for a in node.names} | set(module.split("."))
+            case ast.Call(func=called, args=args):
+                if ast.unparse(called).rpartition(".")[2] in _ASKS:
+                    used |= set(strings(args))
+    return set(filter(is_private, used))
+
+
+def strings(args: list[ast.expr]) -> Iterator[str]:
+    for given in args:
+        if isinstance(given, ast.Constant) and isinstance(given.value, str):
+            yield from given.value.split(".")
+
+
+def assigned(text: str) -> set[str]:
+    """Attributes of imported modules, classes and functions that a module sets."""
+    tree, imported, found = ast.parse(text), set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            module = getattr(node, "module", None) or ""
+            if not module.startswith("clusterlens"):
+                names = (a.asname or a.name.split(".")[0] for a in node.names)
+                imported |= set(names)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(ctx=ast.Store() | ast.Del()):
+                owner, name = node.value, ast.unparse(node)
+            case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]):
+                name = ast.unparse(node)
+            case _:
+                continue
+        while isinstance(owner, (ast.Attribute, ast.Subscript)):
+            owner = owner.value
+        if isinstance(owner, ast.Name) and owner.id in imported:
+            found.add(name)
+    return found
+
+
+def writes(script: str) -> list[str]:
+    """What a script writes to prototypes and classes of libraries, also by a name."""
+    made = r"[^;\n]*(?:\.prototype|getPrototypeOf\([^;\n]*\)|Bokeh\.require\([^;\n]*);"
+    held = re.findall(rf"(\w+) = {made}", script)
+    names = "|".join(map(re.escape, held)) or "(?!)"
+    places = rf"(?:\b(?:{names})|\.prototype|Bokeh\.require\([^)]*\)[.\w]*)"
+    return re.findall(
+        rf"{places}(?:\.\w+|\[\w+\])+ = |Object\.(?:defineProperty|assign)\(", script
+    )
 
 
 def test_every_private_name_of_another_package_is_listed():
-    names, modules = read_package()
-    assert names == set(NAMES)
-    assert modules == {name: set(found) for name, found in MODULES.items()}
+    found = {
+        name: private_names(text)
+        if name.endswith(".py")
+        else set(re.findall(r"""[.{,"]\s*(_\w+)""", text))
+        for name, text in sources().items()
+    }
+    assert {name: used for name, used in found.items() if used} == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_private_name_is_where_it_was(name):
-    owner = NAMES[name]
-    if isinstance(owner, str):
-        module, _, path = owner.partition(":")
-        owner = import_module(module)
-        if path:
-            owner = attrgetter(path)(owner)
-    code = getattr(inspect.unwrap(owner), "__code__", None)
-    assert hasattr(owner, name) or name in code.co_names
+def test_every_attribute_of_a_library_that_is_assigned_is_listed():
+    found = {k: assigned(text) for k, text in sources().items() if k.endswith(".py")}
+    assert {name: places for name, places in found.items() if places} == ASSIGNED
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_private_module_holds_what_it_held(module):
-    assert set(MODULES[module]) <= set(dir(import_module(module)))
+def test_every_write_to_a_prototype_is_counted():
+    found = {name: len(writes(text)) for name, text in sources().items()}
+    assert {name: count for name, count in found.items() if count} == WRITTEN
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from sklearn.utils._tags import get_tags", {"_tags"}),
+        ("import numba.core._helper", {"_helper"}),
+        ("getattr(model, '_callbacks')", {"_callbacks"}),
+        ("operator.attrgetter('a._b')(x)", {"_b"}),
+        ("class A:\n def f(self): self._one = other._two", {"_two"}),
+        ("class A:\n def f(self): return self._surely_nowhere", {"_surely_nowhere"}),
+    ],
+)
+def test_private_names_are_seen(text, names):
+    assert private_names(text) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from bokeh.model import Model\nModel.destroy = None",
+        "import bokeh.model\nbokeh.model.Model.destroy = None",
+        "from panel.io import document\nsetattr(document, name, None)",
+        "from numba import njit\ndel njit.x",
+        "import a\ndef f():\n  a.b[0].c, d = 1, 2",
+    ],
+)
+def test_patches_are_seen(text):
+    assert len(assigned(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "A.prototype.render = function () {};",
+        'const view = Bokeh.Models.get("Plot").prototype.default_view.prototype;\n'
+        "view.render = null;",
+        'Bokeh.require("core/ui").UIGestures.press_threshold = 3;',
+        "const part = Object.getPrototypeOf(figure);\npart[step] = null;",
+        'Object.defineProperty(sheet, "css", {});',
+    ],
+)
+def test_writes_to_prototypes_are_seen(script):
+    assert len(writes(script)) == 1
 
 
 @pytest.mark.parametrize("package", BOUNDED)

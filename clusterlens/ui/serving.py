@@ -11,8 +11,8 @@ from bokeh.util.warnings import BokehUserWarning
 
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.patches import send_everything
 from clusterlens.ui.server.holding import hold
-from clusterlens.ui.server.sending import send_everything
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import read_file
 from clusterlens.ui.session import Session
