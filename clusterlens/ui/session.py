@@ -20,6 +20,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import NEW_TABLE, Upload
 from clusterlens.ui.state.address import restore_look
 from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.checks import Checks
 from clusterlens.ui.state.drafts import PoolDraft
 from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.state.history import History, Step, plain_values
@@ -57,8 +58,11 @@ class Session:
         self.history = History()
         self.look = Look()
         self.jobs = Jobs(server)
-        self.derived = Derived(NODES, self.history, self.look, self.jobs)
-        self.memory = Memory(server, self.history, self.look, self.jobs.notify)
+        self.checks = Checks()
+        self.derived = Derived(NODES, self.history, self.look, self.jobs, self.checks)
+        self.memory = Memory(
+            server, self.history, self.look, self.checks, self.jobs.notify
+        )
         self.files = self.memory.files
         self.own_pools = OwnPools(server.store)
         self._formed_at = 0.0
@@ -151,7 +155,10 @@ class Session:
             memory.end(self._asked.pop(name))
         for name in asked - self._asked.keys():
             title, look = NODES[name].title, {"page": self.look.page}
-            self._asked[name] = memory.begin("", title, {"node": name}, look)
+            given: dict[str, Any] = {"node": name}
+            if check := self.derived.check_of(name):
+                given["check"] = [*check]
+            self._asked[name] = memory.begin("", title, given, look)
         if (shown := event.new) is not None:
             memory.progress(shown.kind, shown.title, shown.done, shown.total)
 

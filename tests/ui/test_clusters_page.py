@@ -445,7 +445,7 @@ def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():
         assert "Check stability" in table._note.body
         table._do("stability")
         await rest(session)
-        assert "bootstrap runs, seed 0" in table._note.body
+        assert "bootstrap runs (100 draws, seed 0, " in table._note.body
         assert "found again" in table._table.body
         found = value(session, "chosen_stability")
         of = f"{found.stable.sum()} of {len(found.clusters)} more than by chance"
@@ -543,7 +543,7 @@ def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypat
         session.derived.ask("k_selection")
         await rest(session)
         assert "stand" in card._sentence.body
-        assert "60 samples, seed 0" in card._sentence.body
+        assert "60 samples, 9 draws, seed 0, " in card._sentence.body
         assert card._cuts.body.count("strip-of-k") == 3
         assert "CDF of the consensus, k = 3" in card._curves.body
         session.look.param.update(group=Brush(np.arange(9)), partition="group")

@@ -12,13 +12,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.options import Cancelled, raise_if_cancelled
 from clusterlens.ui.nodes.catalogue import NODES
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.checks import COPIES, Check, Checks
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.look import Look
-from clusterlens.ui.work.derived import Derived, Later, Node, collect_nodes, node
+from clusterlens.ui.work import derived
+from clusterlens.ui.work.derived import (
+    Derived,
+    Later,
+    Node,
+    Result,
+    collect_nodes,
+    node,
+)
 from clusterlens.ui.work.jobs import Job, Jobs
 from tests.ui.loop import rest, run
 
@@ -26,9 +35,11 @@ from tests.ui.loop import rest, run
 class Bench:
     """Nodes over an analysis and a look, with a record of what was computed."""
 
-    def __init__(self, **nodes: Node) -> None:
-        self.history, self.look, self.jobs = History(), Look(), Jobs(Server())
-        self.derived = Derived(nodes, self.history, self.look, self.jobs)
+    def __init__(self, server: Server | None = None, **nodes: Node) -> None:
+        self.history, self.look = History(), Look()
+        self.jobs = Jobs(server or Server())
+        self.checks = Checks()
+        self.derived = Derived(nodes, self.history, self.look, self.jobs, self.checks)
 
     def decide(self, **fields) -> None:
         analysis = replace(self.history.analysis, **fields)
@@ -500,3 +511,138 @@ def test_what_is_watched_does_not_wait_behind_checks_of_what_was_left(lane):
 
     run(main())
     assert order == ["card", "check"]
+
+
+def checked(measure, **how) -> dict[str, Node]:
+    """A check of the score, of the kind "copies", that costs ten seconds."""
+    asked = {"asked_for": True, "check": COPIES, "cost": "cost", **how}
+    return {
+        "key": Node(("score",), lambda score: f"key of {score}"),
+        "cost": Node(("score",), lambda score: 10.0),
+        "check": Node(("key", "score"), measure, "live", **asked),
+    }
+
+
+async def measured(bench) -> Result:
+    """Ask for the check, and return what is known of it then."""
+    bench.derived.ask("check")
+    bench.derived.get("check")
+    await bench.rest()
+    return bench.derived.get("check")
+
+
+def test_a_check_that_sessions_ask_for_at_once_is_measured_once():
+    drawn, may_end = [], threading.Event()
+
+    def measure(job, key, score):
+        drawn.append(score)
+        may_end.wait()
+        return [score]
+
+    async def main():
+        server = Server()
+        benches = [Bench(server, **checked(measure)) for _ in range(4)]
+        benches[-1].decide(score="other")
+        for bench in benches:
+            bench.derived.watch(["check"], lambda results: None)
+            bench.derived.ask("check")
+        while len(drawn) < 2:
+            await asyncio.sleep(0.01)
+        may_end.set()
+        for bench in benches:
+            await bench.rest()
+        found = [bench.derived.get("check").value for bench in benches]
+        assert sorted(drawn) == ["discotec-binary", "other"]
+        assert all(one is found[0] for one in found[:3])
+        assert found[3] == ["other"]
+
+    run(main())
+
+
+def test_what_another_session_measured_is_at_hand_at_once():
+    async def main():
+        server, nodes = Server(), checked(lambda job, key, score: [score])
+        first, second = Bench(server, **nodes), Bench(server, **nodes)
+        assert second.derived.get("check").cost(200) == "about 3 min"
+        await measured(first)
+        found = second.derived.get("check")
+        assert (found.state, found.cost(200)) == ("declined", "at once")
+        check = (await measured(second)).check
+        assert check is first.derived.get("check").check
+
+    run(main())
+
+
+def test_a_check_teaches_what_others_of_its_kind_take(monkeypatch):
+    clock = iter([100.0, 105.0])
+    monkeypatch.setattr(derived, "time", SimpleNamespace(monotonic=clock.__next__))
+
+    async def main():
+        bench = Bench(**checked(lambda job, key, score: [score]))
+        assert bench.derived.get("check").cost(600) == "about 10 min"
+        await measured(bench)
+        bench.decide(score="another")
+        assert bench.derived.get("check").cost(600) == "about 5 min"
+
+    run(main())
+
+
+def test_a_check_that_is_stopped_says_how_far_it_was_and_can_be_asked_again():
+    may_end = threading.Event()
+
+    def measure(job, key, score):
+        job.report(40, 100)
+        while not may_end.is_set():
+            raise_if_cancelled(job.cancelled)
+        return [score]
+
+    async def main():
+        bench, told = Bench(**checked(measure)), []
+        bench.derived.watch(["check"], told.append)
+        bench.derived.ask("check")
+        while bench.jobs.shown is None:
+            await asyncio.sleep(0.01)
+        bench.jobs.cancel()
+        await bench.rest()
+        assert told[-1]["check"].state == "declined"
+        assert told[-1]["check"].stopped == "stopped at 40 of 100; "
+        may_end.set()
+        await measured(bench)
+        assert told[-1]["check"].ready
+        assert told[-1]["check"].check.is_whole
+
+    run(main())
+
+
+def test_a_check_that_nobody_asked_for_is_not_begun_again_when_it_is_stopped():
+    begun = []
+
+    def measure(job, key, score):
+        begun.append(score)
+        raise Cancelled
+
+    async def main():
+        bench = Bench(**checked(measure, asked_for=False))
+        bench.derived.watch(["check"], lambda results: None)
+        await bench.rest()
+        assert begun == ["discotec-binary"]
+        assert bench.derived.get("check").state == "declined"
+
+    run(main())
+
+
+def test_a_kept_check_that_does_not_fit_says_so_and_is_measured_anew():
+    def fitted(value, key, score):
+        if value != [score]:
+            raise ValueError("what was kept is of another score; measure it again.")
+        return value
+
+    async def main():
+        bench = Bench(**checked(lambda job, key, score: [score], fitted=fitted))
+        bench.checks.put(Check("key of discotec-binary", COPIES, ["other"]))
+        found = bench.derived.get("check")
+        assert found.state == "failed"
+        assert "of another score" in str(found.error)
+        assert (await measured(bench)).value == ["discotec-binary"]
+
+    run(main())

@@ -12,10 +12,8 @@ from numpy.testing import assert_array_equal
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.pool.nulls import null_agreement
 from clusterlens.compute.ranking.ranking import rank_partitions
-from clusterlens.compute.table.dataset import prepare
-from clusterlens.ui.nodes import agreement, nulls
+from clusterlens.ui.nodes import agreement
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.work import results as results_module
 from clusterlens.ui.work.jobs import Job
@@ -123,26 +121,6 @@ def test_the_latest_used_are_kept_within_the_bytes():
     assert made(results, "b", 9) is not second
     too_large = Results(size - 1)
     assert made(too_large, "a", 0) is not made(too_large, "a", 0)
-
-
-def test_a_class_that_asks_about_structureless_data_computes_it_once(monkeypatch):
-    drawn, together, job = [], threading.Barrier(8), Job("", Server())
-
-    def compare(X, pool, **options):
-        drawn.append(options["random_state"])
-        return null_agreement(X, pool, n_draws=2, random_state=0, n_jobs=1)
-
-    def ask(seed):
-        pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
-        samples = prepare(np.random.default_rng(0).normal(size=(40, 2)))
-        together.wait()
-        return nulls.null_check(job, samples, tuple(pool), seed, "cluster")
-
-    monkeypatch.setattr(nulls, "null_agreement", compare)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(ask, [0] * 7 + [1]))
-    assert sorted(drawn) == [0, 1]
-    assert all(one is found[0] for one in found[:7])
 
 
 @pytest.fixture

@@ -77,6 +77,8 @@ class NullAgreement(Frozen):
         there are more.
     notes : tuple of str
         What the pool noted on the data.
+    random_state : int
+        Seed.
     """
 
     score: str
@@ -88,6 +90,7 @@ class NullAgreement(Frozen):
     null_cdf: Mapping[str, FloatArray] = field(repr=False)
     n_compared: int
     notes: tuple[str, ...]
+    random_state: int = 0
 
     @property
     def n_draws(self) -> int:
@@ -282,15 +285,13 @@ def null_agreement(
         score,
         real.best,
         null_best,
-        {
-            kind: (1 + int(_as_good(best, real.best, greater).sum())) / (1 + n_draws)
-            for kind, best in null_best.items()
-        },
+        {k: null_p_value(best, real.best, greater) for k, best in null_best.items()},
         CONSENSUS_GRID,
         real.cdf,
         {k: np.array([run.cdf for run in runs[k]]) for k in runs},
         size,
         real.notes,
+        seed,
     )
 
 
@@ -385,6 +386,11 @@ def _read(
     some = ensemble.select(np.array(n_seen) > 1).take_samples(compared)
     shares = consensus_cdf(count_agreements(some, cancel=cancel))
     return _Run(float(best), distribution_at(shares, CONSENSUS_GRID), ensemble.notes)
+
+
+def null_p_value(null: FloatArray, best: float, greater: bool) -> float:
+    """Share of best scores (n_draws,) and the one on the data as good as the latter."""
+    return (1 + int(_as_good(null, best, greater).sum())) / (1 + len(null))
 
 
 def _as_good(null: FloatArray, best: float, greater: bool) -> npt.NDArray[np.bool_]:

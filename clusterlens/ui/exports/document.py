@@ -23,6 +23,7 @@ from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.compute.ranking.robustness import Robustness
@@ -49,6 +50,7 @@ from clusterlens.ui.nodes.leading import (
 from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
 from clusterlens.ui.nodes.result import Told
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
+from clusterlens.ui.state.checks import Check
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 from clusterlens.ui.state.shapes import as_moment
@@ -121,8 +123,10 @@ class Findings:
         Those in force, oldest first; the last holds the analysis.
     ranking, rows, agreement, told, threshold, projection, links
         Results of the nodes of these names; rows are the models that are listed.
-    robustness, null, profiles, stability
-        Results that may not be there yet; the last of some partition.
+    robustness, null, profiles, stability, numbers
+        Results that may not be there.
+    checks : dict of str to Check
+        Checks that were measured or stopped, by node.
     without : frozenset of str
         Keys of the SECTIONS that the report leaves out.
     asked : dict of str to any
@@ -155,6 +159,8 @@ class Findings:
     null: Any = None
     profiles: ClusterProfiles | None = None
     stability: ClusterStability | None = None
+    numbers: KSelection | None = None
+    checks: Mapping[str, Check] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = field(default_factory=dict)
     has_classes: bool = False
@@ -223,9 +229,22 @@ SECTIONS = {
     ),
     "null": Section(
         "Structureless data",
-        lambda found: f"<p>{safe(copies_words(found.null))}</p>",
+        lambda found: _check(found, "null_check", found.null, copies_words),
         lacks=lambda found: (
-            "" if found.null else "not compared yet; the Consensus page does it"
+            ""
+            if "null_check" in found.checks
+            else "not compared yet; the Consensus page does it"
+        ),
+    ),
+    "numbers": Section(
+        "Number of clusters",
+        lambda found: _check(
+            found, "k_selection", found.numbers, lambda one: one.sentence
+        ),
+        lacks=lambda found: (
+            ""
+            if "k_selection" in found.checks
+            else "not compared yet; the Clusters page does it"
         ),
     ),
     "ranking": Section("Ranking", lambda found: _ranking(found)),
@@ -268,6 +287,14 @@ SECTIONS = {
     "versions": Section("Versions", lambda found: _versions(found)),
     "sources": Section("How to cite", lambda found: _sources(found)),
 }
+
+
+def _check(found: Findings, name: str, result: Any, words: Callable[[Any], str]) -> str:
+    """Write the result of a check with its draws, seed and day, or how far it got."""
+    check = found.checks[name]
+    if result is None:
+        return f"<p class='caveat'>Not measured: {check.stopped}.</p>"
+    return f"<p>{safe(words(result))} <span class='muted'>{check.settings}.</span></p>"
 
 
 def write_report(found: Findings) -> str:
@@ -602,17 +629,20 @@ def _stability(found: Findings) -> dict[int, tuple[str, str]] | None:
 
 
 def _found_again(found: Findings) -> str:
-    if _stability(found) is None:
+    check = found.checks.get("told_stability")
+    if check is None or _stability(found) is None:
+        stopped = check.stopped if check else ""
         return (
             "<p class='muted'>How well the clusters are found again in bootstrap "
-            "samples was not measured; the page Clusters does it.</p>"
+            f"samples was not measured{f' ({stopped})' if stopped else ''}; the page "
+            "Clusters does it.</p>"
         )
     return (
         f"<p>{found.stability.stable.sum()} of "
         f"{count(len(found.stability.clusters), 'cluster')} are found again in other "
         "samples more than by chance. <span class='muted'>Mean Jaccard similarity "
         f"with the nearest cluster of {found.stability.n_resamples} bootstrap samples "
-        "(Hennig 2007), beside what clusters as large reach in "
+        f"(Hennig 2007; {check.settings}), beside what clusters as large reach in "
         f"{found.stability.n_copies} copies of the table without groups.</span></p>"
     )
 

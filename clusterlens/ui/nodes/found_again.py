@@ -7,14 +7,15 @@ that is no model.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.separation import ClusterSeparation, cluster_separation
 from clusterlens.compute.pool.stability import (
     KINDS,
@@ -23,9 +24,17 @@ from clusterlens.compute.pool.stability import (
 )
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.state.analysis import Run
+from clusterlens.ui.state.checks import (
+    APART,
+    FOUND_AGAIN,
+    check_key,
+    features_digest,
+    numbered_by_rows,
+)
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.results import content_key
 
 BOOTSTRAPS = 100
 COPIES = 2
@@ -47,11 +56,14 @@ class Judge:
         Adjusted Rand index with the partition.
     seconds : float
         Estimate for all runs; NaN where the time of a fit is not known.
+    spec : dict
+        How the model is made.
     """
 
     model: int
     agreement: float
     seconds: float
+    spec: Mapping[str, Any]
 
 
 def choose_judge(
@@ -76,38 +88,67 @@ def choose_judge(
         model, agreement = int(fitted[best]), float(scores[best])
     fits = TABLES * (BOOTSTRAPS + 1)
     each = float(ensemble.seconds[model]) + _SECONDS_PER_FIT
-    return Judge(model, agreement, fits * each / RunOptions().n_workers)
+    seconds = fits * each / RunOptions().n_workers
+    return Judge(model, agreement, seconds, ensemble.specs[model])
+
+
+def stability_key(
+    digest: str, clusters: np.ndarray, judge: Judge, random_state: int
+) -> str:
+    """Return the key of the stability of clusters, given the digest of the features."""
+    by = [judge.spec, random_state, BOOTSTRAPS, COPIES]
+    return check_key(FOUND_AGAIN, digest, numbered_by_rows(clusters), by)
 
 
 def find_again(
-    job: Job,
-    samples: Dataset,
-    clusters: np.ndarray,
-    ensemble: Ensemble,
-    judge: Judge,
-    random_state: int,
+    job: Job, samples: Dataset, clusters: np.ndarray, judge: Judge, random_state: int
 ) -> ClusterStability:
-    """How well each cluster comes back in bootstrap samples, once for all sessions."""
-    spec = ensemble.specs[judge.model]
+    """Measure how well clusters come back, numbered by their first rows."""
+    return cluster_stability(
+        samples.X,
+        judge.spec,
+        random_state,
+        labels=numbered_by_rows(clusters),
+        n_resamples=BOOTSTRAPS,
+        n_copies=COPIES,
+        progress=job.report,
+        cancel=job.cancelled,
+        workers=job.workers,
+    )
 
-    def measure() -> tuple[ClusterStability, bool]:
-        found = cluster_stability(
-            samples.X,
-            spec,
-            random_state,
-            labels=clusters,
-            n_resamples=BOOTSTRAPS,
-            n_copies=COPIES,
-            progress=job.report,
-            cancel=job.cancelled,
-            workers=job.workers,
+
+Found = TypeVar("Found", ClusterStability, ClusterSeparation)
+
+
+def renumbered(found: Found, clusters: np.ndarray) -> Found:
+    """Return a check of clusters under the numbers that they have on screen.
+
+    Parameters
+    ----------
+    found : ClusterStability or ClusterSeparation
+        Its clusters are numbered by their first rows.
+    clusters : array of int, shape (n_samples,)
+        The same partition; noise is -1.
+
+    Raises
+    ------
+    ValueError
+        If it is of other clusters.
+    """
+    codes = numbered_by_rows(clusters)
+    inside = clusters != NOISE
+    if not np.array_equal(np.bincount(codes[inside]), found.sizes):
+        raise ValueError(
+            "the stored check is of clusters of other sizes; measure it again."
         )
-        return found, True
-
-    digest = hashlib.sha256(np.ascontiguousarray(clusters, np.int64)).hexdigest()
-    what = f"stability {BOOTSTRAPS} {COPIES} {digest}"
-    key = content_key(samples.X, [dict(spec)], random_state, what)
-    return job.server.results.get(key, measure, job.cancelled)
+    names, first = np.unique(clusters[inside], return_index=True)
+    order = codes[inside][first]
+    more: dict[str, Any] = {"clusters": names, "sizes": found.sizes[order]}
+    if isinstance(found, ClusterStability):
+        more |= {"labels": clusters, "similarities": found.similarities[:, order]}
+    else:
+        more["consistency"] = found.consistency[order]
+    return replace(found, by_chance=found.by_chance[order], **more)
 
 
 @node("live", "Looking for the closest model", keep=8)
@@ -119,24 +160,101 @@ def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
     return choose_judge(job, judged.codes, ensemble, own)
 
 
-@node("live", "Drawing the samples again", keep=8, asked_for=True)
+@node("live", "Looking for earlier checks", keep=8)
+def judged_digest(job: Job, judged: Judged) -> str:
+    """Return the digest of the features that are judged."""
+    return features_digest(judged.dataset.X)
+
+
+@node("live", "Looking for earlier checks", keep=8)
+def judged_again_key(
+    job: Job, judged_digest: str, judged: Judged, judged_by: Judge, random_state: int
+) -> str:
+    """Return the key of the stability of the clusters."""
+    return stability_key(judged_digest, judged.codes, judged_by, random_state)
+
+
+@node(
+    "live",
+    "Drawing the samples again",
+    keep=8,
+    asked_for=True,
+    check=FOUND_AGAIN,
+    fitted=lambda found, key, judged, *more: renumbered(found, judged.codes),
+    cost="judged_by",
+)
 def judged_again(
-    job: Job, judged: Judged, judged_by: Judge, ensemble: Ensemble, random_state: int
+    job: Job, judged_again_key: str, judged: Judged, judged_by: Judge, random_state: int
 ) -> ClusterStability:
-    """How well each of these clusters is found again."""
-    return find_again(
-        job, judged.dataset, judged.codes, ensemble, judged_by, random_state
-    )
+    """Measure how well each of the clusters is found again."""
+    return find_again(job, judged.dataset, judged.codes, judged_by, random_state)
 
 
-@node("live", "Comparing neighbours with copies", keep=8)
-def judged_apart(job: Job, judged: Judged) -> ClusterSeparation | None:
-    """How far each of these clusters lies apart; None for given classes."""
+@node(keep=8)
+def told_run(told: Told, run: Run, runs: tuple[Run, ...]) -> Run | None:
+    """Choose the run whose models judge the exported partition.
+
+    The present run if it has the same rows, else the run that made the partition.
+    """
+    if np.array_equal(told.dataset.row_ids, run.dataset.row_ids):
+        return run
+    return next((one for one in runs if one.id == told.run_id), None)
+
+
+@node("live", "Looking for the closest model", keep=8)
+def told_judged_by(job: Job, told: Told, told_run: Run) -> Judge | None:
+    """Choose the model that judges the exported partition."""
+    is_model = told.run_id == told_run.id and told.made["kind"] == "model"
+    own = told.made.get("model", 0) if is_model else None
+    return choose_judge(job, told.clusters, told_run.ensemble, own)
+
+
+@node("live", "Looking for earlier checks", keep=8)
+def told_stability_key(
+    job: Job, told: Told, told_run: Run, told_judged_by: Judge
+) -> str:
+    """Return the key of the stability of the exported partition."""
+    digest, seed = features_digest(told_run.dataset.X), told_run.random_state
+    return stability_key(digest, told.clusters, told_judged_by, seed)
+
+
+@node(
+    "live",
+    "Drawing the samples again",
+    keep=8,
+    asked_for=True,
+    check=FOUND_AGAIN,
+    fitted=lambda found, key, told, *more: renumbered(found, told.clusters),
+    cost="told_judged_by",
+)
+def told_stability(
+    job: Job, told_stability_key: str, told: Told, told_run: Run, told_judged_by: Judge
+) -> ClusterStability:
+    """Measure how well each cluster of the exported partition is found again."""
+    dataset, seed = told_run.dataset, told_run.random_state
+    return find_again(job, dataset, told.clusters, told_judged_by, seed)
+
+
+@node("live", "Looking for earlier checks", keep=8)
+def judged_apart_key(job: Job, judged: Judged, judged_digest: str) -> str | None:
+    """Return the key of the separation of the clusters; None for given classes."""
     if judged.noun == "class":
         return None
+    return check_key(APART, judged_digest, numbered_by_rows(judged.codes), COPIES)
+
+
+@node(
+    "live",
+    "Comparing neighbours with copies",
+    keep=8,
+    check=APART,
+    fitted=lambda found, key, judged: renumbered(found, judged.codes),
+)
+def judged_apart(job: Job, judged_apart_key: str, judged: Judged) -> ClusterSeparation:
+    """Measure how far each of the clusters lies apart."""
     return cluster_separation(
         judged.dataset.X,
-        judged.codes,
+        numbered_by_rows(judged.codes),
         n_copies=COPIES,
         progress=job.report,
         cancel=job.cancelled,

@@ -21,7 +21,7 @@ NEEDED = (
 )
 # Results that it tells where they are there.
 WELCOME = (
-    *("robustness", "null_check", "told_profiles", "chosen_stability"),
+    *("robustness", "null_check", "told_profiles", "told_stability", "k_selection"),
     *("heard", "answers", "copies_of_leader", "joined"),
     *("kept_partition", "cluster_rules"),
 )
@@ -45,7 +45,13 @@ def gather(session: Session) -> Findings | None:
         robustness=values["robustness"],
         null=values["null_check"],
         profiles=values["told_profiles"],
-        stability=values["chosen_stability"],
+        stability=values["told_stability"],
+        numbers=values["k_selection"],
+        checks={
+            name: one.check
+            for name, one in found.items()
+            if one.check and (one.ready or one.stopped)
+        },
         heard=values["heard"],
         answers=values["answers"],
         near_copies=values["copies_of_leader"],

@@ -16,6 +16,11 @@ import param
 from clusterlens.ui.state.analysis import Analysis, Run
 
 
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One action with its plain values, the analysis that it made, and when (UTC).
@@ -30,9 +35,7 @@ class Step:
     title: str
     analysis: Analysis
     values: Mapping[str, Any] = field(default_factory=dict)
-    at: str = field(
-        default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds")
-    )
+    at: str = field(default_factory=now)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", plain_values(self.values))

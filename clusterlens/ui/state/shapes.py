@@ -98,7 +98,7 @@ def number(low: float = -math.inf) -> Shape:
 
     def check(value: Any) -> None:
         is_number = type(value) is float or type(value) is int
-        if not is_number or not low <= value < math.inf:
+        if not is_number or not (math.isfinite(value) and low <= value):
             raise ShapeError(expected, value)
 
     return check

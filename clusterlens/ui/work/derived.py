@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import inspect
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.kit.words import duration
+from clusterlens.ui.state.checks import Check, Checks
 from clusterlens.ui.state.history import History
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.jobs import Job, Jobs
@@ -26,6 +29,8 @@ _LOG = logging.getLogger(__name__)
 # Bytes of the results of a session, beside the latest one of each node.
 MOST_BYTES = 300_000_000
 REST_SECONDS = 0.2
+# A check is not expected to differ from its estimate by more than this factor.
+_LARGEST_PACE = 100.0
 State = Literal["empty", "pending", "ready", "failed", "declined"]
 Lane = Literal["now", "live", "idle"]
 Watcher = Callable[[Mapping[str, "Result"]], None]
@@ -57,6 +62,14 @@ class Node:
     rests : bool
         In the lanes live and idle: whether its inputs must stay for REST_SECONDS before
         it begins, so that the processor is left to what is on screen.
+    check : str
+        Kind of check. Its result is stored with the analysis, under a key: the value
+        of the first input. Empty for other nodes.
+    fitted : callable, optional
+        Returns the result, given the stored value and the inputs; ValueError if they
+        do not belong together. Default: the value itself.
+    cost : str
+        Node with the estimate of a check: seconds, or something with `.seconds`.
     """
 
     inputs: tuple[str, ...]
@@ -66,6 +79,9 @@ class Node:
     keep: int = 4
     asked_for: bool = False
     rests: bool = False
+    check: str = ""
+    fitted: Callable[..., Any] = lambda value, *inputs: value
+    cost: str = ""
 
 
 def node(lane: Lane = "now", title: str = "", **how: Any) -> Callable[[T], T]:
@@ -126,16 +142,35 @@ def collect_nodes(files: Iterable[Any], fields: Iterable[str]) -> dict[str, Node
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What is known of a node: its state, its value if ready, its error if failed."""
+    """State of a node, with its value if ready and its error if failed.
+
+    `check` is the check that was measured. If the node is declined, it is the check
+    that was stopped, or one of another session, which is available at once. `pace` is
+    the time of the last check of this kind, divided by its estimate.
+    """
 
     state: State
     value: Any = None
     error: BaseException | None = None
+    check: Check | None = None
+    pace: float = 1.0
 
     @property
     def ready(self) -> bool:
         """Whether there is a value."""
         return self.state == "ready"
+
+    @property
+    def stopped(self) -> str:
+        """Progress of a check that was stopped, with a semicolon; else empty."""
+        stopped = self.check.stopped if self.check and not self.ready else ""
+        return f"{stopped}; " if stopped else ""
+
+    def cost(self, seconds: float) -> str:
+        """Return the expected time of a check in words, given its estimate."""
+        if self.check is not None and self.check.is_whole:
+            return "at once"
+        return duration(seconds * self.pace)
 
 
 _EMPTY, _PENDING, _DECLINED = Result("empty"), Result("pending"), Result("declined")
@@ -191,18 +226,26 @@ class Derived:
     """The results of all nodes for the analysis shown and the present look."""
 
     def __init__(
-        self, nodes: Mapping[str, Node], history: History, look: Look, jobs: Jobs
+        self,
+        nodes: Mapping[str, Node],
+        history: History,
+        look: Look,
+        jobs: Jobs,
+        checks: Checks,
     ) -> None:
         self.nodes, self._history, self._look, self._jobs = nodes, history, look, jobs
+        self._checks, self._paces = checks, dict[str, float]()
         self._known = Kept[Result](MOST_BYTES)
         self._under_way: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
+        self._asked_early: set[str] = set()
         self._watchers: dict[object, _Watch] = {}
         self._told: dict[object, Any] = {}
         self._refreshing = self._again = False
         self._filling = False
         history.param.watch(self.refresh, ["steps", "cursor", "forming"])
         look.param.watch(self._turn, list(look.param.values()))
+        checks.param.watch(self.refresh, "held")
 
     def watch(
         self, names: Sequence[str], told: Watcher, *, first: bool = False
@@ -231,11 +274,21 @@ class Derived:
         Whatever it needs and failed or was cancelled is tried again, too.
         """
         seen: dict[str, Any] = {}
-        self._asked[name], _ = self._look_up(name, seen)
+        self._asked[name], found = self._look_up(name, seen)
+        if found.state == "pending":  # its key may change once its inputs are ready
+            self._asked_early.add(name)
         for needed, (key, result) in seen.items():
             if result.state in ("failed", "declined"):
                 self._known.drop(needed, key)
+                if result.state == "failed" and result.check:  # it does not fit
+                    self._checks.drop(result.check.key)
         self.refresh()
+
+    def check_of(self, name: str) -> tuple[str, str] | None:
+        """Return kind and key of a check; None for other nodes."""
+        node = self.nodes[name]
+        key = self.get(node.inputs[0]).value if node.check else None
+        return (node.check, key) if key else None
 
     @property
     def asked_for(self) -> set[str]:
@@ -307,7 +360,9 @@ class Derived:
             self._watchers.items(), key=lambda one: not one[1].first
         ):
             found = {name: self._look_up(name, seen) for name in watch.names}
-            state = tuple((key, result.state) for key, result in found.values())
+            state = tuple(
+                (key, result.state, result.check) for key, result in found.values()
+            )
             if token in self._watchers and self._told.get(token) != state:
                 self._told[token] = state
                 results = {name.rstrip("?"): r for name, (_, r) in found.items()}
@@ -353,8 +408,19 @@ class Derived:
         values = [result.value for _, result in found]
         if node.lane == "now":
             return key, self._keep(name, key, *_outcome_of(node.compute, values))
+        check = self._checks.held.get(values[0]) if node.check else None
+        if check is not None and check.is_whole:
+            found = _outcome_of(node.fitted, [check.value, *values])
+            return key, self._keep(name, key, *found, check)
+        if name in self._asked_early:
+            self._asked_early.discard(name)
+            self._asked[name] = key
         if node.asked_for and self._asked.get(name) != key:
-            return key, _DECLINED
+            if not node.check:
+                return key, _DECLINED
+            at_hand = check or self._jobs.at_hand(values[0])
+            pace = self._paces.get(node.check, 1.0)
+            return key, Result("declined", check=at_hand, pace=pace)
         self._begin(name, key, values)
         return key, _PENDING
 
@@ -363,14 +429,31 @@ class Derived:
             return
         self._under_way[name] = key
         node = self.nodes[name]
+        begun: list[Job] = []
+        estimate = self.get(node.cost).value if node.cost else None
+        seconds = float(getattr(estimate, "seconds", estimate) or 0.0)
 
         def work(job: Job) -> Any:
-            return node.compute(job, *values)
+            begun[:] = [job]
+            if not node.check:
+                return node.compute(job, *values)
+            return self._measure(job, node, values, seconds)
 
         def outcome(value: Any, error: BaseException | None) -> None:
             if self._under_way.get(name) == key:
                 del self._under_way[name]
-            self._keep(name, key, value, error)
+            if not node.check or (error and not isinstance(error, Cancelled)):
+                self._keep(name, key, value, error)
+            elif error is None:
+                self._checks.put(value)
+            else:
+                (job,) = begun
+                check = Check(values[0], node.check, done=job.done, total=job.total)
+                if node.asked_for:
+                    self._asked.pop(name, None)
+                else:
+                    self._keep(name, key, None, error, check)
+                self._checks.put(check)
             self.refresh()
 
         title = node.title or name
@@ -382,15 +465,37 @@ class Derived:
                 name, title, work, outcome, long=node.asked_for, rests=rests
             )
 
+    def _measure(
+        self, job: Job, node: Node, values: list[Any], estimate: float
+    ) -> Check:
+        """Measure a check once for all sessions; note its time for later estimates."""
+
+        def measure() -> tuple[Check, bool]:
+            begun = time.monotonic()
+            check = Check(values[0], node.check, node.compute(job, *values))
+            if estimate > 0:
+                pace = (time.monotonic() - begun) / estimate
+                self._paces[node.check] = min(
+                    max(pace, 1 / _LARGEST_PACE), _LARGEST_PACE
+                )
+            return check, True
+
+        return job.server.results.get(values[0], measure, job.cancelled)
+
     def _keep(
-        self, name: str, key: Any, value: Any, error: BaseException | None
+        self,
+        name: str,
+        key: Any,
+        value: Any,
+        error: BaseException | None,
+        check: Check | None = None,
     ) -> Result:
         if isinstance(error, Cancelled):
-            result = _DECLINED
+            result = Result("declined", check=check)
         elif error is not None:
-            result = Result("failed", error=error)
+            result = Result("failed", error=error, check=check)
         else:
-            result = _EMPTY if value is None else Result("ready", value)
+            result = _EMPTY if value is None else Result("ready", value, check=check)
         self._known.put(name, key, result, self.nodes[name].keep)
         return result
 

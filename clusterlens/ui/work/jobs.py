@@ -192,6 +192,10 @@ class Jobs(param.Parameterized):
         """Whether nothing at all is under way."""
         return not (self._asked or self._tasks)
 
+    def at_hand(self, key: str) -> Any:
+        """Return what another session found under a key; None if none did."""
+        return self._server.results.peek(key)
+
     async def act(
         self, title: str, begin: Callable[[], Callable[[Job], Any]], *, kind: str = ""
     ) -> Any | None:

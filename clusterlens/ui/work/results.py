@@ -28,6 +28,7 @@ from clusterlens import __version__
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
+from clusterlens.ui.work.kept import buffers
 from clusterlens.ui.work.private_files import (
     make_folder,
     open_plain,
@@ -108,6 +109,11 @@ class Results:
         finally:
             with self._lock:
                 self._under_way.pop(key).set()
+
+    def peek(self, key: str) -> Any:
+        """Return the result of a key if it is kept in memory, else None."""
+        with self._lock:
+            return self._kept.get(key)
 
     def arrays(self, key: str, compute: Callable[[], Arrays], cancel: Cancel) -> Arrays:
         """Return named arrays as `get` does; what took long is kept on the disk, too.
@@ -200,8 +206,5 @@ def ensemble_key(ensemble: Ensemble, what: str) -> str:
 
 
 def _n_bytes(found: Any) -> int:
-    """Bytes of a result: nearly all are in its arrays and mappings to arrays."""
-    parts = list(vars(found).values())
-    for part in [part for part in parts if isinstance(part, Mapping)]:
-        parts += part.values()
-    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
+    """Bytes of the arrays and tables of a result."""
+    return sum(size for _, size in buffers(found))

@@ -26,6 +26,7 @@ from clusterlens.ui.session import ENDED_SECONDS, Session
 from clusterlens.ui.state.drafts import PoolDraft
 from clusterlens.ui.state.forming import Forming, RunSoFar
 from tests.ui.loop import rest, run
+from tests.ui.memory.test_checks import some_copies
 from tests.ui.memory.test_store import FIRST_VERSION
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -537,14 +538,14 @@ def test_data_borne_words_of_the_offer_are_escaped_and_a_lost_file_is_said(tmp_p
 def test_a_check_that_was_asked_for_is_offered_and_begins_again(
     tmp_path, monkeypatch, quick_pool
 ):
-    begun, may_end = threading.Event(), threading.Event()
+    begun, may_end, found = threading.Event(), threading.Event(), some_copies()
 
     def slow(job, *inputs):
         begun.set()
         while not may_end.wait(0.01):
             if job.cancelled():
                 raise Cancelled
-        return "checked"
+        return found
 
     check = replace(NODES["null_check"], compute=slow)
     monkeypatch.setitem(NODES, "null_check", check)
@@ -572,7 +573,7 @@ def test_a_check_that_was_asked_for_is_offered_and_begins_again(
         may_end.set()
         await rest(again)
         await again.memory.settled()
-        assert again.derived.get("null_check").value == "checked"
+        assert again.derived.get("null_check").value is found
         assert again.memory.store.under_way(analysis) == ([], [])
         session.close()
 

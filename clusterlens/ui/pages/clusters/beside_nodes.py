@@ -15,7 +15,14 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.palette import cluster_colours
-from clusterlens.ui.pages.clusters.nodes import Chosen, Tree, chosen, own_votes
+from clusterlens.ui.pages.clusters.nodes import (
+    Chosen,
+    Partition,
+    Tree,
+    chosen,
+    own_votes,
+    partition,
+)
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.looking import Brush, Viewport
@@ -89,7 +96,7 @@ def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
 
 @node("live", "Comparing the partitions", keep=16)
 def comparison(
-    job: Job, settled: Chosen, other: Chosen, shared: Shared
+    job: Job, settled: Partition, other: Chosen, shared: Shared
 ) -> PartitionComparison:
     """Compare the two partitions on the samples that they share."""
     at = shared.at
@@ -140,12 +147,18 @@ def _picture(
     )
 
 
-# The partition beside it is made as the one in hand.
+# The partition beside it is made, and named, as the one in hand.
 NODES = {
-    "other": replace(
-        chosen.node,
-        inputs=("other_choice", *chosen.node.inputs[1:]),
+    "other_partition": replace(
+        partition.node,
+        inputs=("other_choice", *partition.node.inputs[1:]),
         title="Making the partition beside it",
         keep=16,
-    )
+    ),
+    "other": replace(
+        chosen.node,
+        inputs=("other_partition", *chosen.node.inputs[1:]),
+        title="Naming the partition beside it",
+        keep=16,
+    ),
 }

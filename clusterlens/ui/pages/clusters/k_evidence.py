@@ -10,7 +10,6 @@ from clusterlens.ui.kit.components import RowSlider, Text
 from clusterlens.ui.kit.palette import cluster_colour, ink_on
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, pn, safe
-from clusterlens.ui.kit.words import duration
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.pages.clusters.k_evidence_figure import curves, evidence, heads
 from clusterlens.ui.pages.clusters.nodes import Tree
@@ -157,7 +156,7 @@ def _say(selection: Result, seconds: Result) -> str:
             f"<b>{safe(first)}:</b> {safe(''.join(rest))} "
             f"<span class='muted' title='{safe(notes)}'>"
             f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
-            f"{whole(found.n_samples)} samples{compared}, seed {found.random_state}. "
+            f"{whole(found.n_samples)} samples{compared}, {selection.check.settings}. "
             f"<span class='spare'>{safe(notes)}</span></span>"
         )
     if selection.state == "pending":
@@ -167,9 +166,10 @@ def _say(selection: Result, seconds: Result) -> str:
         return f"{safe(explain(selection.error))} {again}"
     if not seconds.ready:
         return "<span class='muted'>Too few samples to compare numbers.</span>"
+    stopped = selection.stopped.capitalize()
     button = link(
-        f"Does a k stand out against copies without groups? <b>Find out, "
-        f"{duration(seconds.value)}</b>",
+        f"Does a k stand out against copies without groups? <b>{stopped}Find out, "
+        f"{selection.cost(seconds.value)}</b>",
         "k_selection",
         kind="pill",
         css="cl-find-k",

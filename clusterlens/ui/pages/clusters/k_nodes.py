@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clusterlens.compute.pool.k_selection import KSelection, select_k, select_k_seconds
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.state.checks import NUMBERS, check_key
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
@@ -22,13 +23,23 @@ def k_seconds(samples: Dataset) -> float | None:
     return select_k_seconds(samples.X.shape, numbers) if len(numbers) else None
 
 
+@node()
+def k_key(samples_digest: str, samples: Dataset, random_state: int) -> str:
+    """Return the key of the comparison of numbers of clusters."""
+    return check_key(NUMBERS, samples_digest, [*_numbers(samples)], random_state)
+
+
 @node(
     "live",
     "Comparing numbers of clusters with copies without groups",
     keep=8,
     asked_for=True,
+    check=NUMBERS,
+    cost="k_seconds",
 )
-def k_selection(job: Job, samples: Dataset, random_state: int) -> KSelection:
+def k_selection(
+    job: Job, k_key: str, samples: Dataset, random_state: int
+) -> KSelection:
     """Compare how clear k clusters are with how clear they are in copies without."""
     return select_k(
         samples.X,

@@ -30,10 +30,17 @@ from clusterlens.compute.table.profiles import (
     group_profile,
 )
 from clusterlens.ui.kit.palette import cluster_name, label_title
-from clusterlens.ui.nodes.found_again import Judge, choose_judge, find_again
+from clusterlens.ui.nodes.found_again import (
+    Judge,
+    choose_judge,
+    find_again,
+    renumbered,
+    stability_key,
+)
 from clusterlens.ui.nodes.inspector import held_groups
 from clusterlens.ui.nodes.result import LookedAt, numbered_like
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
+from clusterlens.ui.state.checks import FOUND_AGAIN
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import (
     TREE,
@@ -172,34 +179,48 @@ def own_votes(ensemble: Ensemble, heard: Ensemble) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class Partition:
     """A partition with the numbers, and so the colours, that its clusters have.
 
     Parameters
     ----------
     choice : Choice
         How it is made.
-    title : str
-        Its name on screen.
     labels : array of int, shape (n_samples,)
         Its labels as they are made.
     clusters : array of int, shape (n_samples,)
         Its clusters, numbered like those of the result; noise is -1.
-    names : dict of int to str
-        What each cluster is called.
-    own_names : dict of int to str
-        Names that the analyst or the partition gave to just these clusters.
     sizes : dict of int to int
         Number of samples of each cluster, ascending by number; noise last.
     """
 
     choice: Choice
-    title: str
     labels: np.ndarray
     clusters: np.ndarray
+    sizes: dict[int, int]
+
+    def label(self, cluster: int) -> int:
+        """The label of a cluster as it is made."""
+        return int(self.labels[np.flatnonzero(self.clusters == cluster)[0]])
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen(Partition):
+    """A partition with its name and those of its clusters.
+
+    Parameters
+    ----------
+    title : str
+        Its name on screen.
+    names : dict of int to str
+        Name of each cluster.
+    own_names : dict of int to str
+        Names that the analyst or the partition gave to just these clusters.
+    """
+
+    title: str
     names: dict[int, str]
     own_names: dict[int, str]
-    sizes: dict[int, int]
 
     @property
     def seen(self) -> np.ndarray:
@@ -214,13 +235,9 @@ class Chosen:
         name = self.own_names.get(cluster, str(cluster + 1))
         return name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
 
-    def label(self, cluster: int) -> int:
-        """The label of a cluster as it is made."""
-        return int(self.labels[np.flatnonzero(self.clusters == cluster)[0]])
-
 
 @node("live", "Making the partition", keep=24)
-def chosen(
+def partition(
     job: Job,
     choice: Choice,
     ensemble: Ensemble,
@@ -229,8 +246,7 @@ def chosen(
     partition_tree: Tree,
     constraints: Constraints | None,
     result: AnalysisResult | None,
-    cluster_names: tuple[ClusterName, ...],
-) -> Chosen:
+) -> Partition:
     """Make the partition and number its clusters."""
     kernels = {"executor": job.server.kernels, "cancel": job.cancelled}
     labels = labels_of(
@@ -247,22 +263,38 @@ def chosen(
     found, counts = np.unique(clusters, return_counts=True)
     order = np.argsort(np.where(found < 0, found.max() + 1, found), kind="stable")
     sizes = {int(found[k]): int(counts[k]) for k in order}
-    given = _given_names(choice, samples, labels, clusters)
+    return Partition(choice, labels, clusters, sizes)
+
+
+@node("live", "Naming the clusters", keep=24)
+def chosen(
+    job: Job,
+    partition: Partition,
+    ensemble: Ensemble,
+    samples: Dataset,
+    result: AnalysisResult | None,
+    cluster_names: tuple[ClusterName, ...],
+) -> Chosen:
+    """Name the partition and its clusters."""
+    choice, clusters = partition.choice, partition.clusters
+    given = _given_names(choice, samples, partition.labels, clusters)
     called = names_of(clusters, samples.row_ids, cluster_names)
     given |= {k: name.text for k, name in called.items() if name.is_own}
     if choice.kind == "model" and _only_gaps(ensemble, choice.model):
         given[NOISE] = LEFT_OUT
     like = {k: str(name) for k, name in called.items()} | given
-    titles = {k: like.get(k, cluster_name(k)) for k in sizes}
+    titles = {k: like.get(k, cluster_name(k)) for k in partition.sizes}
     of_result = choice.kind == "result" and result is not None
     title = result.title if of_result else choice.title(ensemble)
-    return Chosen(choice, title, labels, clusters, titles, given, sizes)
+    return Chosen(
+        choice, partition.labels, clusters, partition.sizes, title, titles, given
+    )
 
 
 @node("live", "Making the partition", keep=24, rests=True)
-def settled(job: Job, chosen: Chosen) -> Chosen:
+def settled(job: Job, partition: Partition) -> Partition:
     """The partition once the slider rests: icicle and maps come before what follows."""
-    return chosen
+    return partition
 
 
 def _given_names(
@@ -304,13 +336,14 @@ def model_names(
 
 
 @node(keep=8)
-def in_hand(chosen: Chosen, look_cluster: int | None) -> int:
+def in_hand(partition: Partition, look_cluster: int | None) -> int:
     """The cluster that is read: the one looked at, else the first."""
-    return look_cluster if look_cluster in chosen.sizes else next(iter(chosen.sizes))
+    sizes = partition.sizes
+    return look_cluster if look_cluster in sizes else next(iter(sizes))
 
 
 @node("live", "Describing the clusters", keep=24)
-def chosen_profiles(job: Job, samples: Dataset, settled: Chosen) -> ClusterProfiles:
+def chosen_profiles(job: Job, samples: Dataset, settled: Partition) -> ClusterProfiles:
     """What characterises each cluster, in the original columns and units."""
     if settled.choice.kind == "group":
         own = group_profile(samples, settled.clusters == 0)
@@ -326,14 +359,14 @@ def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
 
 
 @node("live", "Measuring what the pool keeps together", keep=8)
-def chosen_held(job: Job, ensemble: Ensemble, settled: Chosen) -> ClusterConsensus:
+def chosen_held(job: Job, ensemble: Ensemble, settled: Partition) -> ClusterConsensus:
     """Measure how well the pool keeps the clusters together."""
     return held_groups(ensemble, settled.clusters, **job.kernels)
 
 
 @node("live", "Measuring what the answers keep together", keep=8)
 def chosen_answered(
-    job: Job, ensemble: Ensemble, heard: Ensemble, settled: Chosen
+    job: Job, ensemble: Ensemble, heard: Ensemble, settled: Partition
 ) -> ClusterConsensus | None:
     """Measure the same with the votes that answers give; None without answers."""
     if heard is ensemble:
@@ -360,7 +393,7 @@ class Apart:
 
 
 @node("live", "Describing the cluster")
-def apart(job: Job, samples: Dataset, settled: Chosen, in_hand: int) -> Apart | None:
+def apart(job: Job, samples: Dataset, settled: Partition, in_hand: int) -> Apart | None:
     """Describe the columns in which a cluster differs most from the rest."""
     inside = settled.clusters == in_hand
     if inside.all():
@@ -399,13 +432,13 @@ class Members:
 @node("live", "Listing the rows")
 def members(
     job: Job,
-    chosen: Chosen,
+    partition: Partition,
     chosen_held: ClusterConsensus,
     in_hand: int,
     look_typical_first: bool,
 ) -> Members:
     """List the samples of a cluster by how typical of it they are."""
-    inside = np.flatnonzero(chosen.clusters == in_hand)
+    inside = np.flatnonzero(partition.clusters == in_hand)
     sign = -1 if look_typical_first else 1
     inside = inside[np.argsort(sign * chosen_held.own[inside], kind="stable")]
     beside = chosen_held.nearest[inside]
@@ -425,20 +458,44 @@ def _only_gaps(ensemble: Ensemble, model: int) -> bool:
 
 
 @node("live", "Looking for the closest model", keep=16)
-def judge(job: Job, settled: Chosen, ensemble: Ensemble) -> Judge | None:
+def judge(
+    job: Job,
+    settled: Partition,
+    ensemble: Ensemble,
+    result: AnalysisResult | None,
+    run_id: str | None,
+) -> Judge | None:
     """Choose the model that can judge the partition; None where none was fitted."""
     own = settled.choice.model if settled.choice.kind == "model" else None
+    if settled.choice.kind == "result" and result is not None:
+        own = result.model_of(run_id)
     return choose_judge(job, settled.clusters, ensemble, own)
 
 
-@node("live", "Drawing the samples again", keep=16, asked_for=True)
+@node("live", "Looking for earlier checks", keep=16)
+def chosen_stability_key(
+    job: Job, samples_digest: str, settled: Partition, judge: Judge, random_state: int
+) -> str:
+    """Return the key of the stability of the partition."""
+    return stability_key(samples_digest, settled.clusters, judge, random_state)
+
+
+@node(
+    "live",
+    "Drawing the samples again",
+    keep=16,
+    asked_for=True,
+    check=FOUND_AGAIN,
+    fitted=lambda found, key, settled, *more: renumbered(found, settled.clusters),
+    cost="judge",
+)
 def chosen_stability(
     job: Job,
-    chosen: Chosen,
+    chosen_stability_key: str,
+    settled: Partition,
     judge: Judge,
-    ensemble: Ensemble,
     samples: Dataset,
     random_state: int,
 ) -> ClusterStability:
-    """How well each cluster comes back in bootstrap samples."""
-    return find_again(job, samples, chosen.clusters, ensemble, judge, random_state)
+    """Measure how well each cluster comes back in bootstrap samples."""
+    return find_again(job, samples, settled.clusters, judge, random_state)

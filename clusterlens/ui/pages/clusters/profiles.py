@@ -13,7 +13,7 @@ from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
-from clusterlens.ui.kit.words import duration, fixed
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, Judge
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.panel import Panel
@@ -301,17 +301,21 @@ def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
         )
         return (
             f"found again: {result.stable.sum()} of {len(result.clusters)} more than "
-            f"by chance; mean Jaccard over {len(result.similarities)} bootstrap runs, "
-            f"seed {result.random_state}{of}; muted: copies without groups"
+            f"by chance; mean Jaccard over {len(result.similarities)} bootstrap runs "
+            f"({stability.check.settings}){of}; muted: copies without groups"
         )
     if stability.state == "pending":
         return "drawing the samples again …"
     if stability.state == "failed":
         again = link("try again", "stability")
         return f"stability: {safe(explain(stability.error))} {again}"
-    takes, copies = duration(found.seconds), f"{TABLES - 1} copies without groups"
+    takes, copies = (
+        stability.cost(found.seconds),
+        f"{TABLES - 1} copies without groups",
+    )
+    stopped = stability.stopped
     of = f": {BOOTSTRAPS} resamples of the table and of {copies}"
-    return link(
+    return stopped + link(
         f"Check stability<span class='detail'>{of}</span>, {takes}",
         "stability",
         css="cl-check-stability",

@@ -297,7 +297,8 @@ def _null_chip(result: Result, seconds: Result) -> str:
     if result.ready:
         title = safe(copies_words(result.value))
         said = safe(result.value.sentence)
-        return f"<span class='pill {css}' title='{title}'>{said}</span>"
+        settings = f"<span class='muted'>{result.check.settings}</span>"
+        return f"<span class='pill {css}' title='{title}'>{said} {settings}</span>"
     if result.state == "pending":
         return f"<span class='pill {css}'>comparing with {COPIES_IN_WORDS} …</span>"
     if result.state == "failed":
@@ -306,9 +307,9 @@ def _null_chip(result: Result, seconds: Result) -> str:
             f"{safe(explain(result.error))} "
             f"{link('try again', 'null_check')}</span>"
         )
-    cost = duration(seconds.value)
+    stopped, cost = result.stopped.capitalize(), result.cost(seconds.value)
     return link(
-        f"Try copies without groups, <b>{cost}</b>",
+        f"{stopped}{'try' if stopped else 'Try'} copies without groups, <b>{cost}</b>",
         "null_check",
         kind="pill",
         css=css,

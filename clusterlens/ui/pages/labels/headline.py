@@ -13,7 +13,7 @@ from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, pn, safe, select
-from clusterlens.ui.kit.words import duration, error, fixed
+from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, Judge
 from clusterlens.ui.nodes.judged import Judged, consensus_title, label_column, question
 from clusterlens.ui.nodes.partition_verdict import (
@@ -161,7 +161,7 @@ class LabelsHeadline(Panel):
         by = f"Other samples are clustered by “{safe(name)}”"
         if found.agreement < 1:
             by += f", the closest model (ARI {fixed(found.agreement)})"
-        seed = f", seed {again.value.random_state}" if again.ready else ""
+        seed = f", {again.check.settings}" if again.ready else ""
         return f"{by}{seed}."
 
     async def _do(self, what: str) -> None:
@@ -222,8 +222,8 @@ def _offer(judge: Result, again: Result) -> str:
         return f"{safe(explain(again.error))} {link('Try again', 'again')}"
     if again.ready or not judge.ready:
         return ""
-    cost = duration(judge.value.seconds)
-    return link(
+    cost = again.cost(judge.value.seconds)
+    return again.stopped.capitalize() + link(
         f"Are they found again in other samples? <b>Check, {cost}</b>",
         "again",
         css="cl-check-again",
@@ -280,7 +280,7 @@ def cluster_lines(
     ]
     if judge is None or ensemble is None:
         return lines
-    spec = literal(dict(ensemble.specs[judge.model]))
+    spec = literal(dict(judge.spec))
     return [
         *lines,
         "stability = cl.cluster_stability(",

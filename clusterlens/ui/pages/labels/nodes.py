@@ -36,6 +36,7 @@ from clusterlens.ui.nodes.verdict import (
     weigh,
 )
 from clusterlens.ui.plots.samples import Picture, draw_map
+from clusterlens.ui.state.checks import DENSITY, check_key
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
@@ -60,8 +61,23 @@ def dbcv_sample(judged: Judged) -> int | None:
     return DBCV_SAMPLE if len(judged.codes) > DBCV_SAMPLE else None
 
 
-@node("idle", "Measuring density", keep=8)
-def label_evidence(job: Job, judged: Judged) -> LabelEvidence:
+@node("live", "Looking for earlier checks", keep=8)
+def label_evidence_key(job: Job, judged: Judged, judged_digest: str) -> str:
+    """Return the key of the density of the classes."""
+    return check_key(DENSITY, judged_digest, judged.codes, dbcv_sample(judged))
+
+
+def _of_these_classes(found: LabelEvidence, key: str, judged: Judged) -> LabelEvidence:
+    """Return the stored evidence; ValueError if it belongs to other classes."""
+    ends = (("class_a", "n_a"), ("class_b", "n_b"))
+    pairs = [found.pairs[list(one)].itertuples(index=False) for one in ends]
+    if {tuple(one) for side in pairs for one in side} != set(judged.sizes.items()):
+        raise ValueError("the stored check is of other classes; measure it again.")
+    return found
+
+
+@node("idle", "Measuring density", keep=8, check=DENSITY, fitted=_of_these_classes)
+def label_evidence(job: Job, label_evidence_key: str, judged: Judged) -> LabelEvidence:
     """Both scores, of the classes and of the same labels shuffled."""
     return evidence.label_evidence(
         judged.dataset.X,

@@ -1,7 +1,7 @@
 """Archive: one analysis as one file, and back.
 
-    analysis.json      version, cursor, look and the steps as plain values
-    contents/<sha256>  tables, results and uploaded files that the steps hold
+    analysis.json      version, cursor, look, steps and checks as plain values
+    contents/<sha256>  tables, results and uploaded files that steps and checks hold
 
 The file may come from anywhere: names and sizes are checked before memory is taken,
 every content is compared with its hash, and what is not asked for is refused.
@@ -22,11 +22,13 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from clusterlens import __version__
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._plain import MOST_VALUES, largest_unpacked, read_plain
+from clusterlens.ui.server.memory.measured import read_checks
 from clusterlens.ui.server.memory.records import Records, check_row
+from clusterlens.ui.server.memory.rows import CheckRow
 from clusterlens.ui.server.memory.schema import ARCHIVE
 from clusterlens.ui.server.memory.store import Row, Store, Stored, new_id
 
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".clusterlens"
 MAX_BYTES = 4_000_000_000
 _LOG, _CONTENTS = "analysis.json", "contents/"
@@ -43,7 +45,7 @@ class NewerError(ArchiveError):
 
 def export_analysis(store: Store, analysis: str) -> bytes:
     """Return an analysis of the store, with all that it holds, as one file."""
-    stored = store.read(analysis)
+    stored, (checks, _) = store.read(analysis), store.checks(analysis)
     log = {
         "format": FORMAT,
         "made by": f"ClusterLens {__version__}",
@@ -51,12 +53,12 @@ def export_analysis(store: Store, analysis: str) -> bytes:
         "about": stored.about,
         "look": stored.look,
         "steps": [{**asdict(row), "holds": sorted(row.holds)} for row in stored.rows],
+        "checks": [asdict(check) for check in checks],
     }
-    held = sorted({key for row in stored.rows for key in row.holds})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr(_LOG, json.dumps(log), zipfile.ZIP_DEFLATED)
-        for key in held:
+        for key in _held(stored.rows, checks):
             archive.writestr(_CONTENTS + key, store.contents.get(key))
     return out.getvalue()
 
@@ -92,14 +94,15 @@ def import_analysis(
         log = check_analysis(io.BytesIO(data), max_bytes)
     else:
         log = apart(check_analysis, max_bytes)
-    rows = _rows(log)
+    rows, checks = _rows(log), _checks(log)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        contents = _Contents(archive, rows, max_bytes)
+        contents = _Contents(archive, _held(rows, checks), max_bytes)
         for key in contents:
             store.contents.put(contents.get(key))
     about = {**log["about"], "imported": True}
     stored = Stored(new_id(), 0, log["cursor"], (), about, log["look"])
     store.write(stored, 0, rows)
+    store.write_checks(stored.id, checks)
     return stored.id
 
 
@@ -112,9 +115,11 @@ def check_analysis(file: IO[bytes], max_bytes: int) -> dict[str, Any]:
             rows = _rows(log)
             for row in rows:
                 check_row(row)
-            contents = _Contents(archive, rows, max_bytes)
+            checks = _checks(log)
+            contents = _Contents(archive, _held(rows, checks), max_bytes)
             for key in contents:
                 contents.get(key)
+            read_checks(checks, contents)
             steps = Records(contents, max_bytes=max_bytes).read(rows)
         if log["cursor"] >= len(steps):
             raise ArchiveError(f"its cursor is {log['cursor']} of {len(steps)} steps")
@@ -131,6 +136,17 @@ def check_analysis(file: IO[bytes], max_bytes: int) -> dict[str, Any]:
 def _rows(log: Mapping[str, Any]) -> list[Row]:
     """Return the steps of a log."""
     return [Row(**{**s, "holds": frozenset(s["holds"])}) for s in log["steps"]]
+
+
+def _checks(log: Mapping[str, Any]) -> list[CheckRow]:
+    """Return the checks of a log; files of format 1 have none."""
+    return [CheckRow(**check) for check in log.get("checks", ())]
+
+
+def _held(rows: Iterable[Row], checks: Iterable[CheckRow]) -> list[str]:
+    """Keys of the contents that steps and checks hold."""
+    held = {key for row in rows for key in row.holds}
+    return sorted(held | {check.content for check in checks if check.content})
 
 
 _DAMAGED = (
@@ -179,15 +195,14 @@ def _log(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
 
 
 class _Contents:
-    """The contents of an archive that its steps hold, as `Contents` of a store."""
+    """The contents of an archive that it holds by its log, as `Contents` of a store."""
 
     def __init__(
-        self, archive: zipfile.ZipFile, rows: Iterable[Row], max_bytes: int
+        self, archive: zipfile.ZipFile, held: Iterable[str], max_bytes: int
     ) -> None:
         self.alive: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self.keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self._archive = archive
-        held = sorted({key for row in rows for key in row.holds})
         self._infos = {key: archive.getinfo(_CONTENTS + key) for key in held}
         total = sum(info.file_size for info in self._infos.values())
         if total > max_bytes:

@@ -65,6 +65,16 @@ MIGRATIONS = (
     ALTER TABLE analysis ADD COLUMN digest TEXT NOT NULL DEFAULT '';
     ALTER TABLE step ADD COLUMN digest TEXT NOT NULL DEFAULT '';
     """,
+    """
+    CREATE TABLE measured (
+      analysis TEXT NOT NULL REFERENCES analysis(id) ON DELETE CASCADE,
+      key TEXT NOT NULL,
+      record TEXT NOT NULL,
+      content TEXT NOT NULL,
+      digest TEXT NOT NULL,
+      PRIMARY KEY (analysis, key)
+    );
+    """,
 )
 _PATIENCE_SECONDS = 20.0
 _ASIDE = ".damaged-"

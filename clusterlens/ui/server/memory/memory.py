@@ -14,15 +14,17 @@ import contextvars
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import param
 
+from clusterlens.compute._numbers import count
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.server.memory.contents import is_key
+from clusterlens.ui.server.memory.measured import read_checks, write_checks
 from clusterlens.ui.server.memory.records import Records, same_table
 from clusterlens.ui.server.memory.schema import ABOUT, INTENTS
 from clusterlens.ui.server.memory.store import (
@@ -36,6 +38,7 @@ from clusterlens.ui.server.memory.store import (
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.address import plain_look
 from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.checks import Check, Checks, newer
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.shapes import choice
@@ -59,6 +62,7 @@ class Kept:
     cursor: int = 0
     title: str = ""
     imported: bool = False
+    checks: Mapping[str, Check] = field(default_factory=dict)
 
 
 class Files(dict[str, bytes]):
@@ -90,6 +94,8 @@ class Memory(param.Parameterized):
         What is kept.
     look : Look
         What is looked at, kept with every change of the history or of the page.
+    checks : Checks
+        Measurements; each is stored as soon as it ends.
     notify : callable
         `(severity, text)`, to tell the analyst something.
     """
@@ -117,12 +123,14 @@ class Memory(param.Parameterized):
         server: Server,
         history: History,
         look: Look,
+        checks: Checks,
         notify: Callable[[str, str], Any],
     ) -> None:
         store = server.store
         super().__init__(state="off" if store is None else "empty")
         self.store, self.files, self._server = store, Files(store), server
         self._history, self._look, self._notify = history, look, notify
+        self._checks = checks
         self._kept = Kept(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
@@ -137,6 +145,7 @@ class Memory(param.Parameterized):
         if store is not None:
             history.param.watch(self._wake, ["steps", "cursor"])
             look.param.watch(self._wake, ["page"])
+            checks.param.watch(self._wake, ["held"])
             server.memories.add(self)
 
     @property
@@ -180,6 +189,9 @@ class Memory(param.Parameterized):
         return asyncio.get_running_loop().run_in_executor(self._server.writing, work)
 
     def _is_kept(self) -> bool:
+        return self._has_steps() and not newer(self._checks.held, self._kept.checks)
+
+    def _has_steps(self) -> bool:
         kept, history = self._kept, self._history
         return kept.steps == history.steps and kept.cursor == history.cursor
 
@@ -256,6 +268,7 @@ class Memory(param.Parameterized):
             )
             for intent in interrupted:
                 _check(intent)
+            self._checks.put(*_stopped(interrupted))
         except _EXPECTED as error:
             self._notify(
                 "warning",
@@ -298,7 +311,7 @@ class Memory(param.Parameterized):
                         await self.look_around()
                 if not self._is_kept():
                     self.state = "saving"
-                    await self._write()
+                    await (self._write_checks if self._has_steps() else self._write)()
                 elif not self._is_left_here():
                     await self._write_look()
                 elif self._is_to_note():
@@ -341,6 +354,26 @@ class Memory(param.Parameterized):
             self.files.pop(key, None)
         self._tell_others()
 
+    async def _write_checks(self) -> None:
+        """Write new checks, and tell the other pages of the analysis."""
+        held, kept, store = self._checks.held, self._kept, self.store
+        new = newer(held, kept.checks)
+        await self._on_thread(
+            lambda: store.write_checks(kept.id, write_checks(new, store.contents))
+        )
+        self._kept = replace(kept, checks=held)
+        self.saved_at = time.time()
+        self._tell_others()
+
+    async def _read_checks(self) -> None:
+        """Take over the checks of other pages."""
+        kept, held = self._kept, self._checks.held
+        stored, _ = await self._on_thread(
+            lambda: _stored_checks(self.store, kept.id, held)
+        )
+        self._kept = replace(kept, checks={**kept.checks, **stored})
+        self._checks.put(*newer(stored, held))
+
     def _tell_others(self) -> None:
         """Let other pages of the analysis see what has changed."""
         for other in list(self._server.memories):
@@ -358,6 +391,8 @@ class Memory(param.Parameterized):
         kept, store = self._kept, self.store
         if kept.id is None:
             return
+        await self._read_checks()
+        kept = self._kept
         revision = await self._on_thread(lambda: store.revision(kept.id))
         if revision == kept.revision:
             return
@@ -411,6 +446,7 @@ class Memory(param.Parameterized):
             interrupted=(),
             elsewhere=(),
         )
+        self._checks.replace(kept.checks)
         self._history.replace(kept.steps, kept.cursor)
 
     def forget(self) -> None:
@@ -454,8 +490,33 @@ def read(
     cursor = min(max(stored.cursor, 0), len(steps) - 1)
     ABOUT(stored.about)
     title, imported = (stored.about.get(name) for name in ("title", "imported"))
-    kept = Kept(analysis, stored.revision, steps, cursor, title or "", bool(imported))
-    return kept, list(dict.fromkeys(records.notes)), dict(stored.look)
+    checks, lost = _stored_checks(store, analysis, {})
+    kept = Kept(
+        *(analysis, stored.revision, steps, cursor, title or "", bool(imported)),
+        checks,
+    )
+    return kept, list(dict.fromkeys([*records.notes, *lost])), dict(stored.look)
+
+
+def _stored_checks(
+    store: Store, analysis: str, known: Mapping[str, Check]
+) -> tuple[dict[str, Check], list[str]]:
+    """Read the checks of an analysis but for whole ones that are known.
+
+    Also say so if some cannot be read, which are left out.
+    """
+    rows, n_lost = store.checks(analysis)
+    found: dict[str, Check] = {}
+    for row in rows:
+        if row.key in known and known[row.key].is_whole:
+            continue
+        try:
+            (found[row.key],) = read_checks([row], store.contents)
+        except ValueError as error:
+            _LOG.warning("Left out: %s", error)
+            n_lost += 1
+    text = f"{count(n_lost, 'check')} cannot be read and is not shown; measure anew."
+    return found, [text] * (n_lost > 0)
 
 
 def describe(kept: Kept, steps: tuple[Step, ...], cursor: int) -> dict[str, Any]:
@@ -501,7 +562,8 @@ def _write(
     about = describe(kept, steps, cursor)
     stored = Stored(name, kept.revision, cursor, (), about, look)
     revision = store.write(stored, first, rows, ended)
-    return Kept(name, revision, steps, cursor, kept.title, kept.imported)
+    checks = kept.checks if kept.id else {}
+    return Kept(name, revision, steps, cursor, kept.title, kept.imported, checks)
 
 
 def _first_difference(kept: tuple[Step, ...], steps: tuple[Step, ...]) -> int:
@@ -513,6 +575,16 @@ def _check(intent: Intent) -> None:
     """Refuse a note of what was under way that is not as one is written."""
     choice(*INTENTS)(intent.kind)
     INTENTS[intent.kind](vars(intent))
+
+
+def _stopped(intents: Iterable[Intent]) -> list[Check]:
+    """Return the checks that were interrupted, with their progress."""
+    return [
+        Check(key, kind, done=intent.done, total=intent.total)
+        for intent in intents
+        if not intent.kind and "check" in intent.given
+        for kind, key in [intent.given["check"]]
+    ]
 
 
 def _brings_table(steps: tuple[Step, ...], first: int) -> bool:

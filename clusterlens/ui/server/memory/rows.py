@@ -53,6 +53,25 @@ class Row:
 
 
 @dataclass(frozen=True)
+class CheckRow:
+    """One check as plain values.
+
+    Parameters
+    ----------
+    key : str
+        Hash of its inputs.
+    record : dict
+        Kind and date; progress of a check that was stopped.
+    content : str
+        Key of the content with its value; empty if it was stopped.
+    """
+
+    key: str
+    record: Mapping[str, Any]
+    content: str
+
+
+@dataclass(frozen=True)
 class Stored:
     """One analysis as it is stored."""
 
@@ -155,6 +174,33 @@ def seal(db: sqlite3.Connection, analysis: str) -> None:
         "UPDATE analysis SET digest = ? WHERE id = ?",
         (_digest(analysis, *head, *steps), analysis),
     )
+
+
+def insert_check(db: sqlite3.Connection, analysis: str, row: CheckRow) -> None:
+    """Write a check with its digest, in place of one under the same key."""
+    cells = (row.key, as_text(row.record), row.content)
+    db.execute(
+        "INSERT OR REPLACE INTO measured (analysis, key, record, content, digest) "
+        "VALUES (?, ?, ?, ?, ?)",
+        (analysis, *cells, _digest(*cells)),
+    )
+
+
+def readable_checks(
+    db: sqlite3.Connection, analysis: str
+) -> tuple[list[CheckRow], int]:
+    """Read the checks of an analysis; also say how many are damaged."""
+    found = db.execute(
+        "SELECT digest, key, record, content FROM measured WHERE analysis = ? "
+        "ORDER BY rowid",
+        (analysis,),
+    ).fetchall()
+    rows = []
+    for digest, key, record, content in found:
+        with suppress(TypeError, ValueError):
+            _compare(digest or " ", key, record, content)
+            rows.append(CheckRow(key, read_values(record), content))
+    return rows, len(found) - len(rows)
 
 
 def _digest(*cells: Any) -> str:

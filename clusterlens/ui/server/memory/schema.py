@@ -6,10 +6,19 @@ and a store that was damaged take the same road.
 
 from __future__ import annotations
 
+from clusterlens.compute.indices.class_match import MEASURES
 from clusterlens.compute.notes import WORDS
 from clusterlens.compute.ranking.held_out import HELD_OUT, SAID
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.actions.partitions import PARTITION
+from clusterlens.ui.state.checks import (
+    APART,
+    COPIES,
+    DENSITY,
+    FOUND_AGAIN,
+    KINDS,
+    NUMBERS,
+)
 from clusterlens.ui.state.partitions import MOST_LABEL
 from clusterlens.ui.state.shapes import (
     COUNT,
@@ -158,7 +167,10 @@ INTENTS: dict[str, Shape] = {
             **dict.fromkeys(("done", "total"), COUNT),
         }
     )
-    for kind, given in {**_GIVEN, "": record({"node": TEXT})}.items()
+    for kind, given in {
+        **_GIVEN,
+        "": record({"node": TEXT}, {"check": row(choice(*KINDS), key)}),
+    }.items()
 }
 # What a model made for answers said of each when that was held out.
 _HELD_OUT = record(dict.fromkeys(SAID, sequence(row(COUNT, COUNT))))
@@ -175,6 +187,58 @@ ENSEMBLE = record(
     }
 )
 SOFT = record({"ids": ROW_IDS})
+# One check; the plain values beside the arrays of each kind.
+CHECK = record(
+    {
+        "key": key,
+        "record": record(
+            {
+                **{"kind": choice(*KINDS), "at": moment},
+                **dict.fromkeys(("done", "total"), COUNT),
+            }
+        ),
+        "content": any_of(key, choice("")),
+    }
+)
+_NOTES = sequence(LONG_TEXT)
+_SIZE = integer(1)
+_VALUE = any_of(nothing, number())
+CHECK_VALUES: dict[str, Shape] = {
+    COPIES: record(
+        {
+            **{"score": choice("aari"), "best": number(-1), "n_compared": _SIZE},
+            **{"notes": _NOTES, "random_state": SEED},
+        }
+    ),
+    NUMBERS: record(
+        {
+            **{"k": any_of(nothing, integer(2)), "level": number(0), "clusterer": TEXT},
+            **dict.fromkeys(("n_resamples", "n_samples", "n_compared"), _SIZE),
+            **{"random_state": SEED, "notes": _NOTES},
+            "references": row(choice("gaussian"), choice("uniform")),
+        }
+    ),
+    FOUND_AGAIN: record(
+        {
+            **{"n_resamples": _SIZE, "n_copies": _SIZE},
+            **{"random_state": SEED, "notes": _NOTES},
+        }
+    ),
+    APART: record(
+        {
+            **dict.fromkeys(("n_neighbors", "n_copies", "n_compared"), _SIZE),
+            "random_state": SEED,
+        }
+    ),
+    DENSITY: record(
+        {
+            **{"measure": choice(*MEASURES), "convention": choice("paper", "package")},
+            **{"notes": _NOTES, "pairs": _NOTES, "n_left_out": COUNT, "n_used": COUNT},
+            **dict.fromkeys(("score", "error", "dbcv"), _VALUE),
+            **{"reason": LONG_TEXT, "exact": flag},
+        }
+    ),
+}
 # What an analysis is about, for a list, and what was looked at.
 ABOUT = record(
     optional={
@@ -199,5 +263,5 @@ ARCHIVE = record(
         "look": _LOOK,
         "steps": sequence(record({**_STEP, "holds": sequence(key)})),
     },
-    {"made by": TEXT},
+    {"made by": TEXT, "checks": sequence(CHECK)},
 )

@@ -18,11 +18,18 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -44,17 +51,21 @@ from clusterlens.ui.server.memory.database import (
 )
 from clusterlens.ui.server.memory.presence import Presence, is_there, one_by_one
 from clusterlens.ui.server.memory.rows import (
+    CheckRow,
     Lost,
     Row,
     Stored,
     as_text,
+    insert_check,
     insert_steps,
     listed,
     plain_or_none,
     read_analysis,
     read_values,
+    readable_checks,
     seal,
 )
+from clusterlens.ui.state.history import now
 from clusterlens.ui.work.private_files import make_folder, plain_files
 
 
@@ -118,11 +129,6 @@ def home() -> Path:
 def new_id() -> str:
     """Make an id that nobody guesses."""
     return secrets.token_hex(8)
-
-
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 _Given = ParamSpec("_Given")
@@ -248,6 +254,8 @@ class Store:
                 with self._turn() as db:
                     sql = "UPDATE analysis SET changed = ?, deleted = ? WHERE id = ?"
                     db.execute(sql, (_moment(changed), deleted and now(), name))
+                with suppress(StoreError, *ERRORS):
+                    self.write_checks(name, readable_checks(old, name)[0])
             with suppress(StoreError, *ERRORS):
                 for name, entries in old.execute("SELECT name, entries FROM pool"):
                     self.write_pool(str(name), str(entries))
@@ -362,6 +370,21 @@ class Store:
                 seal(db, analysis)
 
     @_alone
+    def write_checks(self, analysis: str, rows: Iterable[CheckRow]) -> None:
+        """Keep checks with an analysis, in place of those under the same keys."""
+        with self._turn() as db:
+            sql = "SELECT 1 FROM analysis WHERE id = ?"
+            if db.execute(sql, (analysis,)).fetchone():
+                for row in rows:
+                    insert_check(db, analysis, row)
+
+    @_alone
+    def checks(self, analysis: str) -> tuple[list[CheckRow], int]:
+        """Return the checks of an analysis, and how many are damaged."""
+        with self._turn("BEGIN") as db:
+            return readable_checks(db, analysis)
+
+    @_alone
     def note(
         self, analysis: str, intents: Sequence[Intent], ended: Collection[str] = ()
     ) -> None:
@@ -461,6 +484,7 @@ class Store:
         about = {**stored.about, "title": title}
         copy = replace(stored, id=new_id(), revision=0, about=about)
         self.write(copy, 0, stored.rows)
+        self.write_checks(copy.id, self.checks(analysis)[0])
         return copy.id
 
     def delete(self, analysis: str) -> None:
@@ -514,7 +538,8 @@ class Store:
         """Forget deleted analyses; return the contents that the others hold."""
         with self._turn() as db:
             db.execute("DELETE FROM analysis WHERE deleted IS NOT NULL")
-            held = db.execute("SELECT DISTINCT content FROM holds").fetchall()
+            sql = "SELECT content FROM holds UNION SELECT content FROM measured"
+            held = db.execute(sql).fetchall()
         return {content for (content,) in held}
 
     @_alone
