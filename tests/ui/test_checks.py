@@ -27,7 +27,9 @@ CHECKS = {
 # Words that change no value, and the results in which they are.
 WORDS = {
     "note": set(),
-    "cluster_names": {"chosen", "other", "result_names", "told", "model_called"},
+    "cluster_names": {
+        *("chosen", "other", "result_names", "told", "model_called", "judged_named"),
+    },
 }
 FIRST_SAMPLE = np.random.default_rng(0).normal(size=(40, 3))
 
