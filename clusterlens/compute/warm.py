@@ -129,9 +129,10 @@ def _draw(n_clusters: int) -> None:
 
 
 def _find_neighbors() -> None:
-    """Find neighbours, join by them, and find communities."""
+    """Find neighbours, join by them, by density too, and find communities."""
     X = read_only(_table())  # as pools have it
-    neighbor_table(X, 4)
+    table = neighbor_table(X, 4)
+    hdbscan_labels(X, {}, grown_tree(X, 0, table, min_samples=5))
     Genie(min_samples=5).fit(X)
     GraphCommunities().fit(X)
 
