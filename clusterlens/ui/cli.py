@@ -256,6 +256,7 @@ def run(server: Any) -> None:
     loop.call_later(LONELY_SECONDS, the_server().warming.start)
     loop.start()
     for session in server.get_sessions():
-        for callback in session.document.session_destroyed_callbacks:
+        # A copy, because a callback may take itself or others out.
+        for callback in list(session.document.session_destroyed_callbacks):
             callback(session.document.session_context)
     server.stop()

@@ -54,7 +54,9 @@ def test_from_the_gallery_to_a_run(app):
     field.fill("one")
     field.press("Enter")
     wrong = app.locator(".cl-grids p.wrong")
-    expect(wrong).to_contain_text("one: The 'n_clusters' parameter", timeout=LONG)
+    expect(wrong).to_contain_text(
+        "one: n_clusters of k-means cannot be one", timeout=LONG
+    )
     expect(app.get_by_role("button", name="Run the pool")).to_be_enabled(timeout=LONG)
     app.get_by_role("button", name="Run the pool").click()
     expect(app.locator(".cl-map")).to_be_visible(timeout=LONG)

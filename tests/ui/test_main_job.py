@@ -189,10 +189,10 @@ def test_another_threshold_and_a_click_on_a_sample(blobs):
     said = app.locator(".cl-equal-votes").inner_text()
     votes = int(re.match(r"(\d+) of", said)[1])
     majority = votes // 2 + 1
-    chosen = re.compile(rf"− {majority} \+ of {votes} votes\s*chosen")
+    chosen = re.compile(rf"− {majority} \+ of {votes} models\s*chosen")
     expect(app.locator(".cl-threshold")).to_contain_text(chosen)
     expect(app.locator(".cl-binarised-matrix")).to_contain_text(
-        f"at least {majority} of {votes} votes"
+        f"at least {majority} of {votes} models"
     )
     assert_changes(app, ".cl-binarised-matrix", before)
     box = app.locator(".cl-map .bk-Canvas").bounding_box()

@@ -409,10 +409,10 @@ def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(blobs, cells):
     (left, right), (low, high) = shown["view"]
     column = order[int(left + 0.53 * (right - left))]
     row = order[int(low + 0.71 * (high - low))]
-    tooltip = app.locator(".bk-Tooltip", has_text="votes").first
+    tooltip = app.locator(".bk-Tooltip", has_text="together in").first
     codes = cells.ensemble.codes
     joined = cells.ensemble.votes @ (codes[:, row] == codes[:, column])
-    said = f"together in {joined} of {cells.ensemble.n_votes} votes"
+    said = f"together in {joined} of {cells.ensemble.n_votes} models"
     words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\W*{said}")
     expect(tooltip).to_have_text(words, timeout=LONG)
 

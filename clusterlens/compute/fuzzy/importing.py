@@ -87,6 +87,22 @@ def load_memberships(
     return FuzzyPartition(rows, normalize=normalize, notes=notes)
 
 
+def read_memberships(
+    file: IO[bytes], row_ids: npt.NDArray[Any] | None, *, name: str, **options: Any
+) -> tuple[npt.NDArray[Any], FuzzyPartition]:
+    """Read memberships with the ids of their rows.
+
+    Without `row_ids` these are the ids in the file, else positions. `options` are those
+    of `load_memberships`.
+    """
+    rows = load_memberships(file, row_ids, name=name, **options)
+    if row_ids is None:
+        file.seek(0)
+        ids = read_id_table(file, name).ids
+        row_ids = np.arange(rows.n_samples) if ids is None else np.array(ids)
+    return row_ids, rows
+
+
 def _numbers(table: IdTable) -> npt.NDArray[np.float64]:
     """All columns but those of ids, as numbers."""
     frame = make_dataset(table.values.reset_index(drop=True)).table

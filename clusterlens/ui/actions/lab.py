@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import IO, Any
+from typing import Any
 
-import numpy as np
-
-from clusterlens.compute.ensemble.id_tables import read_id_table
-from clusterlens.compute.fuzzy.importing import load_memberships
-from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.fuzzy.importing import read_memberships
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
 from clusterlens.ui.state.analysis import Analysis, SoftTable
@@ -43,18 +39,6 @@ def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
     )
     table = SoftTable(values["name"], row_ids, rows)
     return replace(analysis, memberships=(*others, table))
-
-
-def read_memberships(
-    file: IO[bytes], row_ids: np.ndarray | None, **options: Any
-) -> tuple[np.ndarray, FuzzyPartition]:
-    """Read memberships of known samples, or of those that the file names."""
-    rows = load_memberships(file, row_ids, **options)
-    if row_ids is None:
-        file.seek(0)
-        ids = read_id_table(file, options["name"]).ids
-        row_ids = np.array(range(rows.n_samples) if ids is None else ids)
-    return row_ids, rows
 
 
 # Ids of the rows of a file of memberships without a table.

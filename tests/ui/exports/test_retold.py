@@ -256,7 +256,7 @@ class Worked:
             k for k, one in enumerate(ensemble.names) if one == "k-means k=2 run 1"
         ]
         here = clusters_of_result(analysis.result, samples)
-        group = Brush(np.arange(7), "box"), analysis.result, here, analysis.run_id
+        group = Brush(np.arange(7), "box"), analysis.result, here, analysis.run_id, None
         for source in (*sources, *(f"model:{k}" for k in twins)):
             given = (JOB, analysis.dataset, samples, ensemble, source)
             classes = np.unique(judged(*given, (), *group).codes)
