@@ -192,7 +192,7 @@ def test_another_threshold_and_a_click_on_a_sample(blobs):
     chosen = re.compile(rf"− {majority} \+ of {votes} models\s*chosen")
     expect(app.locator(".cl-threshold")).to_contain_text(chosen)
     expect(app.locator(".cl-binarised-matrix")).to_contain_text(
-        f"at least {majority} of {votes} models"
+        f"at least {majority} of {votes} voting models"
     )
     assert_changes(app, ".cl-binarised-matrix", before)
     box = app.locator(".cl-map .bk-Canvas").bounding_box()

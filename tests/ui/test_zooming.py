@@ -412,7 +412,7 @@ def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(blobs, cells):
     tooltip = app.locator(".bk-Tooltip", has_text="together in").first
     codes = cells.ensemble.codes
     joined = cells.ensemble.votes @ (codes[:, row] == codes[:, column])
-    said = f"together in {joined} of {cells.ensemble.n_votes} models"
+    said = f"together in {joined} of {cells.ensemble.n_votes} voting models"
     words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\W*{said}")
     expect(tooltip).to_have_text(words, timeout=LONG)
 
