@@ -26,12 +26,12 @@ from clusterlens.ui.plots.backend import (
     matplotlib,
     styled,
 )
-from clusterlens.ui.plots.samples import equal_scale, shade_samples
+from clusterlens.ui.plots.samples import draw_map, legend_entry
+from clusterlens.ui.state.looking import Viewport
 
 Link = tuple[Literal["must", "cannot"], tuple[int, int]]
 
-_SIZE = (1320, 1200)
-_MARGIN = 1.06
+_PORT = Viewport(width=1320, height=1200)
 _SHOWN_CLUSTERS = 12
 _INK = "#14181d"
 
@@ -64,14 +64,7 @@ def draw_samples(
     """
     xy = _places(projection)
     colours = cluster_colours(clusters) if colours is None else colours
-    ends = np.column_stack([xy.min(axis=0), xy.max(axis=0)]).tolist()
-    view = equal_scale((tuple(ends[0]), tuple(ends[1])), _SIZE, room=_MARGIN)
-    pixels = shade_samples(xy, colours, view, size=_SIZE, largest=7)
-    (x0, x1), (y0, y1) = view
-    # An array of HoloViews has the highest y first.
-    rgba = pixels[::-1].view(np.uint8).reshape(*pixels.shape, 4)
-    axes = ["x", "y"]
-    parts = [hv.RGB(rgba, bounds=(x0, y0, x1, y1), kdims=axes)]
+    parts = [draw_map(xy, colours, _PORT, largest=7).element]
     for kind, dash, pattern in (("must", "solid", "-"), ("cannot", "dashed", "--")):
         pairs = [xy[list(pair)].ravel() for other, pair in links if other == kind]
         if pairs:
@@ -191,12 +184,5 @@ def _legend(clusters: np.ndarray, called: Mapping[int, str] | None) -> Any:
     more = len(entries) - _SHOWN_CLUSTERS
     if more > 0:
         entries = [*entries[:_SHOWN_CLUSTERS], (f"and {more} more", "#ffffff00")]
-    marks = {
-        name: styled(
-            hv.Points([(np.nan, np.nan)], ["x", "y"]),
-            bokeh("Points", color=colour, size=8),
-            matplotlib("Points", color=colour, s=25),
-        )
-        for name, colour in entries
-    }
+    marks = {name: legend_entry(colour, 25) for name, colour in entries}
     return hv.NdOverlay(marks, "cluster", sort=False)

@@ -142,7 +142,7 @@ def plot_map(
     clusters, names = _clusters(data, labels, len(xy))
     plot = hv.Overlay([draw_map(xy, cluster_colours(clusters), port).element])
     if names:
-        entries = {name: _legend_entry(k) for k, name in names.items()}
+        entries = {name: legend_entry(cluster_colour(k)) for k, name in names.items()}
         plot *= hv.NdOverlay(entries, "cluster", sort=False)
     shared = {"legend_position": "right", "xlabel": xlabel, "ylabel": ylabel}
     inches = (port.width / 88, port.height / 88)
@@ -197,13 +197,12 @@ def _clusters(
     }
 
 
-def _legend_entry(cluster: int) -> hv.Points:
-    """Return a point without a place in the colour of a cluster."""
-    colour = cluster_colour(cluster)
+def legend_entry(colour: str, area: int = 36) -> hv.Points:
+    """Return a point without a place, of a colour and an area for Matplotlib."""
     return styled(
         hv.Points([(np.nan, np.nan)], ["x", "y"]),
         bokeh("Points", color=colour, size=8),
-        matplotlib("Points", color=colour, s=36),
+        matplotlib("Points", color=colour, s=area),
     )
 
 
@@ -231,15 +230,15 @@ def draw_map(
     held = xy if around is None else around
     view = map_view(held, port)
     pixels = shade_samples(xy, colours, view, size=(port.width, port.height), **how)
-    return Picture(_image(pixels, view), map_view(held, port.whole()))
+    return Picture(as_element(pixels, view), map_view(held, port.whole()))
 
 
 def empty_map() -> hv.RGB:
     """Return the element of a figure without a map yet."""
-    return _image(np.zeros((1, 1), np.uint32), ((0.0, 1.0), (0.0, 1.0)))
+    return as_element(np.zeros((1, 1), np.uint32), ((0.0, 1.0), (0.0, 1.0)))
 
 
-def _image(pixels: np.ndarray, view: View) -> hv.RGB:
+def as_element(pixels: np.ndarray, view: View) -> hv.RGB:
     """Return pixels, uint32 with the lowest y first, as an element."""
     (x0, x1), (y0, y1) = view
     # An array of HoloViews has the highest y first.
