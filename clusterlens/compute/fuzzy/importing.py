@@ -22,7 +22,7 @@ from clusterlens.compute.ensemble.id_tables import (
     read_id_table,
 )
 from clusterlens.compute.ensemble.row_ids import RowIds
-from clusterlens.compute.fuzzy.partition import ROW_SUM_TOLERANCE, FuzzyPartition
+from clusterlens.compute.fuzzy.partition import FuzzyPartition, wrong_sums
 from clusterlens.compute.table.dataset import make_dataset
 
 _NAMED = 3
@@ -75,32 +75,45 @@ def load_memberships(
     >>> load_memberships(table, ["a", "b"]).memberships.tolist()
     [[0.9, 0.1], [0.2, 0.8]]
     """
-    normalize = check_flag(normalize, name="normalize")
     name = check_optional_text(name, name="name")
+    return _read(source, row_ids, name or "", row_id, normalize)[1]
+
+
+def read_memberships(
+    file: IO[bytes],
+    row_ids: npt.NDArray[Any] | None,
+    *,
+    name: str,
+    normalize: bool = False,
+) -> tuple[npt.NDArray[Any], FuzzyPartition]:
+    """Read memberships with the ids of their rows.
+
+    Without `row_ids` these are the ids in the file, else positions.
+    """
+    table, rows = _read(file, row_ids, name, None, normalize)
+    if row_ids is None:
+        ids = table.ids
+        row_ids = np.arange(rows.n_samples) if ids is None else np.array(ids)
+    return row_ids, rows
+
+
+def _read(
+    source: Any,
+    row_ids: npt.ArrayLike | None,
+    name: str,
+    row_id: str | None,
+    normalize: bool,
+) -> tuple[IdTable, FuzzyPartition]:
+    """Return the table of a file, and its memberships in the order of the samples."""
+    normalize = check_flag(normalize, name="normalize")
     known = None if row_ids is None else RowIds(row_ids)
-    table = read_id_table(source, name or "", row_id, known)
+    table = read_id_table(source, name, row_id, known)
     rows, notes = _numbers(table), list(table.notes)
     _check_rows(table, rows, normalize)
     if known is not None:
         rows = rows[_row_of_each(table, known)]
         notes += [f"{table}: no row ids, rows taken by position."] * (table.ids is None)
-    return FuzzyPartition(rows, normalize=normalize, notes=notes)
-
-
-def read_memberships(
-    file: IO[bytes], row_ids: npt.NDArray[Any] | None, *, name: str, **options: Any
-) -> tuple[npt.NDArray[Any], FuzzyPartition]:
-    """Read memberships with the ids of their rows.
-
-    Without `row_ids` these are the ids in the file, else positions. `options` are those
-    of `load_memberships`.
-    """
-    rows = load_memberships(file, row_ids, name=name, **options)
-    if row_ids is None:
-        file.seek(0)
-        ids = read_id_table(file, name).ids
-        row_ids = np.arange(rows.n_samples) if ids is None else np.array(ids)
-    return row_ids, rows
+    return table, FuzzyPartition(rows, normalize=normalize, notes=notes)
 
 
 def _numbers(table: IdTable) -> npt.NDArray[np.float64]:
@@ -129,7 +142,7 @@ def _check_rows(table: IdTable, rows: FloatArray, normalize: bool) -> None:
                 f"{remedy}."
             )
     sums = rows.sum(axis=1)
-    wrong = sums <= 0 if normalize else np.abs(sums - 1) > ROW_SUM_TOLERANCE
+    wrong = wrong_sums(sums, normalize)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise DataError(

@@ -212,6 +212,11 @@ def _from_labels(codes: IntArray, names: list[Any]) -> dict[str, Any]:
     }
 
 
+def wrong_sums(sums: FloatArray, normalize: bool) -> npt.NDArray[np.bool_]:
+    """Say which sums of rows are no sums of memberships."""
+    return sums <= 0 if normalize else np.abs(sums - 1) > ROW_SUM_TOLERANCE
+
+
 def _check_rows(array: npt.NDArray[Any], normalize: bool) -> FloatArray:
     """Return rows (n, K) divided by their sums, which must be one unless normalize."""
     rows = check_features(array, name="memberships", compared=False)
@@ -222,7 +227,7 @@ def _check_rows(array: npt.NDArray[Any], normalize: bool) -> FloatArray:
             f"column {column}; give values of at least 0."
         )
     sums = rows.sum(axis=1, keepdims=True)
-    wrong = sums <= 0 if normalize else np.abs(sums - 1) > ROW_SUM_TOLERANCE
+    wrong = wrong_sums(sums, normalize)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
