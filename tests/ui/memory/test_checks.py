@@ -409,8 +409,8 @@ def test_what_changes_no_value_discards_nothing(kind, values, kept, tmp_path, me
         assert {name: one.check for name, one in after.items()} == {
             name: one.check for name, one in before.items()
         }
-        # Density is not asked for: it follows what is displayed, for a moment another
-        # partition when a run takes the place of the one before.
+        # The key of density depends on the numbers of the clusters, which are those of
+        # the library until the agreement of the new run has been counted.
         assert [kind for kind in measured if kind != "density"] == []
 
     run(main())
