@@ -12,7 +12,7 @@ import panel as pn
 
 _Result = TypeVar("_Result")
 
-# Names may hold signs of dollars, which are no mathematics.
+# Names may hold dollar signs, which Matplotlib would read as mathematics.
 PLAIN_TEXT = {"text.parse_math": False}
 ACCENT, SECOND, MUTED = "#0b7d7d", "#c2570c", "#6f7882"
 
@@ -44,19 +44,19 @@ def styled(element: Any, *options: hv.Options) -> Any:
 
 
 def bokeh(kind: str, **options: Any) -> hv.Options:
-    """Options of a kind of element in Bokeh."""
+    """Return options of a kind of element in Bokeh."""
     return hv.Options(kind, backend="bokeh", **options)
 
 
 def matplotlib(kind: str, **options: Any) -> hv.Options:
-    """Options of a kind of element in Matplotlib."""
+    """Return options of a kind of element in Matplotlib."""
     return hv.Options(kind, backend="matplotlib", **options)
 
 
 def frame(
     kind: str, *, width: int = 560, height: int = 360, **shared: Any
 ) -> tuple[hv.Options, hv.Options]:
-    """Options of a whole plot in both back ends; its size is in pixels."""
+    """Return options of a whole plot in both back ends; its size is in pixels."""
     inches = (width / 88, height / 88)
     return (
         bokeh(kind, width=width, height=height, **shared),
@@ -69,7 +69,7 @@ def frame(
 def coloured(
     kind: str, palette: Sequence[str], ends: tuple[float, float], **shared: Any
 ) -> tuple[hv.Options, hv.Options]:
-    """Options of coloured values in both back ends, with a colour bar."""
+    """Return options of coloured values in both back ends, with a colour bar."""
     shared |= {"cmap": list(palette), "clim": ends, "colorbar": True}
     return bokeh(kind, **shared), matplotlib(kind, aspect="auto", **shared)
 

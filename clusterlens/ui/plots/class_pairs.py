@@ -1,4 +1,4 @@
-"""How well each pair of classes is separated."""
+"""Picture of the separation of each pair of classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterlens.ui.plots.backend import (
     styled,
 )
 
-# Numbers stand in the cells of up to so many classes.
+# Largest number of classes whose scores are written into the cells.
 _NUMBERED = 14
 _PALETTE = [apart_colour(share)[0] for share in np.linspace(0, 1, 65)]
 
@@ -82,7 +82,7 @@ def plot_class_pairs(check: LabelCheck, names: Mapping[Any, str] | None = None) 
 
 
 def _numbers(values: np.ndarray) -> Any:
-    """Write the scores, black or white as is easier to read on their colours."""
+    """Write the scores in black or white, whichever is legible on the colour."""
     rows, columns = np.nonzero(np.isfinite(values))
     scores = values[rows, columns]
     inks = np.array([apart_colour(score)[1] for score in scores], dtype=object)

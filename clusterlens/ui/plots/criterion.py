@@ -1,4 +1,4 @@
-"""The criterion of CNS over neighbourhood sizes and alphas."""
+"""Picture of the criterion of CNS over neighbourhood sizes and alphas."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def plot_criterion(
     ):
         if places:
             plot = plot * _marks(places, size, marker, fill, line)
-    # As texts, else Matplotlib writes them as powers of ten.
+    # Matplotlib would write numbers as powers of ten, so ticks are texts.
     ticks = [(alpha, f"{alpha:g}") for alpha in ALPHA_TICKS if y[0] <= alpha <= y[-1]]
     shared = {
         "logy": True,
@@ -106,7 +106,7 @@ def plot_criterion(
 
 
 def _no_minor_ticks(plot: Any, element: Any) -> None:
-    """Take the powers of ten away that Matplotlib writes between the ticks."""
+    """Remove the powers of ten that Matplotlib writes between the ticks."""
     plot.handles["axis"].minorticks_off()
 
 
@@ -121,7 +121,7 @@ def colour_range(values: np.ndarray) -> tuple[float, float]:
 
 
 def _marks(places: list[Setting], size: int, marker: str, fill: str, line: str) -> Any:
-    """Mark settings with a symbol, which is a diamond or a circle."""
+    """Mark settings with a symbol, a diamond or a circle."""
     return styled(
         hv.Points(places, ["neighbours", "alpha"]),
         bokeh("Points", size=size, marker=marker, fill_color=fill, line_color=line),

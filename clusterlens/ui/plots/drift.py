@@ -1,4 +1,4 @@
-"""The columns that moved from one table to another."""
+"""Picture of the drift of columns from one table to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence for a number of clusters, beside copies of the data without groups."""
+"""Picture of the evidence for a number of clusters, against data without groups."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def plot_memberships(projection: Projection, solution: LiveSolution) -> Any:
         bokeh("Points", marker="star", size=15, color=_INK, line_color="white"),
         matplotlib("Points", marker="*", s=120, color=_INK, edgecolors="white"),
     )
-    # Beside the star.
+    # The label is placed beside the star.
     numbers = [f"   {place + 1}" for place in range(len(seeds))]
     texts = styled(
         hv.Labels((*seeds.T, numbers), ["x", "y"], "seed"),
@@ -138,7 +138,7 @@ def plot_memberships(projection: Projection, solution: LiveSolution) -> Any:
 
 
 def _equal_scale(plot: Any, element: Any) -> None:
-    """Give both axes of Matplotlib one scale, by showing more of one."""
+    """Give both axes of Matplotlib one scale by widening the range of one."""
     axis = plot.handles["axis"]
     axis.set_autoscale_on(True)  # ranges may change
     axis.set_aspect("equal", adjustable="datalim")
@@ -153,7 +153,7 @@ def _places(projection: Projection) -> np.ndarray:
 
 
 def _lines(ends: np.ndarray, kind: str, dash: str, pattern: str) -> list[Any]:
-    """Lines between pairs of samples, and rings at their ends."""
+    """Return lines between pairs of samples, with rings at their ends."""
     colour = LINK_COLOURS[kind]
     lines = styled(
         hv.Segments(tuple(ends.T), ["x", "y", "to", "at"]),
@@ -174,10 +174,10 @@ def _axis(projection: Projection, at: int) -> str:
 
 
 def _legend(clusters: np.ndarray, called: Mapping[int, str] | None) -> Any:
-    """Name the clusters with their sizes, the first ones where there are many."""
+    """Name the clusters with their sizes; if there are many, only the first ones."""
     numbers, sizes = np.unique(clusters, return_counts=True)
     entries = [
-        # Matplotlib leaves out what begins with an underscore.
+        # Matplotlib leaves out labels that begin with an underscore.
         (f"\u200b{cluster_name(int(k), called)}: {whole(size)}", cluster_colour(int(k)))
         for k, size in zip(numbers, sizes, strict=True)
     ]

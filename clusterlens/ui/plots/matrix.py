@@ -1,4 +1,4 @@
-"""The consensus matrix and its binarised form."""
+"""Pictures of the consensus matrix and of its binarised form."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Shading = Literal["linear", "eq_hist"]
 _CONSENSUS = list(Viridis256)
 _BINARISED = "#3a6ea5"
 CLEAREST = 20
-# From nearly clear to full, so that it reads on a light and on a dark page.
+# The first colour is nearly transparent, so that it suits light and dark pages.
 BINARISED_PALETTE = tuple(
     f"{_BINARISED}{alpha:02x}" for alpha in range(CLEAREST, 256, 5)
 )
 _SHARE = hv.Dimension("share", range=(0, 1))
 _SIZE = 420
-# Of a matrix that is shaded linearly: shares, ascending, and their colours.
+# Colours of a linearly shaded matrix: ascending shares with their colours.
 LINEAR_SCALE = [(k / 16, _CONSENSUS[k * 255 // 16]) for k in range(17)]
-# Colours of a scale that is read off a picture.
+# Number of colours in a scale that is derived from a picture.
 _STOPS = 33
 
 
@@ -52,18 +52,18 @@ def draw_matrix(tile: Tile, shading: Shading = "linear") -> hv.Overlay:
 
 
 def empty_matrix() -> hv.Overlay:
-    """Return the picture of no tile, which is there at once."""
+    """Return an empty picture, shown until the first tile is ready."""
     nothing = np.full((1, 1), np.nan, np.float32)
     tile = Tile(nothing, np.arange(2), np.arange(2), "consensus", None, exact=True)
     return _lay(tile, np.zeros((1, 1, 4), np.uint8))
 
 
 def _lay(tile: Tile, colours: np.ndarray) -> hv.Overlay:
-    """Lay the values of a tile, clear, over its colours."""
+    """Lay the values of a tile, transparent, over its colours, for hover."""
     (r0, r1), (c0, c1) = tile.rows, tile.cols
     where: dict[str, Any] = {"bounds": (c0, r0, c1, r1), "kdims": ["column", "row"]}
     palette = _CONSENSUS if tile.kind == "consensus" else list(BINARISED_PALETTE)
-    # An array of HoloViews has the highest y first.
+    # HoloViews expects the highest y first in an array.
     values = styled(
         hv.Image(tile.values[::-1], vdims=[_SHARE], **where),
         bokeh("Image", alpha=0, cmap=palette, clim=(0, 1)),
@@ -76,7 +76,7 @@ def _lay(tile: Tile, colours: np.ndarray) -> hv.Overlay:
 
 def shade_matrix(tile: Tile, shading: Shading = "linear") -> np.ndarray:
     """Return the colours of a tile, uint8 of shape (h, w, 4), the first row first."""
-    # Imported here, as the first page does without it.
+    # Imported here because the first page does without it.
     import datashader.transfer_functions as tf
 
     how: dict[str, Any] = {"how": shading}
@@ -91,12 +91,12 @@ def shade_matrix(tile: Tile, shading: Shading = "linear") -> np.ndarray:
 
 
 def scale_of(picture: hv.Overlay) -> list[tuple[float, str]]:
-    """Return shares of a picture, ascending, and the colours that they have in it."""
+    """Return ascending shares of a picture with the colours that stand for them."""
     shares = picture.Image.I.dimension_values("share")
     seen = np.flatnonzero(np.isfinite(shares))
     if not len(seen):
         return []
-    # Of equally many pixels each, and the least and the largest.
+    # Quantiles of the pixels, with the least and the largest value.
     places = np.unique(np.linspace(0, len(seen) - 1, _STOPS).astype(int))
     some = seen[np.argpartition(shares[seen], places)[places]]
     red, green, blue = (picture.RGB.I.dimension_values(k)[some] for k in "RGB")

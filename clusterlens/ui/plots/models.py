@@ -1,4 +1,4 @@
-"""The map of models: near where they agree."""
+"""Picture of the models, near each other if they agree."""
 
 from __future__ import annotations
 

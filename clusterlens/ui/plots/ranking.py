@@ -1,4 +1,4 @@
-"""The ranking: the scores of its first models."""
+"""Picture of the scores of the first models of a ranking."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def plot_ranking(
 def _bars(
     start: np.ndarray, end: np.ndarray, sides: tuple[np.ndarray, ...], colour: str
 ) -> Any:
-    """Bars from start to end between two sides."""
+    """Return bars from start to end between two sides."""
     low, high = sides
     return styled(
         hv.Rectangles((start, low, end, high), _CORNERS),

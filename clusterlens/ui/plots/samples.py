@@ -50,12 +50,12 @@ class Picture:
 
     @property
     def pixels(self) -> np.ndarray:
-        """RGBA, uint8 of shape (height, width, 4), the highest y first."""
+        """Return RGBA, uint8 of shape (height, width, 4), the highest y first."""
         return self.element.data
 
     @property
     def view(self) -> View:
-        """The x and y range in view."""
+        """Return the x and y range in view."""
         x0, y0, x1, y1 = self.element.bounds.lbrt()
         return (x0, x1), (y0, y1)
 
@@ -74,7 +74,7 @@ def equal_scale(view: View, size: tuple[int, int], *, room: float = 1.0) -> View
     """
     low, high = np.array(view).T
     pixels = np.maximum(size, 1)
-    # Ranges around one place far from 0 still have as many numbers as pixels.
+    # Ranges around one place far from 0 need at least one float per pixel.
     least = max(1e-12, 16 * float(np.spacing(np.abs([low, high]).max())))
     unit = max(float(np.max((high - low) / pixels)), least) * room
     centre, half = (low + high) / 2, unit * pixels / 2
@@ -198,7 +198,7 @@ def _clusters(
 
 
 def legend_entry(colour: str, area: int = 36) -> hv.Points:
-    """Return a point without a place, of a colour and an area for Matplotlib."""
+    """Return a point off the map with a colour and an area for Matplotlib."""
     return styled(
         hv.Points([(np.nan, np.nan)], ["x", "y"]),
         bokeh("Points", color=colour, size=8),
@@ -234,14 +234,14 @@ def draw_map(
 
 
 def empty_map() -> hv.RGB:
-    """Return the element of a figure without a map yet."""
+    """Return an empty element for a figure without a map yet."""
     return as_element(np.zeros((1, 1), np.uint32), ((0.0, 1.0), (0.0, 1.0)))
 
 
 def as_element(pixels: np.ndarray, view: View) -> hv.RGB:
     """Return pixels, uint32 with the lowest y first, as an element."""
     (x0, x1), (y0, y1) = view
-    # An array of HoloViews has the highest y first.
+    # HoloViews expects the highest y first in an array.
     rgba = pixels[::-1].view(np.uint8).reshape(*pixels.shape, 4)
     return hv.RGB(rgba, bounds=(x0, y0, x1, y1))
 
@@ -341,11 +341,11 @@ def _sums_on_pixels(
     triangles: np.ndarray | None,
 ) -> Any:
     """Sum colours, and count samples and triangles, on each pixel."""
-    # Here, so that the first page comes sooner.
+    # Imported here so that the first page loads sooner.
     import datashader as ds
     import pandas as pd
 
-    # Arrays of one layout, as Datashader compiles anew for another.
+    # Contiguous arrays, because Datashader compiles anew for another layout.
     x, y = np.ascontiguousarray(xy.T)
     columns = dict(zip("rgb", np.ascontiguousarray(colours.T), strict=True))
     if triangles is not None:
@@ -369,13 +369,13 @@ def _mean_colours(sums: Any, at: np.ndarray, alpha: int) -> Any:
 
 
 def _triangle(radius: int) -> np.ndarray:
-    """Pixels of a triangle that points to larger y, shape (2 radius + 1,) * 2."""
+    """Return pixels of a triangle that points to larger y, (2 radius + 1,) * 2."""
     up, right = np.mgrid[-radius : radius + 1, -radius : radius + 1]
     return 2 * np.abs(right) <= radius + 1 - up
 
 
 def _radius(n_samples: int, size: tuple[int, int], largest: int) -> int:
-    """Return the radius of points, so that few are seen and many do not clog."""
+    """Return the radius of points: large for few, small for many."""
     pixels = int(np.sqrt(size[0] * size[1]))
     least = 1 if n_samples <= 10 * pixels else 0
     radius = round(0.014 * pixels - 0.9 * np.log10(n_samples))

@@ -1,4 +1,4 @@
-"""The ranks of the leading models at every threshold."""
+"""Picture of the ranks of the leading models at every threshold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterlens.ui.plots.backend import (
 )
 
 SHOWN_RANKS = 20
-# Patterns of lines, by their names in Bokeh and in Matplotlib.
+# Line patterns by their names in Bokeh and in Matplotlib.
 DASHES = {"solid": "-", "dashed": "--", "dotdash": "-.", "dotted": ":"}
 
 

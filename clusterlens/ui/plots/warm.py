@@ -11,7 +11,7 @@ from clusterlens.ui.state.looking import Viewport
 
 
 def draw_each() -> None:
-    """Draw each kind of picture, so that Datashader is imported and has compiled."""
+    """Draw each kind of picture, so that Datashader is imported and compiled."""
     edges = np.arange(3)
     for kind in ("consensus", "binarised"):
         tile = Tile(np.eye(2, dtype=np.float32), edges, edges, kind, None, exact=True)
