@@ -1,5 +1,5 @@
-"""Exports: what leaves the app, as the content of files; no session, no widgets.
+"""Exports: the content of files that users download, without session or widgets.
 
-`rows` are tables, `pictures` are for print, `document` is the report, `script` gives
-the same labels and scores without the app.
+`rows` makes tables, `pictures` prints, `document` the report, and `script` Python code
+that gives the same labels and scores without the app.
 """

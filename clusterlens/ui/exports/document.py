@@ -1,6 +1,6 @@
 """Document: the report as one HTML file that opens offline and prints well.
 
-Every text of the data goes through `safe`; pictures are inside the file.
+Every text that comes from the data is escaped by `safe`; pictures are embedded.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
 _SHOWN_LINKS = 200
 _SHOWN_COLUMNS = 6
-# What to cite, and whether a report uses it.
+# References, each with a test whether a report uses it.
 SOURCES: dict[str, Callable[[Findings], bool]] = {
     "Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus (the "
     "ranking).": lambda found: found.ranking.score.startswith("discotec"),
@@ -115,36 +115,36 @@ pre { white-space: pre-wrap; font: 14px/1.4 inherit; }
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What a report tells: the decisions, and the results on screen.
+    """Content of a report: the decisions, and the results on screen.
 
     Parameters
     ----------
     steps : sequence of Step
-        Those in force, oldest first; the last holds the analysis.
+        Steps in force, oldest first; the last holds the analysis.
     ranking, rows, agreement, told, threshold, projection, links
-        Results of the nodes of these names; rows are the models that are listed.
+        Results of the nodes with these names; `rows` are the models that are listed.
     robustness, null, profiles, stability, numbers
-        Results that may not be there.
+        Results that may be missing.
     checks : dict of str to Check
         Checks that were measured or stopped, by node.
     without : frozenset of str
         Keys of the SECTIONS that the report leaves out.
     asked : dict of str to any
-        Results of the SECTIONS that must be asked for, by key, as far as they were;
-        a text where there is none, which says why.
+        Results of the SECTIONS that are computed on request, by key, if requested. A
+        text instead of a result gives the reason why there is none.
     has_classes : bool
-        Whether there are class labels, or clusters that are judged as such.
+        Whether there are class labels, or clusters that are evaluated as classes.
     heard : Ensemble or None
-        The models with the votes that the matrices are drawn by; None for their own.
+        The models with the vote weights of the matrices. Default: the models' own
+        weights.
     answers : Answers or None
-        What the answers say of the models.
+        Evidence of the answers about the models.
     near_copies : array of int or None
-        The near-copies of the leader, itself among them, once they are known.
+        The near-copies of the leader, with the leader itself, once they are known.
     joined : Joined or None
-        What models that joined the run take of the probabilities.
+        Share of the probabilities that models added to the run take.
     kept, rules
-        The partition kept for new rows that is read, and its rules, where they are
-        there.
+        The selected partition kept for new rows and its rules, if there are any.
     """
 
     steps: Sequence[Step]
@@ -172,14 +172,14 @@ class Findings:
     rules: ClusterRules | None = None
 
     def tells(self, key: str) -> bool:
-        """Whether a section of SECTIONS is in the report."""
+        """Return whether a section of SECTIONS is in the report."""
         section = SECTIONS[key]
         wanted = key in self.asked if section.node else key not in self.without
         return wanted and not section.lacks(self)
 
     @property
     def analysis(self) -> Analysis:
-        """What is in force."""
+        """Return the analysis in force."""
         return self.steps[-1].analysis
 
     def script(self) -> str:
@@ -194,16 +194,15 @@ class Section:
     Parameters
     ----------
     name : str
-        What it is called on the page, and over it in the report.
+        Title on the page, and heading in the report.
     write : callable
         Takes the findings and returns markup.
     heading : str or None, default None
-        Over it in the report where that is not the name; empty for none.
+        Heading in the report if it differs from the name; empty for none.
     lacks : callable, optional
-        Says why there is nothing to write, in words; empty where there is.
+        Returns the reason why there is nothing to write; empty if there is something.
     node : str, default ""
-        The node that finds what it tells, where that is computed only when the
-        analyst asks for the section.
+        Node with the result of the section if it is computed only on request.
     """
 
     name: str
@@ -214,7 +213,7 @@ class Section:
 
 
 def _elsewhere(found: Findings) -> str:
-    """Say so where the result is of other rows than the run that is read."""
+    """Return a reason to leave a section out if the result is of another run's rows."""
     if found.told.is_here:
         return ""
     return "the result is of other rows than this run; read the run it was chosen in"
@@ -290,7 +289,7 @@ SECTIONS = {
 
 
 def _check(found: Findings, name: str, result: Any, words: Callable[[Any], str]) -> str:
-    """Write the result of a check with its draws, seed and day, or how far it got."""
+    """Write the result of a check with its draws, seed and day, or its progress."""
     check = found.checks[name]
     if result is None:
         return f"<p class='caveat'>Not measured: {check.stopped}.</p>"
@@ -317,7 +316,7 @@ def write_report(found: Findings) -> str:
 
 
 def _asked(found: Findings, key: str, write: Callable[[Any], str]) -> str:
-    """Write a section that was asked for, or why it is not there."""
+    """Write a section that was requested, or the reason why it is missing."""
     told = found.asked[key]
     return (
         f"<p class='caveat'>{safe(told)}</p>" if isinstance(told, str) else write(told)
@@ -345,13 +344,13 @@ def _about(found: Findings) -> str:
 
 
 def _when(at: str) -> str:
-    """Write a time in UTC for people."""
+    """Format a time in UTC for people."""
     time = as_moment(at)
     return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
 def _answer(found: Findings) -> str:
-    """Say whether there are groups, which model leads, and what that does not mean."""
+    """Write whether there are groups, which model leads, and the limits of that."""
     ranking, first = found.ranking, int(found.ranking.order[0])
     names = ranking.ensemble.names
     if found.answers is not None:
@@ -387,7 +386,7 @@ def _answer(found: Findings) -> str:
 
 
 def _groups(found: Findings) -> str:
-    """Say whether the pool is evidence of groups at all, the whole sentence."""
+    """Write a sentence on whether the pool is evidence of groups at all."""
     if found.null is not None:
         return f"<b>Are there groups at all?</b> {safe(found.null.sentence)}"
     return (
@@ -397,7 +396,7 @@ def _groups(found: Findings) -> str:
 
 
 def _answers(found: Findings, said: Answers) -> str:
-    """Say which model is likeliest, by how many answers, and how often they mislead."""
+    """Write which model is likeliest, by how many answers, and their error rate."""
     names = found.ranking.ensemble.names
     first, before = int(found.ranking.order[0]), int(said.before.argmax())
     n_unsure = len(found.analysis.unsure)
@@ -425,7 +424,7 @@ def _answers(found: Findings, said: Answers) -> str:
 
 
 def _weighed(weight: Weight) -> str:
-    """Say how links count."""
+    """Format how links count."""
     if weight == EVIDENCE:
         return "as evidence, some of which may mislead"
     return f"as a share at weight {weight:.2f}"
@@ -440,8 +439,8 @@ def _span(low: float, high: float) -> str:
 
 
 def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
-    """Return how each figure is drawn, by name."""
-    # Here, as importing Matplotlib would hold up the start of every server.
+    """Return a function that draws each figure, by name."""
+    # Imported here because Matplotlib would delay the start of every server.
     from clusterlens.ui.exports.pictures import print_map, print_matrix, print_ranking
 
     heard, clusters = found.heard or found.ranking.ensemble, found.told.clusters
@@ -473,7 +472,7 @@ def _picture(found: Findings, key: str) -> str:
 
 
 def _votes(found: Findings) -> str:
-    """Say who votes: the pool alone, or its models as the answers say."""
+    """Write the voters: the pool alone, or its models weighted by the answers."""
     if found.answers is None:
         return ""
     if found.heard is None or found.heard is found.ranking.ensemble:
@@ -483,7 +482,7 @@ def _votes(found: Findings) -> str:
 
 
 def _figure(figure: Any, caption: str) -> str:
-    """Put a figure with its caption, which is markup, into the file."""
+    """Embed a figure with its caption, which is markup."""
     picture = base64.b64encode(figure.to_bytes("png")).decode()
     words = re.sub(r"<[^>]+>", "", caption).replace("'", "’")
     return (
@@ -534,7 +533,7 @@ def _ranking(found: Findings) -> str:
 
 
 def _ranking_cell(name: str, cell: str) -> str:
-    """Write a cell under its header; only names may be broken into lines."""
+    """Write a cell of a column; only names may be broken into lines."""
     is_name = name in ("model", "family")
     css = "min-width:7em" if is_name else "white-space:nowrap"
     return f"<td style='{css}'>{cell}</td>"
@@ -555,14 +554,14 @@ def _pool(found: Findings) -> str:
 
 
 def _noise(ensemble: Ensemble) -> str:
-    """Say what noise means, where a model has some."""
+    """Write how noise is treated if a model has some."""
     if not ensemble.n_noise.any():
         return ""
     return f" Noise {NOISE_WORDS[ensemble.noise]}."
 
 
 def _who_votes(run: Run | None) -> str:
-    """Say whose votes count where it is not each model's."""
+    """Write the voters if not every model votes equally."""
     if run is None or run.votes == "models":
         return ""
     words = who_votes(run.votes, run.ensemble)
@@ -571,7 +570,7 @@ def _who_votes(run: Run | None) -> str:
 
 
 def _clusters(found: Findings) -> str:
-    """Say which partition is told, how large its clusters are, what sets them apart."""
+    """Write the exported partition, the sizes of its clusters, and their separation."""
     told, stable = found.told, _stability(found)
     lines = []
     for k in np.unique(told.clusters).tolist():
@@ -598,7 +597,7 @@ def _clusters(found: Findings) -> str:
 
 
 def _chosen(found: Findings) -> str:
-    """Say what the partition is and how it was chosen."""
+    """Write the kind of the partition and how it was chosen."""
     told, analysis = found.told, found.analysis
     n_clusters = len(np.unique(told.clusters[told.clusters >= 0]))
     text = f"<b>{safe(told.title)}</b>, {count(n_clusters, 'cluster')}"
@@ -619,7 +618,7 @@ def _chosen(found: Findings) -> str:
 
 
 def _stability(found: Findings) -> dict[int, tuple[str, str]] | None:
-    """How well each cluster is found again, and in copies; None if not measured."""
+    """Return stability and its chance level for each cluster; None if not measured."""
     stability, clusters = found.stability, found.told.clusters
     if stability is None or not np.array_equal(stability.labels, clusters):
         return None
@@ -676,7 +675,7 @@ def _kept(state: LinkState) -> str:
 
 
 def _steps(found: Findings) -> str:
-    """List the steps; those in a row that set the same thing are one line."""
+    """List the steps; consecutive steps that set the same thing share a line."""
     lines = []
     for kind, group in groupby(found.steps[1:], key=lambda step: step.kind):
         steps = list(group)
@@ -688,7 +687,7 @@ def _steps(found: Findings) -> str:
 
 
 def _step(steps: Sequence[Step]) -> str:
-    """Write steps of one kind in a line: when, what, how often, and the last one."""
+    """Write steps of one kind in a line: time, kind, number, and the last value."""
     first, last = _when(steps[0].at), _when(steps[-1].at)
     when = first if first == last else f"{first} to {last}"
     words, title = step_words(steps[-1]), steps[-1].title
@@ -699,7 +698,7 @@ def _step(steps: Sequence[Step]) -> str:
 
 
 def _sources(found: Findings) -> str:
-    """List what to cite: the methods that this report uses, and its clusterers."""
+    """List the references of the methods and the clusterers of this report."""
     used = [text for text, is_used in SOURCES.items() if is_used(found)]
     asked = [spec.get("clusterer") for spec in found.ranking.ensemble.specs]
     for name in dict.fromkeys(asked):

@@ -1,8 +1,8 @@
-"""Guard: keep a script from the network, and from taking more than it may.
+"""Guard: keep a script off the network and within limits of time and memory.
 
 `replay` puts a copy of this file beside the script, which imports it first in each of
-its processes; so it uses the standard library alone. What a system does not offer is
-left out, and what is in force is said.
+its processes, so this file uses the standard library alone. Measures that a system does
+not offer are skipped, and the measures in force are reported.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ PROCESSOR_SECONDS = 1800
 MEMORY_GB = 8
 FILE_GB = 2
 _GB = 10**9
-# Calls of a Python process that reach another machine, or let one reach it.
+# Socket calls that reach another machine, or let another machine reach this one.
 _REACHING = ("connect", "bind", "sendto", "sendmsg", "getaddrinfo", "gethostbyname")
-# Of Linux: namespaces of users and of networks, and no more rights than now.
+# Linux constants: user and network namespaces, and no additional privileges.
 _NEW_USERS, _NEW_NETWORK, _NO_NEW_RIGHTS = 0x10000000, 0x40000000, 38
 
 
 def limits() -> list[str]:
-    """Say which limits `take_limits` sets here."""
+    """Return the limits that `take_limits` sets here, in words."""
     if resource is None:
         return []
     memory = [f"{MEMORY_GB} GB of memory"] if sys.platform == "linux" else []
@@ -41,7 +41,7 @@ def limits() -> list[str]:
 
 
 def take_limits() -> None:
-    """Limit this process and those it starts, each by itself, for good."""
+    """Limit this process and each process that it starts, irrevocably."""
     if resource is None:
         return
     values = {
@@ -61,7 +61,7 @@ def take_limits() -> None:
 
 
 def _counts() -> bool:
-    """Whether processes are counted for this script alone: in a namespace, no root."""
+    """Return whether the system counts the processes of this script alone."""
     return sys.platform == "linux" and os.getuid() != 0
 
 
@@ -70,12 +70,12 @@ def _most_processes() -> int:
 
 
 def leave_network() -> bool:
-    """Give this process and those it starts a network without any machine in it.
+    """Give this process and its children a network without any machine in it.
 
     Returns
     -------
     left : bool
-        Whether the system did that; else only `refuse_sockets` stands in the way.
+        Whether the system did that; otherwise only `refuse_sockets` blocks the network.
     """
     if sys.platform != "linux":
         return False
@@ -95,7 +95,7 @@ def leave_network() -> bool:
 
 
 def refuse_sockets() -> None:
-    """Let no Python code of this process reach a machine by name or number."""
+    """Prevent Python code of this process from reaching machines by name or number."""
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         module, _, call = event.partition(".")

@@ -1,6 +1,6 @@
 """The lab in the report: CNS, saved pairs of soft partitions, class labels.
 
-Every number is that of the page of this name, with its samples and its seed.
+Every number equals the number on the page, with the same samples and seed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHOWN_PAIRS = 20
 
 
 def table_of(heads: str, lines: str) -> str:
-    """Write a table whose heads come again on every page."""
+    """Write a table whose header is repeated on every printed page."""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
@@ -35,7 +35,7 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
     Parameters
     ----------
     found : Smoothing
-        What is told.
+        Results to write.
     show : callable
         Called with a figure and its caption; returns markup.
     """
@@ -119,14 +119,14 @@ def _pair(found: SavedPair) -> str:
 
 
 def _value(model: str, value: AdjustedIndex, side: Any) -> str:
-    """Write one value with its error, or what is special about it."""
+    """Write one value with its error, or the reason why it has none."""
     if model == "permutation" and side is not None:
         return "the same"
     return f"{fixed(float(value), 3)} <span class='muted'>{caveat(value)}</span>"
 
 
 def write_labels(found: Labelled) -> str:
-    """Write the verdict on classes or clusters, what it rests on, and the pairs."""
+    """Write the verdict on classes or clusters, its grounds, and the pairs."""
     judged, check = found.judged, found.check
     sizes = ", ".join(
         f"{safe(judged.name(code))} {whole(size)}"
@@ -167,7 +167,7 @@ def _dbcv(found: LabelEvidence) -> str:
 
 
 def _reached(found: PoolAgreement) -> str:
-    """Say what agreement the pool reaches."""
+    """Write the best agreement of the pool with the classes."""
     name = safe(found.ensemble.names[found.highest])
     highest = fixed(float(found.values[found.highest]))
     text = f", highest ARI of the pool <b>{highest}</b> "
@@ -177,7 +177,7 @@ def _reached(found: PoolAgreement) -> str:
 
 
 def _class_pairs(judged: Any, check: LabelCheck) -> str:
-    """Write the pairs of classes, those that mix most first."""
+    """Write the pairs of classes, the least separated first."""
     table = check.pairs.sort_values("score", kind="stable", na_position="last")
     lines = "".join(
         f"<tr><td>{safe(judged.name(int(row.class_a)))}</td>"

@@ -1,4 +1,4 @@
-"""What new rows leave: the table with its clusters, files, a part of the report."""
+"""Exports of new rows: the table with its clusters, files, a part of the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEGMENTATION_SUFFIX = ".lens"
 
 
 def assigned_rows(table: Dataset, assigned: pd.DataFrame) -> pd.DataFrame:
-    """Add where rows belong to a table; its own columns stay as they were read.
+    """Add the clusters of rows to a table, and leave its own columns unchanged.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def workbook_bytes(tool: TypingTool) -> bytes:
 
 
 def _written(write: Callable[[Path], None], suffix: str) -> bytes:
-    """Return what is written to a file."""
+    """Return the content that a function writes to a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"file{suffix}"
         write(path)
@@ -57,12 +57,12 @@ def _written(write: Callable[[Path], None], suffix: str) -> bytes:
 
 
 def console_line(segmentation: str, table: str) -> str:
-    """Return what a console is told, to place the rows of a file of any length.
+    """Return the shell command that assigns the rows of a file of any length.
 
     Parameters
     ----------
     segmentation, table : str
-        Names of the files; other characters than those of plain names become "-".
+        Names of the files; special characters become "-".
     """
     given = re.sub(r"[^\w.-]+", "-", table).lstrip("-") or "table.csv"
     stem = given.rsplit(".", 1)[0]
@@ -72,7 +72,7 @@ def console_line(segmentation: str, table: str) -> str:
 def write_kept(
     analysis: Analysis, read: KeptPartition | None, rules: ClusterRules | None
 ) -> str:
-    """List what is kept for other tables, the table placed last, rules of one kept."""
+    """List the kept partitions, the table assigned last, and one partition's rules."""
     rows = "".join(
         f"<tr><td>{safe(one.name)}</td><td>{safe(one.result.title)}</td>"
         f"<td>{count(len(set(one.result.clusters.tolist()) - {-1}), 'cluster')}</td>"
@@ -93,7 +93,7 @@ def write_kept(
 
 
 def _rules(read: KeptPartition | None, found: ClusterRules | None) -> str:
-    """Write the rules of a partition, and how far they reach."""
+    """Write the rules of a partition with their precision and recall."""
     if read is None or found is None:
         return ""
     names = {number_of(k): name for k, name in read.names}

@@ -1,6 +1,6 @@
 """Pictures for print: the elements of the plots as PNG or SVG, by Matplotlib.
 
-Nothing is computed again but pixels. Clusters have their colours of the screen.
+Only the pixels are computed again. Clusters have their colours of the screen.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from clusterlens.ui.plots.ranking import plot_ranking
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")
-# Dots per inch of pixels; 16 cm is the width of a page of text.
+# Dots per inch of pixel images; 16 cm is the text width of a page.
 DPI = 300
 WIDTH_INCHES = 6.3
 _PIXELS = 900
@@ -50,9 +50,9 @@ _SETTINGS = {
     "font.size": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "svg.hashsalt": "clusterlens",  # names that are the same each time
+    "svg.hashsalt": "clusterlens",  # the same ids each time
 }
-# HoloViews sets the settings of Matplotlib, which all threads share.
+# HoloViews changes settings of Matplotlib, which all threads share.
 _DRAWING = Lock()
 
 
@@ -80,16 +80,16 @@ class Print:
             return self._drawn(kind)
 
     def _drawn(self, kind: Format) -> bytes:
-        # A figure of our own, as those of pyplot belong to the main thread.
+        # Figures of pyplot belong to the main thread, so this one is made directly.
         size = (WIDTH_INCHES, WIDTH_INCHES * self.ratio)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
-        # HoloViews would keep its colour bars, and with them the figures, for good.
+        # HoloViews would keep its colour bars, and with them the figures, forever.
         bare = [
             backend.matplotlib(kind, colorbar=False) for kind in ("Image", "QuadMesh")
         ]
         element = self.element.opts(*bare)
-        # Not the renderer of all, which would keep the last plot.
+        # The shared renderer would keep the last plot.
         hv.renderer("matplotlib").instance().get_plot(element, fig=figure, axis=axes)
         if self.bar:
             shaded = next(a for a in axes.get_children() if _has_values(a))
@@ -102,7 +102,7 @@ class Print:
 
 
 def _has_values(artist: Any) -> bool:
-    """Whether an artist has a value for each place, and a colour for each value."""
+    """Return whether an artist maps a value for each place to a colour."""
     if not isinstance(artist, ScalarMappable) or artist.get_array() is None:
         return False
     return artist.get_array().ndim == 2
@@ -119,11 +119,11 @@ def print_map(
     Parameters
     ----------
     projection : Projection
-        Of n samples.
+        Projection of n samples.
     clusters : array of int, shape (n,)
         Cluster of each sample, negative for noise.
     links : sequence of LinkState
-        Those of samples that the run has are drawn.
+        Links; only links between samples of the run are drawn.
     names : mapping of int to str
         Names of clusters.
     """
@@ -137,9 +137,9 @@ def print_memberships(projection: Projection, solution: LiveSolution) -> Print:
     Parameters
     ----------
     projection : Projection
-        Of n samples.
+        Projection of n samples.
     solution : LiveSolution
-        Of the same samples.
+        Solution on the same samples.
     """
     return Print(plot_memberships(projection, solution), 0.72)
 
@@ -152,11 +152,11 @@ def print_criterion(
     Parameters
     ----------
     grid : CriterionGrid
-        Of the same table; negative values have the colour of 0.
+        Criterion on the same table; negative values have the colour of 0.
     solution : LiveSolution
-        The solution that is shown.
+        Displayed solution.
     automatic : Setting
-        The setting that is chosen automatically.
+        Setting chosen automatically.
     """
     plot = plot_criterion(
         grid,
@@ -203,7 +203,7 @@ def print_ranking(ranking: Ranking, rows: np.ndarray) -> Print:
     Parameters
     ----------
     ranking : Ranking
-        Of T models.
+        Ranking of T models.
     rows : array of int
         Models to show, best first; the leading ones are drawn.
     """

@@ -1,8 +1,8 @@
 """Replay: run the script of an analysis in a fresh process, and compare the results.
 
-It needs the files of the analysis and the library alone, so it has no network, no
-settings of this process and an empty home folder; that of an analysis that came as a
-file has limits, too (`guard`).
+The script needs only the files of the analysis and the library, so it has no network,
+no settings of this process and an empty home folder. The script of an imported analysis
+has limits, too (`guard`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from clusterlens.ui.state.history import Step
 
 _PAUSE = 0.1
 _SHOWN_ERROR = 300
-# Beside the script; workers of its pool import it, too.
+# Stands beside the script; the workers of its pool import it, too.
 _RUNNER = """\
 import guard
 
@@ -57,23 +57,23 @@ if __name__ == "__main__":
     with open("found.json", "w") as file:
         json.dump([*told, left], file)
 """
-# What of the environment the script has: where programs and libraries are, the
-# language, and how many threads are taken.
+# Environment variables that the script keeps: paths of programs and libraries, the
+# language, and numbers of threads.
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "SYSTEMROOT")
 _KEPT_KINDS = ("LC_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of running a script.
+    """Outcome of running a script.
 
     Parameters
     ----------
     difference : str
-        How its results differ from the analysis, empty where they are the same.
+        Difference between its results and the analysis; empty if they are the same.
     left_network : bool
-        Whether the system gave it a network of its own, without any machine in it; else
-        Python refused it all sockets.
+        Whether the system gave it a network of its own, without any machine in it;
+        otherwise Python refused it all sockets.
     """
 
     difference: str
@@ -90,7 +90,7 @@ def replay(
     *,
     limited: bool,
 ) -> Replayed:
-    """Run a script elsewhere; return how its results differ.
+    """Run a script in a fresh process and compare its results.
 
     Labels must be equal, and scores to the last bit. Takes as long as the script: the
     pool is run again.
@@ -98,19 +98,19 @@ def replay(
     Parameters
     ----------
     script : str
-        As `write_script` makes it.
+        Script made by `write_script`.
     steps : sequence of Step
-        Those it was made of; those that read a file say which.
+        Steps that the script was made from; they name the files that were read.
     files : mapping of str to bytes
         Uploaded files by SHA-256.
     ranking : Ranking
-        What it is compared with.
+        Ranking to compare with.
     clusters : array of int, shape (n_samples,)
-        Clusters of the partition that is told, by number on screen; noise is -1.
+        Clusters of the exported partition by number on screen; noise is -1.
     cancel : callable
-        Asked again and again whether to stop.
+        Called repeatedly; returns whether to stop.
     limited : bool
-        Whether it may take only so much time, memory and disk, see `guard`.
+        Whether time, memory and disk are limited, see `guard`.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def replay(
 def _with_files(
     script: str, steps: Sequence[Step], files: Mapping[str, bytes], place: Path
 ) -> str:
-    """Put the files beside the script, by names that lead nowhere else."""
+    """Write the files beside the script, under names without a path."""
     names = {step.values.get("sha256"): step.values.get("name") for step in steps}
 
     def put(found: re.Match[str]) -> str:
@@ -180,12 +180,12 @@ def _run(place: Path, cancel: Cancel) -> None:
 
 
 def _signal(number: int) -> str:
-    """Name what ended a process that said nothing, such as a limit."""
+    """Name the signal that ended a process without output, for example by a limit."""
     return (number > 0 and signal.strsignal(number)) or "no reason given"
 
 
 def _environment(home: str) -> dict[str, str]:
-    """Return what the script sees of the settings of this process."""
+    """Return the environment variables of the script."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -193,14 +193,14 @@ def _environment(home: str) -> dict[str, str]:
     }
     ours = str(Path(clusterlens.__file__).parents[1])
     paths = [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
-    kernels = str(directories()[-1].parent)  # compiled ones need not be made again
+    kernels = str(directories()[-1].parent)  # Reuse compiled kernels.
     own = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TMP", "TEMP"), home)
     caches = dict.fromkeys(("XDG_CACHE_HOME", "LOCALAPPDATA"), kernels)
     return {**kept, **own, **caches, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _end(process: subprocess.Popen[Any]) -> None:
-    """End a process and all that it started."""
+    """End a process and all processes that it started."""
     if os.name == "posix":
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -219,7 +219,7 @@ def _is_running(process: subprocess.Popen[Any]) -> bool:
 def _difference(
     ranking: Ranking, names: list[str], labels: list[list[int]], values: str
 ) -> str:
-    """Say what differs from the analysis, nothing where nothing does."""
+    """Describe the difference from the analysis; empty if there is none."""
     ensemble, same = ranking.ensemble, values == ranking.values.tobytes().hex()
     if names != list(ensemble.names):
         return f"It makes {len(names)} models, the run has {ensemble.n_partitions}."

@@ -1,4 +1,4 @@
-"""Rows: the original table with labels of a model, and other tables to take away."""
+"""Rows: the original table with labels of a model, and other tables to download."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterlens.ui.state.links import UNSURE, Unsure, links_as_json
 
 
 def file_stem(name: str) -> str:
-    """Return a name of a table as the beginning of the name of a file."""
+    """Return the name of a table as the stem of a file name."""
     return re.sub(r"[^\w.-]+", "-", name.rsplit(".", 1)[0])[:60].strip("-.") or "table"
 
 
@@ -35,18 +35,18 @@ def labelled_rows(
 ) -> pd.DataFrame:
     """Add a partition to the original rows.
 
-    Columns and row ids stay as they were read; rows that the preparation left out have
-    no cluster. New columns have the names that the script gives them, whatever the
-    partition is called, so that what reads the file goes on with another one.
+    Columns and row ids stay unchanged; rows that the preparation left out have no
+    cluster. The names of the new columns are those of the script and do not depend on
+    the partition, so that programs can read the file of another partition, too.
 
     Parameters
     ----------
     samples : Dataset
-        The prepared table, of n samples.
+        The prepared table of n samples.
     clusters : array of int, shape (n,)
         Cluster of each sample by its number on screen from 0, noise -1; written from 1.
     names : mapping of int to str
-        What clusters are called; the others have their number.
+        Names of clusters; the others have their number.
     soft : array of float, shape (n, K), optional
         Memberships.
     """
@@ -65,10 +65,10 @@ def labelled_rows(
 def membership_columns(
     clusters: npt.NDArray[np.int64], soft: npt.NDArray[np.float64]
 ) -> dict[str, int]:
-    """Name the memberships (n, K) in clusters (n,), and say where each of them stands.
+    """Name memberships (n, K) by cluster (n,), and map each name to its column.
 
-    The number of a name is that of the cluster on screen; memberships that are no row's
-    largest follow.
+    The number in a name is the cluster's number on screen. Memberships that are no
+    row's largest come last.
     """
     top = soft.argmax(axis=1)
     found, first = np.unique(top, return_index=True)
@@ -93,7 +93,7 @@ def rows_to_parquet(table: pd.DataFrame) -> bytes:
 
 
 def ranking_table(ranking: Ranking, robustness: Robustness | None) -> pd.DataFrame:
-    """Return all models best first, with the ranges of their ranks where known."""
+    """Return all models best first, with the ranges of their ranks if known."""
     table = ranking.to_frame()
     if robustness is not None:
         more = robustness.to_frame()
@@ -105,7 +105,7 @@ def ranking_table(ranking: Ranking, robustness: Robustness | None) -> pd.DataFra
 def links_to_csv(links: Sequence[Link], unsure: Unsure = ()) -> bytes:
     """Write links as CSV by row ids, as `constraints_from_csv` reads them.
 
-    A column says who answered, where that is known of any.
+    If any respondent is known, a column names the respondents.
     """
     rows = [(f"{link.kind}-link", str(link.a), str(link.b), link.by) for link in links]
     rows += [(UNSURE, str(a), str(b), "".join(by)) for a, b, *by in unsure]

@@ -1,9 +1,9 @@
 """Script: an analysis as Python that gives the same labels and scores elsewhere.
 
-It is the log again: what the actions say of their steps (`ui.actions.lines`), and what
-follows from that. Pages that copy their own calls put them behind the same lines. What
-comes from the analysis is written by `literal`, or by `comment` below the first lines,
-where no comment can say how the file is encoded.
+The script repeats the log: the lines that actions write for their steps
+(`ui.actions.lines`), and the ranking and rows that follow. Pages append their own calls
+to the same lines. Text that comes from the analysis is written by `literal`, or by
+`comment` below the first lines, where a comment cannot declare the file's encoding.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOADING = ("load file", "load example")
 
 
 def retold(steps: Sequence[Step]) -> Lines:
-    """Return what the steps in force, oldest first, say of the table in force.
+    """Return the Python lines of the steps in force for the latest table.
 
     Raises
     ------
@@ -48,29 +48,29 @@ def retold(steps: Sequence[Step]) -> Lines:
 
 
 def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> str:
-    """Write the latest of some steps as a script.
+    """Write the steps of the latest table as a script.
 
     Parameters
     ----------
     steps : sequence of Step
-        Those in force, oldest first.
+        Steps in force, oldest first.
     told : Told
-        The partition whose clusters are written.
+        Partition to write.
     exact : bool, default True
-        Whether all agreements are counted; else they are estimated as the app does.
+        Whether all agreements are counted; otherwise they are estimated as in the app.
 
     Returns
     -------
     script : str
         Its function `analyse` returns a dictionary: "dataset", "ensemble" and
         "ranking", "clusters", the cluster of each sample by its number on the page, and
-        "rows", the table with them; where something is kept for other tables, "kept"
-        has the segmentations and "assigned" where the rows of the new table belong.
+        "rows", the table with them; if partitions are kept for other tables, "kept" has
+        the segmentations and "assigned" the clusters of the rows of the new table.
 
     Raises
     ------
     ScriptError
-        If there is no run, or the log does not say how something was made.
+        If there is no run, or the log lacks a step that is needed.
     """
     analysis = steps[-1].analysis
     run = analysis.run
@@ -101,21 +101,21 @@ def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> st
 def write_card(
     steps: Sequence[Step], wanted: Callable[[Lines], Iterable[str]], *then: str
 ) -> str:
-    """Write calls of a page behind the lines of the log that they rest on.
+    """Write calls of a page after the lines of the log that they need.
 
     Parameters
     ----------
     steps : sequence of Step
-        Those in force, oldest first.
+        Steps in force, oldest first.
     wanted : callable
-        Returns the variables that the calls use, called by their kinds there.
+        Returns the names of the variables that the calls use.
     *then : str
         The calls.
 
     Raises
     ------
     ScriptError
-        If the log does not say how one of the variables was made.
+        If the log lacks the step that made one of the variables.
     """
     lines = retold(steps)
     constants, calls = lines.written(wanted(lines))
@@ -155,7 +155,7 @@ _ASSIGN = """
 
 
 def _about(analysis: Analysis, run: Run) -> str:
-    """Say in comments what this is, whatever is in the names."""
+    """Write a comment with the version, the table and the run, whatever their names."""
     table = analysis.table.name if analysis.table is not None else ""
     words = f"ClusterLens {__version__} · {table} · {run.name}"
     if run.preset:
@@ -166,7 +166,7 @@ def _about(analysis: Analysis, run: Run) -> str:
 
 
 def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> None:
-    """Say how the agreements are counted, and the models ranked."""
+    """Add the lines that count agreements and rank the models."""
     ensemble, agreement = lines.ensemble(run.id), lines.name("agreement")
     counted = (
         call("cl.count_agreements", ensemble)
@@ -189,7 +189,7 @@ def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> Non
 
 
 def _say_rows(lines: Lines, told: Told) -> None:
-    """Say the clusters that are told, and the table with them and their names."""
+    """Add the lines of the exported clusters and of the table with them."""
     if not told.is_result:
         run = lines.run(told.run_id)
         say_clusters(lines, told.made, told.numbers, run, told.links)

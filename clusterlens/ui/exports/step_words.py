@@ -1,4 +1,4 @@
-"""Step words: what a step of the history was about, in a line of plain text."""
+"""Step words: a step of the history described in a line of plain text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterlens.ui.state.partitions import Choice
 
 
 def step_words(step: Step) -> str:
-    """Say what a step was about, in a line of plain text."""
+    """Describe a step in a line of plain text."""
     analysis, parts = step.analysis, []
     if {"a", "b"} <= step.values.keys():
         kind = TITLES.get(step.values.get("kind"))
@@ -50,7 +50,7 @@ def step_words(step: Step) -> str:
 
 
 def _side_words(key: str) -> str:
-    """Name a side of a pair of Fuzzy as its list does."""
+    """Name a side of a pair of the page Fuzzy as its list does."""
     kind, _, name = key.partition(" ")
     titles = {
         "model": name,
@@ -72,7 +72,7 @@ def _partition_words(made: Mapping[str, Any], analysis: Analysis) -> str:
     return Choice(**plain).title(analysis.ensemble)
 
 
-# How a value of a step is told; by default with its name.
+# Formats of the values of a step. By default a value is written with its name.
 _WORDS: dict[str, Callable[[Any], str]] = {
     "random_state": lambda seed: f"seed {seed}",
     "distinct_only": lambda only: "distinct models only" if only else "",
@@ -87,7 +87,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def _value_words(value: Any) -> str:
-    """Write a value of a step without the marks of a list or a mapping."""
+    """Format a value of a step without the marks of a list or a mapping."""
     if isinstance(value, dict):
         return ", ".join(
             f"{key}: {_value_words(one)}"
