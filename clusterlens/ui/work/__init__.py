@@ -1,1 +1,1 @@
-"""Work: jobs, what is derived from the state, and results that are kept."""
+"""Work: jobs, results derived from the state, and caches of results."""

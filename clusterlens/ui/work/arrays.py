@@ -1,7 +1,7 @@
 """Arrays as bytes: an uncompressed NumPy archive with a text of plain values.
 
-Reading trusts nothing: a member cannot claim more than the archive holds, so that no
-memory is taken beyond its size, and arrays of Python objects are refused.
+Reading treats the bytes as untrusted. Members cannot claim more bytes than the archive
+holds, which bounds the memory, and arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ABOUT = "about.json"
 def arrays_to_bytes(
     arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
 ) -> bytes:
-    """Write arrays by name, and plain values beside them."""
+    """Write arrays by name, together with plain values."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr(_ABOUT, json.dumps(about))
@@ -36,7 +36,7 @@ def arrays_to_bytes(
 def arrays_from_bytes(
     data: bytes,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-    """Read what `arrays_to_bytes` wrote; ValueError where it is anything else."""
+    """Read the output of `arrays_to_bytes`; raise ValueError for any other content."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
@@ -56,7 +56,7 @@ def arrays_from_bytes(
 
 
 def _array(data: bytes) -> npt.NDArray[Any]:
-    """Read one array after a look at the size that its header claims."""
+    """Read one array after checking the size in its header."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array has another version of the format")

@@ -1,7 +1,7 @@
-"""Memory: the collector passes over what has come to stay; what is free is given back.
+"""Garbage collection that skips long-lived objects, and return of free memory.
 
-A full collection goes through the objects of every session while all of them wait:
-0.1 to 0.2 s for each session that has seen all pages.
+A full collection visits the objects of every session while all sessions wait: 0.1 to
+0.2 s for each session that has opened all pages.
 """
 
 from __future__ import annotations
@@ -11,36 +11,36 @@ import ctypes
 import gc
 import sys
 
-# After the last of many sessions or pages that come or end together.
+# Debounce in seconds, because sessions and pages often come or end together.
 _REST_SECONDS = 1.0
 
 
 class Collector:
-    """The garbage collector of a process, and the memory that it frees."""
+    """Garbage collector of a process, and the memory that it frees."""
 
     def __init__(self) -> None:
         self._rest: asyncio.TimerHandle | None = None
         self._sweeps = False
 
     def settle(self) -> None:
-        """Let later collections pass over all that is there now."""
+        """Collect garbage, and let later collections skip all present objects."""
         gc.collect()
         gc.freeze()
 
     def sweep(self) -> None:
-        """Go through everything once; for times at which nobody waits."""
+        """Collect garbage among all objects, frozen ones included, while idle."""
         gc.unfreeze()
         self.settle()
 
     def give_back(self, *, sweep: bool = False) -> None:
-        """Give free memory back to the system when this was not asked for a moment.
+        """Return free memory to the system, after a debounce.
 
-        With `sweep` everything is gone through once before, as what has come to stay
-        and ends in circles is never found otherwise.
+        With `sweep` all objects are collected first, because frozen objects in
+        reference cycles would never be freed otherwise.
 
-        Python's own allocator keeps most of it for the next sessions; that of the
-        system (`PYTHONMALLOC=malloc`) gives it back, where it can be asked to: with
-        glibc.
+        Python's own allocator keeps most of the memory for the next sessions. The
+        allocator of the system (`PYTHONMALLOC=malloc`) returns it if the system
+        supports that, as glibc does.
         """
         if self._rest is not None:
             self._rest.cancel()

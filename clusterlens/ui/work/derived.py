@@ -1,10 +1,10 @@
-"""Derived: everything computed from the analysis and from what is looked at.
+"""Derived results: everything computed from the analysis and the view state.
 
-A function marked by `@node` is a `Node`: its name is that of the result, and the names
-of its parameters say what it needs: fields of the analysis, parameters of the look
-(`look_model`) and other nodes. Its result is kept under a key made of all its inputs,
-so nothing on screen can be stale, and undo finds what was computed before. Only nodes
-that somebody watches, and those they need, are computed.
+A function marked by `@node` is a `Node`. Its name is the name of the result. The names
+of its parameters are its inputs: fields of the analysis, parameters of the view state
+(`look_model`) and other nodes. Results are cached under a key made of all inputs, so
+nothing on screen can be stale, and undo finds earlier results. Only watched nodes and
+their inputs are computed.
 """
 
 from __future__ import annotations
@@ -26,42 +26,43 @@ from clusterlens.ui.work.jobs import Job, Jobs
 from clusterlens.ui.work.kept import Kept
 
 _LOG = logging.getLogger(__name__)
-# Bytes of the results of a session, beside the latest one of each node.
+# Bytes of the cached results of a session, beside the latest one of each node.
 MOST_BYTES = 300_000_000
 REST_SECONDS = 0.2
-# A check is not expected to differ from its estimate by more than this factor.
+# Largest factor by which the time of a check is assumed to differ from its estimate.
 _LARGEST_PACE = 100.0
 State = Literal["empty", "pending", "ready", "failed", "declined"]
 Lane = Literal["now", "live", "idle"]
 Watcher = Callable[[Mapping[str, "Result"]], None]
 T = TypeVar("T")
-# Type of an input that is not waited for: None until it is ready.
+# Type of an input that a node does not wait for: None until it is ready.
 Later = T | None
 
 
 @dataclass(frozen=True)
 class Node:
-    """How a result is computed.
+    """Definition of a result: its inputs, its function and its scheduling.
 
     Parameters
     ----------
     inputs : tuple of str
         Names of fields of the analysis, "look.<parameter>" or other nodes. A name that
-        ends in "?" may be None; without it the result is empty where the input is.
-        One that ends in "~" is not waited for: it is None until it is ready.
+        ends in "?" may be None; without it the result is empty if the input is. A node
+        does not wait for an input with a name that ends in "~": it is None until ready.
     compute : callable
-        Called with the inputs in order; in the lanes live and idle with the job first.
+        Called with the inputs in order, in the lanes live and idle with the job first.
     lane : {"now", "live", "idle"}
-        "now" for what takes a blink, on the event loop.
+        Scheduling. Functions of the lane "now" take milliseconds and run on the event
+        loop.
     title : str
-        What is being done, for the screen.
+        Description of the work for the screen.
     keep : int
-        How many results are remembered, as long as all of a session have room.
+        Number of cached results, within the cache size of a session.
     asked_for : bool
-        Whether it is computed only when the analyst asks for it.
+        Whether it is computed only when the analyst requests it.
     rests : bool
-        In the lanes live and idle: whether its inputs must stay for REST_SECONDS before
-        it begins, so that the processor is left to what is on screen.
+        Whether a computation in the lane live or idle is debounced by REST_SECONDS,
+        which leaves the processor to the work for the screen.
     check : str
         Kind of check. Its result is stored with the analysis, under a key: the value
         of the first input. Empty for other nodes.
@@ -69,7 +70,7 @@ class Node:
         Returns the result, given the stored value and the inputs; ValueError if they
         do not belong together. Default: the value itself.
     cost : str
-        Node with the estimate of a check: seconds, or something with `.seconds`.
+        Node with the estimated time of a check: seconds, or an object with `.seconds`.
     """
 
     inputs: tuple[str, ...]
@@ -85,11 +86,12 @@ class Node:
 
 
 def node(lane: Lane = "now", title: str = "", **how: Any) -> Callable[[T], T]:
-    """Mark a function as a node, named as it is, with its parameters as inputs.
+    """Mark a function as a node with the function's name and its parameters as inputs.
 
-    Those of the look begin with `look_`. One whose type ends in `| None` may be None;
-    one of the type `Later[...]` is not waited for. In the lanes live and idle the first
-    parameter is `job`. The other arguments are those of `Node`.
+    Parameters of the view state begin with `look_`. A parameter whose type ends in `|
+    None` may be None; a node does not wait for a parameter of type `Later[...]`. In the
+    lanes live and idle the first parameter is `job`. The other arguments are those of
+    `Node`.
     """
 
     def mark(compute: T) -> T:
@@ -113,9 +115,9 @@ def _input_of(parameter: inspect.Parameter) -> str:
 
 
 def collect_nodes(files: Iterable[Any], fields: Iterable[str]) -> dict[str, Node]:
-    """Collect the nodes of modules: marked functions, and what `NODES` holds besides.
+    """Collect the nodes of modules: marked functions and entries of `NODES`.
 
-    `fields` are the inputs that are no nodes: of the analysis and of the look.
+    `fields` are inputs that are no nodes: fields of the analysis and of the view state.
     """
     nodes: dict[str, Node] = {}
     for file in files:
@@ -157,7 +159,7 @@ class Result:
 
     @property
     def ready(self) -> bool:
-        """Whether there is a value."""
+        """Return whether there is a value."""
         return self.state == "ready"
 
     @property
@@ -177,7 +179,7 @@ _EMPTY, _PENDING, _DECLINED = Result("empty"), Result("pending"), Result("declin
 
 
 class _Same:
-    """Key of an input without a value to compare: the very object."""
+    """Key of an input whose value cannot be compared: the identity of the object."""
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing
@@ -190,7 +192,7 @@ class _Same:
 
 
 class _Key:
-    """Key of an input or of a result, hashed once however much follows from it."""
+    """Key of an input or of a result. Its hash is computed once."""
 
     def __init__(self, value: Any) -> None:
         self.value, self._hash = value, hash(value)
@@ -215,7 +217,7 @@ def _key(value: Any) -> _Key | _Same:
 
 @dataclass(frozen=True)
 class _Watch:
-    """Who is told of results: those that are `first` before all others."""
+    """Subscription to results. Subscriptions that are `first` are notified first."""
 
     names: tuple[str, ...]
     told: Watcher
@@ -223,7 +225,7 @@ class _Watch:
 
 
 class Derived:
-    """The results of all nodes for the analysis shown and the present look."""
+    """The results of all nodes for the displayed analysis and view state."""
 
     def __init__(
         self,
@@ -250,9 +252,10 @@ class Derived:
     def watch(
         self, names: Sequence[str], told: Watcher, *, first: bool = False
     ) -> Callable[[], None]:
-        """Tell of the named results now and whenever they change; return how to stop.
+        """Notify of named results now and at each change; return a stop function.
 
-        Names are as in the inputs of a node. Who is `first` is told before others.
+        Names are as in the inputs of a node. Watchers that are `first` are notified
+        before others.
         """
         token = object()
         self._watchers[token] = _Watch(tuple(names), told, first)
@@ -265,13 +268,13 @@ class Derived:
         return stop
 
     def get(self, name: str) -> Result:
-        """Return what is known of a result; begins to compute it if need be."""
+        """Return the present state of a result; start its computation if necessary."""
         return self._look_up(name, {})[1]
 
     def ask(self, name: str) -> None:
-        """Compute a node that waits to be asked for, or try again one that failed.
+        """Compute a node on request, or retry a failed one.
 
-        Whatever it needs and failed or was cancelled is tried again, too.
+        Failed and cancelled inputs are retried, too.
         """
         seen: dict[str, Any] = {}
         self._asked[name], found = self._look_up(name, seen)
@@ -280,7 +283,7 @@ class Derived:
         for needed, (key, result) in seen.items():
             if result.state in ("failed", "declined"):
                 self._known.drop(needed, key)
-                if result.state == "failed" and result.check:  # it does not fit
+                if result.state == "failed" and result.check:  # the value does not fit
                     self._checks.drop(result.check.key)
         self.refresh()
 
@@ -292,12 +295,12 @@ class Derived:
 
     @property
     def asked_for(self) -> set[str]:
-        """Names of the nodes that were asked for and are being computed."""
+        """Names of the requested nodes that are being computed."""
         return {name for name in self._under_way if self.nodes[name].asked_for}
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Tell of several changes at once, at the end."""
+        """Postpone notifications of several changes to the end of the block."""
         before, self._refreshing = self._refreshing, True
         try:
             yield
@@ -306,7 +309,7 @@ class Derived:
             self.refresh()
 
     def refresh(self, *events: Any) -> None:
-        """Bring every watched result up to date and tell whoever watches it."""
+        """Bring every watched result up to date and notify its watchers."""
         if self._refreshing:
             self._again = True
             return
@@ -323,24 +326,24 @@ class Derived:
 
     @property
     def filling(self) -> bool:
-        """Whether more of a run is on its way to those who watch."""
+        """Return whether watchers wait for more models of a run."""
         return self._filling
 
     def fill(self) -> None:
-        """Let those who watch keep what they have of a run until all of more is there.
+        """Postpone notifications until all results of a larger run are ready.
 
-        Else a headline would be of more models than the picture beside it. What is
-        computed when all is idle comes later, and so does what was asked for.
+        Otherwise a headline would describe more models than the picture beside it.
+        Results of the idle lane and requested results are not waited for.
         """
         self._filling = True
 
     def _turn(self, *events: Any) -> None:
-        """Tell at once of what the analyst turns to."""
+        """Notify at once after an action of the analyst."""
         self._filling = False
         self.refresh()
 
     def _is_drawn(self, seen: dict[str, Any]) -> bool:
-        """Whether nothing that is watched is being drawn."""
+        """Return whether no watched result is being drawn."""
         for watch in self._watchers.values():
             for name in watch.names:
                 self._look_up(name, seen)
@@ -369,7 +372,7 @@ class Derived:
                 try:
                     watch.told(results)
                 except Exception as error:
-                    # One view that cannot draw must not keep others from it.
+                    # A view that cannot draw must not block the others.
                     self._jobs.fail("Drawing", error)
 
     def _look_up(self, name: str, seen: dict[str, Any]) -> tuple[Any, Result]:
@@ -387,7 +390,7 @@ class Derived:
         return key, result
 
     def _read(self, name: str) -> tuple[Any, Result]:
-        """Return key and result of a field of the analysis or of the look."""
+        """Return key and result of a field of the analysis or of the view state."""
         if name.startswith("look."):
             value = getattr(self._look, name.removeprefix("look."))
         else:
@@ -468,7 +471,7 @@ class Derived:
     def _measure(
         self, job: Job, node: Node, values: list[Any], estimate: float
     ) -> Check:
-        """Measure a check once for all sessions; note its time for later estimates."""
+        """Measure a check once for all sessions; time it for later estimates."""
 
         def measure() -> tuple[Check, bool]:
             begun = time.monotonic()
@@ -501,7 +504,10 @@ class Derived:
 
 
 def _known_by(key: Any, result: Result) -> Any:
-    """Key of an input: a plain value itself, so that equal ones share what follows."""
+    """Return the key of an input.
+
+    A plain value is its own key, so that equal inputs share later results.
+    """
     plain = isinstance(result.value, (bool, int, float, str, type(None)))
     return (type(result.value), result.value) if result.ready and plain else key
 

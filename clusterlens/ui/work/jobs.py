@@ -1,11 +1,12 @@
 """Jobs: the work of one browser session in three lanes, and its notices.
 
-`act` does actions, one at a time in the order asked for. `live` has one slot per name:
-a newer wish takes the place of an older one. `idle` begins when neither an action nor
-anything for the screen is under way; it stops for actions, and for what a page in sight
-waits for if none does for it, and begins again by itself.
-Work runs on threads, but for actions that only wait; results, progress
-and errors reach the page on the server's event loop only.
+Lane `act` runs actions one at a time, in the order of the requests. Lane `live` has one
+slot per name: a newer request replaces an older one. Lane `idle` runs while no action
+and no drawing is running. Idle work is interrupted by actions, and by idle work of the
+visible page if it is of another page; it restarts by itself.
+
+Work runs on threads, except actions that only wait. Results, progress and errors reach
+the page only on the server's event loop.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import Workers
 
 _POLL_SECONDS = 0.1
-# Work in the background, and what waits its turn, is told of when it takes longer.
+# Delay before background work and waiting actions appear on screen.
 _SHOWN_AFTER_SECONDS = 0.7
-# What an action has so far is told of at most this often.
+# Minimum interval between partial results of an action.
 _PARTIAL_SECONDS = 0.3
 _LOG = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the work on screen is."""
+    """Progress of the work on screen."""
 
     title: str
     done: int
@@ -61,10 +62,10 @@ class Progress:
 
 @dataclass(eq=False)
 class Job:
-    """One piece of work under way: what it has done, and whether it should stop.
+    """One running piece of work: its progress, and whether it should stop.
 
-    Its methods are called on the thread of the work. `server` has what all sessions
-    share (`ui/server/server.py`).
+    Its methods are called on the thread of the work. `server` owns the resources that
+    all sessions share (`ui/server/server.py`).
     """
 
     title: str
@@ -84,42 +85,42 @@ class Job:
     waits_since: float | None = None
 
     def enter(self, stage: str, unit: str = "") -> None:
-        """Begin another stage of the work, whose progress is told in a unit."""
+        """Begin another stage of the work; its progress is counted in `unit`."""
         self.title, self.done, self.total, self.unit = stage, 0, 0, unit
 
     def report(self, done: int, total: int) -> None:
-        """Take the progress of the stage."""
+        """Record the progress of the stage."""
         self.done, self.total = done, total
 
     def tell(self, partial: Any) -> None:
-        """Show what there is so far, a frozen value."""
+        """Publish a partial result, a frozen value."""
         self.partial = partial
 
     def cancelled(self) -> bool:
-        """Whether the work should stop: asked to, or nobody is left to take it."""
+        """Return whether to stop: on request, or if the event loop has ended."""
         is_left = self.loop is not None and not self.loop.is_running()
         return is_left or self.stop.is_set()
 
     def kept(self) -> bool:
-        """Whether the work should end early with what it has."""
+        """Return whether the work should end early with its results so far."""
         return self.keep.is_set()
 
     def notify(self, severity: Any, text: str) -> None:
-        """Tell the analyst something when the work has ended well."""
+        """Add a message that is shown when the work has succeeded."""
         self.notices.append(Notice(severity, text))
 
     def wait(self, now: bool) -> None:
-        """Take note that all workers are at work for others, or no longer."""
+        """Record whether the job waits because all workers are busy."""
         self.waits_since = time.monotonic() if now else None
 
     @property
     def workers(self) -> Workers:
-        """The worker processes of all sessions, which tell when they are not free."""
+        """Worker processes of all sessions, which report when they are busy."""
         return self.server.workers.telling(self.wait)
 
     @property
     def kernels(self) -> dict[str, Any]:
-        """Keywords of a long computation: shared kernels, progress and cancel."""
+        """Arguments of a long computation: shared kernels, progress and cancel."""
         return {
             "executor": self.server.kernels,
             "progress": self.report,
@@ -129,7 +130,7 @@ class Job:
 
 @dataclass(eq=False)
 class _Wish:
-    """Work that waits in a slot, and who wants its outcome."""
+    """Work that waits in a slot, with the receiver of its outcome."""
 
     title: str
     work: Callable[[Job], Any]
@@ -139,12 +140,12 @@ class _Wish:
 
 
 class Jobs(param.Parameterized):
-    """Runs the work of a session and says how it goes.
+    """Scheduler of the work of a session; publishes progress and messages.
 
     Parameters
     ----------
     server : Server
-        Has the threads that it runs on.
+        Owner of the threads.
     """
 
     shown = param.ClassSelector(
@@ -161,7 +162,8 @@ class Jobs(param.Parameterized):
         super().__init__()
         self._server = server
         self._action: Job | None = None
-        # Whose action is shown here, and where that of this session is shown.
+        # The session whose action is shown here; sessions that show an action of this
+        # one follow.
         self._leader: Jobs | None = None
         self._heard: tuple[Notice, ...] = ()
         self._following: asyncio.Task[None] | None = None
@@ -184,33 +186,33 @@ class Jobs(param.Parameterized):
 
     @property
     def busy(self) -> bool:
-        """Whether an action is under way or waits for its turn."""
+        """Return whether an action is running or waiting."""
         return self._asked > 0
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing at all is under way."""
+        """Return whether no work at all is running."""
         return not (self._asked or self._tasks)
 
     def at_hand(self, key: str) -> Any:
-        """Return what another session found under a key; None if none did."""
+        """Return the cached result of any session under a key, or None."""
         return self._server.results.peek(key)
 
     async def act(
         self, title: str, begin: Callable[[], Callable[[Job], Any]], *, kind: str = ""
     ) -> Any | None:
-        """Do an action in its turn; return its result, None if it did not end well.
+        """Run an action in its turn; return its result, None if it failed.
 
         Parameters
         ----------
         title : str
-            What is being done, for the screen.
+            Description for the screen.
         begin : callable
-            Called on the event loop when its turn has come; returns the work, which is
-            called with the job on a thread, reports to it and asks whether to stop. A
-            coroutine function stays on the loop: it only waits and takes no thread.
+            Called on the event loop when the action's turn comes; returns the work. The
+            work is called with the job on a thread, reports progress to it and polls it
+            for cancellation. A coroutine function only waits, so it runs on the loop.
         kind : str, default ""
-            What kind of action it is, for those who show only some.
+            Kind of the action, for views that show only some kinds.
         """
         self._asked += 1
         self._quiet.clear()
@@ -235,7 +237,7 @@ class Jobs(param.Parameterized):
     async def _carry_out(
         self, job: Job, work: Callable[[Job], Any], seen: tuple[Notice, ...]
     ) -> Any | None:
-        """Do an action; once it is done, what was said before it was asked for goes."""
+        """Run an action; if it succeeds, remove messages older than its request."""
         title = job.title
         try:
             result = await self._carry_on(self._server.actions, job, work)
@@ -260,12 +262,14 @@ class Jobs(param.Parameterized):
         long: bool = False,
         rests: float = 0.0,
     ) -> None:
-        """Do work now; a newer wish of the same slot takes the place of an older one.
+        """Run work now; a newer request of the same slot replaces an older one.
 
-        `outcome(result, error)` is called on the event loop, also for work that ended
-        although a newer wish had come.
-        What may take minutes is `long`: it must not take the threads of pictures. What
-        may wait begins when no newer wish has come for `rests` seconds.
+        `outcome(result, error)` is called on the event loop, also for work that
+        finished after a newer request was made.
+
+        Work that may take minutes is `long`, so that it does not occupy the threads for
+        pictures. Debounced work begins when no newer request has come for `rests`
+        seconds.
         """
         self._next_live[slot] = _Wish(title, work, outcome, long, rests)
         if slot in self._live:
@@ -292,16 +296,17 @@ class Jobs(param.Parameterized):
             self._show()
 
     def _draws(self, slot: str, now: bool) -> None:
-        """Note whether the work of a slot is what the screen waits for."""
+        """Record whether the screen waits for the work of a slot."""
         (self._drawing.add if now else self._drawing.discard)(slot)
         (self._drawn.clear if self._drawing else self._drawn.set)()
 
     def idle(
         self, slot: str, title: str, work: Any, outcome: Outcome, *, rests: float = 0.0
     ) -> None:
-        """Do work while no action is under way; it stops for them and begins again.
+        """Run work while no action runs; actions interrupt it, and it restarts.
 
-        What takes the processor from pictures may wait for `rests` seconds.
+        Work that competes with pictures for the processor may be debounced by `rests`
+        seconds.
         """
         self._idle[slot] = _Wish(title, work, outcome, rests=rests)
         if self._idle_job is None:
@@ -312,7 +317,7 @@ class Jobs(param.Parameterized):
             self._idle_job[1].stop.set()
 
     def attend_to(self, slots: Iterable[str]) -> None:
-        """Let work of other slots than those in sight give way to work of these."""
+        """Give precedence to work of the visible slots over other idle work."""
         self._in_sight = frozenset(slots)
         waits = self._in_sight & (self._idle.keys() | self._live.keys())
         if waits and self._idle_job and self._idle_job[0] not in self._in_sight:
@@ -339,7 +344,7 @@ class Jobs(param.Parameterized):
                 job = Job(wish.title, self._server)
                 self._idle_job = (slot, job)
                 has_ended = await self._attend(self._server.idle, job, wish)
-                # What gave way begins again; a newer wish of the slot has replaced it.
+                # Interrupted work restarts, unless a newer request has replaced it.
                 if has_ended and self._idle.get(slot) is wish:
                     del self._idle[slot]
         finally:
@@ -347,7 +352,7 @@ class Jobs(param.Parameterized):
             self._show()
 
     async def _attend(self, pool: ThreadPoolExecutor, job: Job, wish: _Wish) -> bool:
-        """Do the work of a wish and hand its outcome on; False where it gave way."""
+        """Run requested work and deliver its outcome; return False if interrupted."""
         try:
             result, error = await self._carry_on(pool, job, wish.work), None
         except Exception as raised:
@@ -362,15 +367,16 @@ class Jobs(param.Parameterized):
         except Exception as raised:
             self.fail(wish.title, raised)
         finally:
-            # Its traceback holds this frame, which would hold it, and so the session.
+            # The traceback refers to this frame, which would keep the session alive.
             del error
         return True
 
     async def _carry_on(
         self, pool: ThreadPoolExecutor, job: Job, work: Callable[[Job], Any]
     ) -> Any:
-        """Run work on a thread, or on the loop if it only waits; show how it goes."""
-        # A server that is told to end waits for its threads, so that they must, too.
+        """Run work on a thread, or on the loop if it only waits; show its progress."""
+        # A stopping server waits for its threads, so work must see that the loop has
+        # ended.
         job.loop = asyncio.get_running_loop()
         future: asyncio.Future[Any]
         if inspect.iscoroutinefunction(work):
@@ -385,7 +391,7 @@ class Jobs(param.Parameterized):
         try:
             return future.result()
         finally:
-            # An error in it holds this frame, as above.
+            # An error refers to this frame, as above.
             del future
 
     def _spawn(self, coroutine: Any) -> None:
@@ -401,14 +407,14 @@ class Jobs(param.Parameterized):
     def follow(
         self, find: Callable[[], Jobs | None], wanted: Callable[[], bool]
     ) -> None:
-        """Show the action of another session, and let it be stopped here, too.
+        """Show the action of another session, and let the analyst stop it here, too.
 
         Parameters
         ----------
         find : callable
-            Returns the work of that session, None where there is none, or no longer.
+            Returns the jobs of that session, None if it has none.
         wanted : callable
-            Whether it is still waited for; then what it had so far stays on screen.
+            Returns whether to go on; meanwhile partial results stay on screen.
         """
         if self._following is None or self._following.done():
             loop = asyncio.get_running_loop()
@@ -425,9 +431,10 @@ class Jobs(param.Parameterized):
             self._lead(None)
 
     def _lead(self, leader: Jobs | None) -> None:
-        """Show the action of another session, or none but one's own.
+        """Show the action of another session, or only the own action.
 
-        What that session was told meanwhile, as that it was cancelled, is told here.
+        Messages that the other session received meanwhile, such as a cancellation, are
+        shown here, too.
         """
         if leader is not self._leader:
             if self._leader is not None:
@@ -444,13 +451,13 @@ class Jobs(param.Parameterized):
 
     @property
     def _acting(self) -> Job | None:
-        """The action of this session, or of the one that it follows."""
+        """The action of this session, or of the session that it follows."""
         if self._action is None and self._leader is not None:
             return self._leader._action
         return self._action
 
     def _foremost(self) -> Job | None:
-        """The job on screen: the action, else what has been under way for longest."""
+        """Return the job on screen: the action, otherwise the longest-running work."""
         if self._acting is not None:
             return self._acting
         jobs = [*self._live.values()]
@@ -485,36 +492,36 @@ class Jobs(param.Parameterized):
         )
 
     def _tell_partial(self) -> None:
-        """Tell what the action has so far, a few times a second."""
+        """Publish the partial result of the action a few times a second."""
         acting, now = self._acting, time.monotonic()
         partial = acting and acting.partial
         if self._closed or partial is self.partial:
             return
         if acting is None and self._leader is not None:
-            return  # until what came of it is here
+            return  # until its outcome has arrived
         if partial is None or now - self._told_at >= _PARTIAL_SECONDS:
             self._told_at = now
             self.partial = partial
 
     @property
     def keeping(self) -> bool:
-        """Whether the action was asked to end early with what it has."""
+        """Return whether the action should end early with its results so far."""
         return self._acting is not None and self._acting.kept()
 
     def stop_and_keep(self) -> None:
-        """Ask the action to end early with what it has."""
+        """Request that the action ends early with its results so far."""
         if self._acting is not None:
             self._acting.keep.set()
 
     def cancel(self) -> None:
-        """Ask the work on screen to stop."""
+        """Request that the work on screen stops."""
         job = self._foremost()
         if job is not None:
             job.stop.set()
             self._show()
 
     def close(self) -> None:
-        """Stop everything for good: the session has ended, nothing is shown now."""
+        """Stop all work finally: the session has ended."""
         self._closed = True
         running = [self._action, *self._live.values()]
         for job in (*running, self._idle_job[1] if self._idle_job else None):
@@ -532,7 +539,7 @@ class Jobs(param.Parameterized):
             self.notices = (*(n for n in self.notices if n != notice), notice)
 
     def dismiss(self, *notices: Notice) -> None:
-        """Take messages off the screen."""
+        """Remove messages from the screen."""
         self.notices = tuple(n for n in self.notices if n not in notices)
 
     def fail(self, title: str, error: BaseException) -> None:
@@ -543,7 +550,7 @@ class Jobs(param.Parameterized):
 
 
 def explain(error: BaseException) -> str:
-    """Say what went wrong: expected errors speak for themselves."""
+    """Describe an error; expected errors have their own text."""
     if isinstance(error, (ValueError, MemoryError)):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -1,7 +1,7 @@
-"""Kept: results by node and key, the latest used, bounded in number and in bytes.
+"""Cache of results by node and key, least recently used first, bounded in bytes.
 
-The bytes are those of arrays and tables. What several results hold counts once; the
-latest result of a node always stays, as it may be on screen.
+The bytes are those of arrays and tables. An array that several results share counts
+once. The latest result of a node always stays, because it may be on screen.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 import pandas as pd
 
 T = TypeVar("T")
-# What holds no array, or nothing of its own.
+# Types without arrays, or without arrays of their own.
 _LEAVES = (str, bytes, int, float, complex, type, FunctionType, ModuleType, np.generic)
-# Of longer containers only these many entries are looked into: they hold plain values.
+# Longer containers are not searched for arrays: they hold plain values.
 _LOOKED_INTO = 1000
 
 
 class Kept(Generic[T]):
-    """Results of nodes.
+    """Cached results of nodes.
 
     Parameters
     ----------
     most_bytes : int
-        Of all results; beyond it those that were not used for longest go.
+        Bytes of all results; beyond it the least recently used are dropped.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -39,14 +39,14 @@ class Kept(Generic[T]):
         self.n_bytes = 0
 
     def get(self, name: str, key: Any) -> T | None:
-        """Return the result of a node for a key, as the latest used; None without."""
+        """Return a result and mark it as the latest used; None if it is not cached."""
         place = name, key
         if place in self._results:
             self._results.move_to_end(place)
         return self._results.get(place)
 
     def put(self, name: str, key: Any, result: T, most: int) -> None:
-        """Keep a result, and at most so many of this node."""
+        """Cache a result, and at most `most` results of this node."""
         self.drop(name, key)
         place = name, key
         self._results[place] = result
@@ -61,7 +61,7 @@ class Kept(Generic[T]):
             self.drop(*old)
 
     def drop(self, name: str, key: Any) -> None:
-        """Forget a result, if it is there."""
+        """Drop a result if it is cached."""
         place = name, key
         if place not in self._results:
             return
@@ -74,12 +74,12 @@ class Kept(Generic[T]):
                 self.n_bytes -= size
 
     def _dispensable(self) -> tuple[str, Any] | None:
-        """The result that was not used for longest, of nodes that have others."""
+        """Return the least recently used result among nodes with several results."""
         return next((one for one in self._results if self._numbers[one[0]] > 1), None)
 
 
 def buffers(thing: Any) -> Iterator[tuple[int, int]]:
-    """Yield identity and bytes of each array and table that something leads to."""
+    """Yield identity and bytes of each array and table reachable from an object."""
     seen: set[int] = set()
     ahead = [thing]
     while ahead:
@@ -99,7 +99,7 @@ def buffers(thing: Any) -> Iterator[tuple[int, int]]:
 
 
 def _parts(one: Any) -> Iterable[Any]:
-    """What a container or an object holds."""
+    """Return the items of a container or the attributes of an object."""
     if isinstance(one, dict):
         values: Iterable[Any] = one.values()
     elif isinstance(one, (list, tuple, set, frozenset)):

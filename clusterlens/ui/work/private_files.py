@@ -1,7 +1,7 @@
 """Folders and files that only their owner can read, whatever the umask.
 
-A folder may hold what somebody else put there: links that lead nowhere, pipes, devices.
-Only plain files are listed and read, so that none of these stops or fails a reader.
+A folder may hold files of other users: dangling links, pipes, devices. Only plain files
+are listed and read, so that none of these blocks a reader.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import IO
 
 _FOLDER, _FILE = 0o700, 0o600
-_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows only
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder for its owner alone; close an existing one to others."""
     folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER)
-    with suppress(PermissionError):  # somebody else's, who decides on it
+    with suppress(PermissionError):  # a folder of another user, who decides
         folder.chmod(_FOLDER)
 
 
 def make_file(file: Path) -> None:
-    """Make an empty file for its owner alone, unless it is there."""
+    """Make an empty file for its owner alone, unless it exists."""
     with suppress(FileExistsError):
         os.close(opener(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
 
@@ -52,8 +52,8 @@ def plain_files(
 
 
 def open_plain(path: Path) -> IO[bytes]:
-    """Open a plain file to read; OSError at once if it is anything else."""
-    # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+    """Open a plain file for reading; raise OSError at once for any other file."""
+    # Without O_NONBLOCK, opening a pipe would wait for a writer.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     file = os.fdopen(handle, "rb")
     if not stat.S_ISREG(os.fstat(handle).st_mode):

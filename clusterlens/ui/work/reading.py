@@ -1,7 +1,8 @@
-"""Files from outside are read in processes that may die, with limits of their own.
+"""Reading of uploaded files in separate processes with limits of their own.
 
-A native parser may end its process or take all memory, and one in Python may hold the
-interpreter for long. Either costs one reading then, with a message to the analyst.
+A native parser may crash or exhaust the memory, and a Python parser may hold the
+interpreter for long. In a process of its own this costs one reading, and the analyst
+gets a message.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from clusterlens.compute._run.processes import (
 )
 from clusterlens.compute._validation import DataError
 
-# Not used here: a reader process imports them with this module before a file comes.
+# Not used here: reader processes import them with this module before a file comes.
 from clusterlens.compute.ensemble.importing import load_partitions  # noqa: F401
 from clusterlens.compute.fuzzy.importing import load_memberships  # noqa: F401
 
 if TYPE_CHECKING:
     from clusterlens.ui.work.jobs import Job
 
-# Limits of one reading: a constant, and so much more for each byte of the file.
+# Limits of one reading: a constant and a multiple of the file's bytes.
 _BYTES, _BYTES_PER_BYTE = 500_000_000, 30
 _MB = 1_000_000
 _SECONDS, _SECONDS_PER_BYTE = 10.0, 1e-5
@@ -41,13 +42,13 @@ _SECONDS, _SECONDS_PER_BYTE = 10.0, 1e-5
 
 @dataclass(frozen=True)
 class _Raised:
-    """An error of the function that was called."""
+    """An error raised by the function."""
 
     error: Exception
 
 
 def start_readers(readers: Workers) -> None:
-    """Let so many processes wait for files as may, with their imports done."""
+    """Start the reader processes with their imports done."""
     readers.start(_answer)
 
 
@@ -60,23 +61,23 @@ def read_apart(
     *given: Any,
     **options: Any,
 ) -> Any:
-    """Return read(file, *given, **options), called in a process of its own.
+    """Return read(file, *given, **options), called in a separate process.
 
     Progress of the function is reported to the job in megabytes.
 
     Parameters
     ----------
     job : Job
-        Ends the process when it is cancelled.
+        Cancelling the job ends the process.
     name, content : str, bytes
-        The file.
+        Name and content of the file.
     read : callable
-        Its arguments and its result are sent by pickle.
+        Function; its arguments and its result are pickled.
 
     Raises
     ------
     DataError
-        If the process ended, or came to a limit of memory or time.
+        If the process crashed, or exceeded its memory or time.
     """
     size = len(content)
     n_bytes = _BYTES + _BYTES_PER_BYTE * size
@@ -108,10 +109,11 @@ def read_apart(
 
 
 def _answer(payload: bytes) -> Any:
-    """Call the function in the worker; its errors are results, too."""
+    """Call the function in the worker; return its errors as results."""
     try:
         read, name, content, given, options, n_bytes = pickle.loads(payload)
-        # Whose memory goes back to the system, so that it does not add to the next.
+        # The system's allocator returns memory, so that it does not count for the next
+        # file.
         pa.set_memory_pool(pa.system_memory_pool())
         limit_memory(n_bytes)
         file = io.BytesIO(content)
@@ -122,7 +124,7 @@ def _answer(payload: bytes) -> Any:
         return WorkerDied("there was not enough memory")
     except Exception as error:
         return _Raised(error)
-    finally:  # the result and the next file are not limited by this one
+    finally:  # the limit must not apply to the next file
         limit_memory(float("inf"))
 
 

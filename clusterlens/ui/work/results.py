@@ -1,9 +1,9 @@
-"""Results: what took long, by content, so that a class waits once.
+"""Content-addressed cache of expensive results, shared by all sessions.
 
-Sessions that ask for the same pool on the same features get the same ensemble, which
-never changes, and so with its comparison with structureless data; one that asks while
-another computes waits for it. Arrays that follow from an ensemble also outlive the
-process, where there is a store: an analysis is opened again without counting anew.
+Sessions that run the same pool on the same features get the same immutable ensemble and
+the same comparison with structureless data. A session waits if another one is computing
+the result. If there is a store, arrays derived from an ensemble also outlive the
+process, so that reopening an analysis computes nothing anew.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from clusterlens.ui.work.private_files import (
     plain_files,
 )
 
-# Bytes of all results that are kept, in memory and on the disk.
+# Bytes of all cached results, in memory and on the disk.
 MOST_BYTES = 500_000_000
-# What is found sooner is not worth a file.
+# Faster results are not written to a file.
 _LONG_SECONDS = 0.3
 _VERSIONS = {
     "clusterlens": __version__,
@@ -53,23 +53,23 @@ Arrays = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class _Arrays:
-    """Arrays by name as a result that is kept."""
+    """Named arrays as a cached result."""
 
     named: Arrays
 
 
 class Results:
-    """Frozen results by their content, the latest used, up to a number of bytes.
+    """Cache of frozen results by content, least recently used dropped first.
 
     Parameters
     ----------
     n_bytes : int
-        Most bytes that are kept, in memory and on the disk each; a larger result is
-        handed on but not kept.
+        Largest number of bytes in memory, and on the disk. A larger result is returned
+        but not cached.
     folder : Path, optional
-        Where arrays are kept on the disk; nowhere without it.
+        Folder of arrays on the disk. Default: none are written.
     writer : str, default ""
-        Name of this process there, for files that it is writing.
+        Name of this process, for unfinished files in the folder.
     """
 
     def __init__(
@@ -83,16 +83,16 @@ class Results:
     def get(
         self, key: str, compute: Callable[[], tuple[Found, bool]], cancel: Cancel
     ) -> Found:
-        """Return the result of a key: kept, awaited from another thread, or computed.
+        """Return the result of a key: cached, awaited from another thread, or computed.
 
         Parameters
         ----------
         key : str
-            What the result depends on, see `content_key`.
+            Digest of the inputs, see `content_key`.
         compute : callable
-            Returns the result, and whether others may have it, too.
+            Returns the result, and whether it may be shared.
         cancel : callable
-            Asked while waiting whether to stop.
+            Called while waiting; returns whether to stop.
         """
         while (ended := self._ended_by_another(key)) is not None:
             while not ended.wait(_PAUSE):
@@ -111,14 +111,14 @@ class Results:
                 self._under_way.pop(key).set()
 
     def peek(self, key: str) -> Any:
-        """Return the result of a key if it is kept in memory, else None."""
+        """Return the result of a key if it is cached in memory, else None."""
         with self._lock:
             return self._kept.get(key)
 
     def arrays(self, key: str, compute: Callable[[], Arrays], cancel: Cancel) -> Arrays:
-        """Return named arrays as `get` does; what took long is kept on the disk, too.
+        """Return named arrays as `get` does; slow ones are also cached on the disk.
 
-        A file that cannot be read or written costs the time to compute, nothing else.
+        If a file cannot be read or written, the arrays are computed.
         """
 
         def find() -> tuple[_Arrays, bool]:
@@ -145,7 +145,7 @@ class Results:
         return named
 
     def _write(self, key: str, data: bytes) -> None:
-        """Write a file, and remove those not used for longest beyond the bytes."""
+        """Write a file, and remove the least recently used files beyond the limit."""
         if self.folder is None or len(data) > self.n_bytes:
             return
         make_folder(self.folder)
@@ -166,7 +166,7 @@ class Results:
             excess -= status.st_size
 
     def _ended_by_another(self, key: str) -> threading.Event | None:
-        """Return what another thread sets when it is done with the key, or take it."""
+        """Return another thread's event for the key, or claim the key."""
         with self._lock:
             if key in self._under_way:
                 return self._under_way[key]
@@ -174,8 +174,8 @@ class Results:
             return None
 
     def _keep(self, key: str, found: Any) -> None:
-        """Keep a result, and as many of the latest others as there is room for."""
-        # An ensemble makes them at their first use and keeps them: nobody waits for it.
+        """Cache a result, and drop the least recently used beyond the limit."""
+        # An ensemble computes them at first use: done here, where nobody waits.
         getattr(found, "codes_and_gaps", None)
         with self._lock:
             self._kept[key] = found
@@ -186,7 +186,7 @@ class Results:
 def content_key(
     X: np.ndarray, pool: Sequence[Mapping[str, Any]], seed: int, what: str = "pool"
 ) -> str:
-    """Return the same text where the same is found: data, pool, seed, versions."""
+    """Return a digest that is equal if data, pool, seed and versions are equal."""
     about = [what, X.shape, str(X.dtype), pool, seed, _VERSIONS]
     told = json.dumps(about, sort_keys=True)
     digest = hashlib.sha256(told.encode())
@@ -195,7 +195,7 @@ def content_key(
 
 
 def ensemble_key(ensemble: Ensemble, what: str) -> str:
-    """Return the same text where the same follows from the labels of an ensemble."""
+    """Return a digest that is equal if an ensemble's labels and votes are equal."""
     codes, gaps = ensemble.codes_and_gaps, ensemble.gaps
     about = [what, codes.shape, str(codes.dtype), _VERSIONS]
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
@@ -206,5 +206,5 @@ def ensemble_key(ensemble: Ensemble, what: str) -> str:
 
 
 def _n_bytes(found: Any) -> int:
-    """Bytes of the arrays and tables of a result."""
+    """Return the bytes of the arrays and tables of a result."""
     return sum(size for _, size in buffers(found))

@@ -1,4 +1,4 @@
-"""Turns: long work on the event loop in short steps, those of all sessions in turn."""
+"""Fair scheduling of long work on the event loop, in short steps."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import asyncio
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
-# Steps are shorter than others may wait; some are taken at once for so long.
+# Steps are much shorter than this; several are taken before the loop is released.
 _TURN_SECONDS = 0.015
-# An answer to a browser takes several rounds of the loop; they fit in here.
+# An answer to a browser takes several rounds of the loop, which fit in this pause.
 _PAUSE_SECONDS = 0.01
 
 
 class Turns:
-    """The turns of all sessions of an event loop."""
+    """Scheduler that alternates the steps of all sessions on an event loop."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
 
     async def take(self, steps: Iterator[None], wanted: Callable[[], bool]) -> None:
-        """Take steps while they are wanted; the loop is free after each of anybody.
+        """Take steps while they are wanted, and release the loop between them.
 
         Parameters
         ----------
         steps : iterator
-            Each step is short; the rest may be taken later, or by another call
-            meanwhile. The shortest are taken some at once.
+            Short steps. Other calls may take the remaining ones. Several very short
+            steps are taken together.
         wanted : callable
-            Asked before each step whether to go on.
+            Called before each step; returns whether to go on.
         """
         while True:
             async with self._turn:
@@ -41,7 +41,7 @@ class Turns:
 
 
 def is_serving() -> bool:
-    """Whether a browser may be there: the event loop runs."""
+    """Return whether an event loop runs, so that a browser may be connected."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

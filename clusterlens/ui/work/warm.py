@@ -1,11 +1,11 @@
-"""Compiled code of the server, made ready by one thread while the first page is in use.
+"""Compiled code of the server, loaded by a thread while the first page is in use.
 
-`start` may be called by every session; the thread starts once. It draws a picture
-first, as Datashader compiles its code anew in each process. Where not
-all kernels are on disk, a process beside the server compiles them, those of a first
-consensus first, so that pages stay quick meanwhile, and the thread loads what it has
-compiled. Nobody waits for the thread: who uses a kernel before its turn loads or
-compiles it, or waits for that one kernel while another process compiles it.
+Every session may call `start`; the thread starts once. It draws a picture first,
+because Datashader compiles its code anew in each process. If some kernels are not on
+disk, a separate process compiles them, the kernels of a first consensus first, so that
+pages stay responsive, and the thread loads the compiled code. Nobody waits for the
+thread: a caller that needs a kernel earlier loads or compiles it, or waits for that one
+kernel if another process is compiling it.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.work.reading import start_readers
 
 _LOG = logging.getLogger(__name__)
-# Writes a line after each step.
+# Prints a line after each step.
 _COMPILE = """
 import clusterlens
 clusterlens.compile_kernels(progress=lambda *counts: print(*counts, flush=True))
 """
-# Below other processes, once what is needed first is there.
+# Priority below other processes, once the first kernels are ready.
 _NICENESS = 19
 _SAID = "compiling for this machine, once"
 
 
 class Warming:
-    """What makes kernels and worker processes ready, on a thread.
+    """Thread that prepares kernels and worker processes.
 
     Parameters
     ----------
     workers : Workers
-        Are started first, and show how fast they are last.
+        Worker processes; started first and calibrated last.
     readers : Workers
-        Are started before them.
+        Reader processes; started before the workers.
 
     Attributes
     ----------
     said : str
-        What a first consensus may have to wait for, in words; empty where nothing.
+        Reason why a first consensus may have to wait; empty if there is none.
     ended : threading.Event
-        Set when all is ready.
+        Set when everything is ready.
     """
 
     def __init__(self, workers: Workers, readers: Workers) -> None:
@@ -59,13 +59,13 @@ class Warming:
         self._thread = threading.Thread(target=self._work, name="warm", daemon=True)
 
     def start(self) -> None:
-        """Begin to load or compile, in the background, if nobody has begun yet."""
+        """Start to load or compile in the background, once."""
         with self._lock:
             if self._thread.ident is None:
                 self._thread.start()
 
     def _work(self) -> None:
-        """Do one thing after the other; what fails is left to its first user."""
+        """Take the steps in order; a step that fails is left to its first user."""
         _try("Reader processes", start_readers, self._readers)
         _try("Worker processes", _start, self._workers)
         compiled = None if all_on_disk() else _compile_beside()
@@ -87,19 +87,19 @@ def _try(what: str, make_ready: Callable[..., object], *given: object) -> None:
     try:
         make_ready(*given)
     except Exception as error:
-        if "shutdown" not in str(error):  # of the server
+        if "shutdown" not in str(error):  # the server is shutting down
             _LOG.exception("%s could not be made ready", what)
 
 
 def _start(workers: Workers) -> None:
-    """Let worker processes wait for the first run."""
+    """Start worker processes for the first run."""
     from clusterlens.compute.pool.pool import start_workers
 
     start_workers(workers)
 
 
 def _calibrate(workers: Workers) -> None:
-    """See how fast a worker is, where no pool has shown it yet."""
+    """Measure the speed of a worker, unless a pool has shown it already."""
     from clusterlens.compute.pool.calibration import calibrate
 
     calibrate(workers=workers)
@@ -108,7 +108,7 @@ def _calibrate(workers: Workers) -> None:
 def _compile_beside() -> Iterator[None]:
     """Compile all kernels to disk in another process; yield when each step is done.
 
-    The process begins now, and ends with this one.
+    The process starts now, and ends with this one.
     """
     process = subprocess.Popen(
         [sys.executable, "-c", _COMPILE],
@@ -121,7 +121,7 @@ def _compile_beside() -> Iterator[None]:
 
 
 def _steps_of(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Yield at each line; after the first steps the process gives way to others."""
+    """Yield at each line; after the first steps lower the priority of the process."""
     with process:
         for done, _ in enumerate(process.stdout or (), 1):
             if done == _steps()[1]:
@@ -133,7 +133,10 @@ def _steps_of(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 @cache
 def _steps() -> tuple[Mapping[str, Callable[[], None]], int]:
-    """Steps, and how many come first; imported here, as the first page does without."""
+    """Return the steps and the number of first ones.
+
+    They are imported here because the first page does not need them.
+    """
     from clusterlens.compute.warm import N_FIRST, STEPS
 
     return STEPS, N_FIRST
@@ -147,7 +150,7 @@ def _draw() -> None:
 
 
 def _read_colours() -> None:
-    """Read the colours of clusters, which many need at once."""
+    """Compute the colours of clusters, which many cards need at once."""
     from clusterlens.ui.kit.palette import palette
 
     palette()
