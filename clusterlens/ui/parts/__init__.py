@@ -1,1 +1,1 @@
-"""Parts: cards and gestures that more than one page has."""
+"""Parts: cards and gestures that several pages share."""

@@ -1,6 +1,6 @@
-"""Copies: rows that are exact copies of others, said where they count, and one click.
+"""Copies: links that choose whether rows equal to others count, shown with scores.
 
-The click prepares the table anew, so that undo takes it back and the script says it.
+A click prepares the table again as an action, so undo and the script include it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.widgets import badge, link
 from clusterlens.ui.session import Session
 
-# Below this share of the rows copies decide no score.
+# If fewer than this share of the rows are copies, they do not decide a score.
 FEW = 0.01
 _ONCE = "copies once"
 _KEEP = "copies keep"
@@ -21,7 +21,7 @@ _RUN_ANEW = link("run a pool anew", _POOL, css="cl-copies-pool")
 
 
 def ready_line(dataset: Dataset) -> str:
-    """Say what becomes of copies when a table is prepared, as markup; else nothing."""
+    """Return markup on the copies in a prepared table; empty if there are none."""
     if not dataset.n_copies:
         return ""
     if _kept(dataset):
@@ -34,14 +34,14 @@ def ready_line(dataset: Dataset) -> str:
 
 
 def beside_score(judged: Dataset, prepared: Dataset | None) -> str:
-    """Say that copies count in a score, as markup, where they matter; else nothing.
+    """Return markup that warns that copies count in a score; empty if they are few.
 
     Parameters
     ----------
     judged : Dataset
-        The table that the score is of, maybe that of an older run.
+        Table of the score, possibly of an older run.
     prepared : Dataset or None
-        The table as it is prepared now.
+        Table as prepared now.
     """
     if not matter(judged):
         return ""
@@ -52,12 +52,12 @@ def beside_score(judged: Dataset, prepared: Dataset | None) -> str:
 
 
 def matter(judged: Dataset) -> bool:
-    """Whether copies count in the scores of a table, and are not few."""
+    """Return whether copies count in the scores of a table, and are not few."""
     return _kept(judged) and judged.n_copies > FEW * len(judged.X)
 
 
 async def answer(session: Session, what: str) -> bool:
-    """Do what a link of these texts is for; return whether it was one."""
+    """Handle a click on a link of these texts; return whether it was one."""
     if what == _POOL:
         session.look.page = "pool"
     elif what in (_ONCE, _KEEP):

@@ -1,4 +1,4 @@
-"""“Copy as Python”: the calls of a page, behind the lines of the log."""
+"""“Copy as Python”: the calls of a page after the lines of the log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterlens.ui.state.literals import ScriptError
 
 
 def copy_as_python(write: Callable[[], str]) -> str:
-    """Return markup of a button that copies what is written, or why it cannot be.
+    """Return markup of a button that copies Python code, or of a reason why not.
 
     Parameters
     ----------

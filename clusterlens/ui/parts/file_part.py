@@ -1,4 +1,4 @@
-"""The choice among the sheets or arrays of a file, or what separates its cells."""
+"""Choice among the sheets or arrays of a file, or among separators of its cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LABELS = {"separator": "Cells separated by"}
 
 
 def part_select(css: str) -> Any:
-    """Return the control, hidden until there is something to choose."""
+    """Return the control, hidden until there is a choice."""
     return select("Sheet", [""], css=css, width=170, visible=False)
 
 
@@ -24,20 +24,20 @@ def offer_parts(
     *,
     offered: bool = True,
 ) -> None:
-    """Offer the parts of a file, where it has several.
+    """Offer the parts of a file if it has several.
 
     Parameters
     ----------
     panel : Panel
-        Whose control it is.
+        Card of the control.
     control : Select
-        As of `part_select`.
+        Control made by `part_select`.
     part : tuple of str
-        Which one is read: "sheet", "array" or "separator" and its name, or nothing.
+        The selected part: "sheet", "array" or "separator" and its name, or empty.
     parts : tuple of str
-        The names of all.
+        Names of all parts.
     offered : bool, default True
-        Whether there is a reason to choose.
+        Whether to show the choice.
     """
     panel.offer(
         control,
@@ -48,7 +48,7 @@ def offer_parts(
 
 
 def _options(part: tuple[str, ...], parts: tuple[str, ...]) -> Any:
-    """Parts as they are called, separators in words."""
+    """Return options by name; separators are named in words."""
     if part[:1] == ("separator",):
         return {SEPARATOR_NAMES[mark]: mark for mark in parts}
     return list(parts) or [""]

@@ -1,4 +1,4 @@
-"""Findings: what a session has on screen, gathered for the report and other files."""
+"""Findings: the results on screen, gathered for the report and other files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterlens.ui.exports.document import SECTIONS, Findings
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.jobs import explain
 
-# Results without which there is nothing to tell; a report waits for them.
+# Results that a report requires and waits for.
 NEEDED = (
     "ranking",
     "rows",
@@ -19,7 +19,7 @@ NEEDED = (
     "projection",
     "link_states",
 )
-# Results that it tells where they are there.
+# Results that a report includes if they are ready.
 WELCOME = (
     *("robustness", "null_check", "told_profiles", "told_stability", "k_selection"),
     *("heard", "answers", "copies_of_leader", "joined"),
@@ -28,7 +28,7 @@ WELCOME = (
 
 
 def gather(session: Session) -> Findings | None:
-    """Return what there is to report, None where a result is missing."""
+    """Return the content of a report, None if a required result is missing."""
     found = {name: session.derived.get(name) for name in (*NEEDED, *WELCOME)}
     if not all(found[name].ready for name in NEEDED):
         return None
@@ -66,7 +66,7 @@ def gather(session: Session) -> Findings | None:
 
 
 def _asked(session: Session, key: str) -> Any:
-    """What a section tells that was asked for, or why there is nothing yet."""
+    """Return the result of a requested section, or the reason why there is none."""
     result = session.derived.get(SECTIONS[key].node)
     if result.ready:
         return result.value

@@ -1,4 +1,4 @@
-"""The foot of a page: messages, what was interrupted, and the work under way."""
+"""Status bar of a page: messages, interrupted work, and the work in progress."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from clusterlens.ui.kit.words import ALL_AT_WORK
 from clusterlens.ui.parts.interrupted import interrupted
 from clusterlens.ui.session import Session
 
-# Under the cards, for notices and the work under way: what comes and goes there changes
-# no picture, and a line of it covers nothing. More lines grow upwards over the cards.
+# Place below the cards. Notices and work that appear here move no picture, and one line
+# covers nothing; more lines grow upwards over the cards.
 FOOT = "calc(var(--cl-scale, 1) * 34px)"
 TOLD_AT_FOOT = """
 :host { position: absolute !important; inset: auto 8px 2px; width: auto !important;
@@ -43,7 +43,7 @@ button.pill:hover { border-color: #c62828; }
 
 
 def foot(session: Session) -> pn.Row:
-    """Return the place under the cards, over which nothing moves."""
+    """Return the place below the cards, where changes move no card."""
     return pn.Row(
         pn.Column(
             interrupted(session),
@@ -58,7 +58,7 @@ def foot(session: Session) -> pn.Row:
 
 
 def job_bar(session: Session) -> pn.Row:
-    """Return the bar that shows the work under way, with Cancel."""
+    """Return the bar that shows the work in progress, with Cancel."""
     jobs, warming = session.jobs, session.server.warming
     text = Text(align="center", sizing_mode=None, stylesheets=[JOB_TEXT])
     bar = Text(css_classes=["cl-bar"], margin=(0, 16, 5, 16), align="center")
@@ -102,7 +102,10 @@ def job_bar(session: Session) -> pn.Row:
 
 
 def notices(session: Session) -> Text:
-    """Return the place of the messages; each stays until closed, or the next action."""
+    """Return the place of the messages.
+
+    Each stays until closed, or until the next action.
+    """
     jobs = session.jobs
 
     def close(what: str) -> None:
@@ -124,5 +127,5 @@ def notices(session: Session) -> Text:
         )
 
     jobs.param.watch(show, ["notices"])
-    show()  # what was told before the page was made
+    show()  # messages from before the page was made
     return place

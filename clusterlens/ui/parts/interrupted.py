@@ -1,4 +1,4 @@
-"""What ended with its server, or its page, before it was done: do it again, or not."""
+"""Work that a server stop or a closed page interrupted: repeat or dismiss it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.drafts import PoolDraft, read_entries
 from clusterlens.ui.state.history import Step
 
-# Clusterers of a pool that are named.
+# Largest number of clusterers of a pool that are named.
 _NAMED = 8
 
 
 def interrupted(session: Session) -> Text:
-    """Return the place where each stays until it is done again or dismissed."""
+    """Return the place that lists interrupted work until repeated or dismissed."""
     memory = session.memory
     place = Text(does=lambda what: _answer(session, what))
 
@@ -53,13 +53,13 @@ def _offer(session: Session, intent: Intent) -> str:
 
 
 def _is_lost(session: Session, intent: Intent) -> bool:
-    """Whether the file that it read was never kept."""
+    """Return whether the file that the work read was never stored."""
     key = intent.given.get("sha256")
     return key is not None and key not in session.memory.store.contents
 
 
 def how_far(intent: Intent) -> str:
-    """Say how far it was, as far as is known."""
+    """Format the progress at the interruption, as far as it is known."""
     parts = [f"“{intent.stage}”"] if intent.stage else []
     if intent.total:
         parts.append(f"{whole(intent.done)} of {whole(intent.total)}")
@@ -67,7 +67,7 @@ def how_far(intent: Intent) -> str:
 
 
 def _about(session: Session, intent: Intent) -> str:
-    """Say what it was about, in a sentence."""
+    """Describe the interrupted work in a sentence."""
     given = dict(intent.given)
     names = [str(entry.get("clusterer")) for entry in given.pop("pool", ())]
     more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
@@ -80,7 +80,7 @@ def _about(session: Session, intent: Intent) -> str:
 
 
 async def _answer(session: Session, what: str) -> None:
-    """Do what was clicked."""
+    """Handle a click."""
     verb, _, name = what.partition(" ")
     found = (i for i in session.memory.interrupted if i.id == name)
     if (intent := next(found, None)) is None:
@@ -99,7 +99,7 @@ async def _answer(session: Session, what: str) -> None:
 
 
 def _draft(session: Session, intent: Intent) -> None:
-    """Put the pool on the Pool page, to be looked at and changed."""
+    """Open the pool on the page Pool, to be inspected and changed."""
     given = intent.given
     draft = PoolDraft(
         entries=read_entries(json.dumps(given["pool"])),

@@ -1,4 +1,4 @@
-"""More models for a run: what they cost, and the button that adds them."""
+"""More models for a run: their cost, and the button that adds them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from clusterlens.ui.parts.panel import Panel
 
 
 class MoreModels(Panel):
-    """What would join the run that is read, once there is a plan for it.
+    """Card that plans models and adds them to the selected run.
 
-    Subclasses set these and make the models in `make`.
+    Subclasses set these attributes and make the models in `make`.
 
     Attributes
     ----------
     unanswered : str
-        Markup that stands there while there is no answer.
+        Markup shown while there is no answer.
     label, icon : str
-        Of the button.
+        Label and icon of the button.
     css : tuple of str
-        Classes of the text and of the button.
+        CSS classes of the text and of the button.
     """
 
     unanswered: str
@@ -47,17 +47,17 @@ class MoreModels(Panel):
         return pn.Column(*column, margin=0, sizing_mode="stretch_width")
 
     async def make(self, plan: Any) -> None:
-        """Make what was planned; the run that it joins is read then."""
+        """Make the planned models and select the extended run."""
         raise NotImplementedError
 
     def prepare(self, results: Any) -> None:
-        """Without answers nothing is planned."""
+        """Remove the plan if there are no answers."""
         if "empty" in {result.state for result in results.values()}:
             self._plan, self._text.body = None, self.unanswered
             self._offer()
 
     def _planned(self, plan: Any, said: str) -> None:
-        """Say what is planned; nothing can be made without a plan."""
+        """Set the plan and its description; without a plan the button is disabled."""
         self._plan, self._text.body = plan, f"<p class='muted'>{said}</p>"
         self._offer()
 

@@ -1,6 +1,6 @@
-"""Moves: ways to look elsewhere that keys or several panels make.
+"""Commands that keys or several cards use to change the view.
 
-A move is a function of the session; `MOVES` lists the keys with what they are for.
+A command is a function of the session; `MOVES` lists the keys with their descriptions.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from clusterlens.ui.state.links import Kind, plain_id
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import Choice
 
-# Rows on either side of one that is looked for in the matrices.
+# Rows shown on either side of a row that is located in the matrices.
 AROUND = 20
 
 
 @dataclass(frozen=True)
 class Move:
-    """What a key does, the words for it in the list of keys, and where it does it.
+    """Command of a key, its description in the list of keys, and its pages.
 
-    Without pages it does it on all.
+    Without pages it applies to all of them.
     """
 
     words: str
@@ -36,7 +36,7 @@ class Move:
 
 
 def press(session: Session, key: str) -> None:
-    """Do what a key is for on the page that is shown."""
+    """Run the command of a key on the displayed page."""
     move = MOVES[key]
     if not move.pages or session.look.page in move.pages:
         move.make(session)
@@ -63,10 +63,10 @@ def step_sample(session: Session, by: int) -> None:
 
 
 def open_in_clusters(session: Session) -> None:
-    """Read on Clusters what the inspector is about.
+    """Open the subject of the inspector on the page Clusters.
 
-    The brushed samples as a group, the cluster of the inspected sample, or the
-    partition that is looked at.
+    The subject is the brushed samples as a group, the cluster of the inspected sample,
+    or the displayed partition.
     """
     look, clusters = session.look, session.derived.get("clusters")
     if session.analysis.run is None:
@@ -77,12 +77,12 @@ def open_in_clusters(session: Session) -> None:
         kind, group = "group", look.brush
     elif look.tab == "sample" and look.inspected is not None and clusters.ready:
         number = int(clusters.value[look.inspected])
-        cluster = number if number >= 0 else None  # noise is no cluster to read
+        cluster = number if number >= 0 else None  # noise is not a cluster
     look.param.update(page="clusters", partition=kind, group=group, cluster=cluster)
 
 
 def clear(session: Session) -> None:
-    """Clear the pair, the inspected sample, the selection; close the keys first."""
+    """Close the keys, or else clear the pair, the inspected sample or the selection."""
     look = session.look
     if look.help:
         look.help = False
@@ -107,16 +107,16 @@ def clear(session: Session) -> None:
 async def choose_result(
     session: Session, choice: Choice, labels: np.ndarray, clusters: np.ndarray
 ) -> bool:
-    """Make a partition the result, with the numbers that its clusters have on screen.
+    """Make a partition the result, with the numbers of its clusters on screen.
 
     Parameters
     ----------
     session : Session
-        Whose result it becomes; every page then shows it.
+        Session of the result; all of its pages then show it.
     choice : Choice
-        How the partition is made.
+        Definition of the partition.
     labels, clusters : array of int, shape (n_samples,)
-        Its labels as they are made, and their numbers on screen.
+        Its original labels, and their numbers on screen.
     """
     found, first = np.unique(labels, return_index=True)
     return await session.act(
@@ -129,7 +129,7 @@ async def choose_result(
 
 
 def toggle_linking(session: Session) -> None:
-    """Let clicks on the map pick a pair, or inspect again."""
+    """Switch clicks on the map between picking a pair and inspecting."""
     look = session.look
     if look.linking:
         look.param.update(linking=False, pair=())
@@ -138,7 +138,7 @@ def toggle_linking(session: Session) -> None:
 
 
 def link_from(session: Session) -> None:
-    """Let the inspected sample be A of a pair; the next click picks B."""
+    """Make the inspected sample A of a pair; the next click picks B."""
     if session.look.inspected is not None and session.analysis.run is not None:
         pair = (session.look.inspected,)
         session.look.param.update(linking=True, pair=pair, tab="links")
@@ -156,7 +156,7 @@ def find_in_matrices(session: Session) -> None:
 
 
 def pick(session: Session, position: int) -> None:
-    """Take a sample into the pair: A first, then B; a third one replaces B."""
+    """Add a sample to the pair: A first, then B; a third one replaces B."""
     first = session.look.pair[:1]
     if position not in first:
         session.look.param.update(pair=(*first, position), tab="links")
@@ -169,7 +169,7 @@ def pick_pair(session: Session, a: int, b: int) -> None:
 
 
 def answer(session: Session, kind: Kind) -> None:
-    """Link the pair; a suggested one makes way for the next suggestion."""
+    """Link the pair; if it was suggested, go on to the next suggestion."""
     look, samples = session.look, session.analysis.samples
     if len(look.pair) != 2 or samples is None:
         return
@@ -181,7 +181,7 @@ def answer(session: Session, kind: Kind) -> None:
 
 
 def leave_unsure(session: Session) -> None:
-    """Say that the pair cannot be told; a suggested one makes way for the next."""
+    """Mark the pair as unsure; if it was suggested, go on to the next suggestion."""
     look, samples = session.look, session.analysis.samples
     if len(look.pair) != 2 or samples is None:
         return
@@ -202,7 +202,7 @@ def toggle_streak(session: Session) -> None:
 
 
 def go_on_asking(session: Session) -> None:
-    """Take the first suggestion where one is waited for."""
+    """Open the first suggestion if the analyst waits for one."""
     look = session.look
     wanted = look.streak or look.asking
     look.asking = False
@@ -211,39 +211,40 @@ def go_on_asking(session: Session) -> None:
 
 
 def skip(session: Session) -> None:
-    """Leave the pair as it is and take the next suggestion, or the first."""
+    """Leave the pair as it is and open the next suggestion, or the first."""
     look = session.look
     if session.analysis.run is not None:
         look.param.update(tab="links", drawer=True)
         _take(session, _suggested_after(session) or _suggested(session))
-        # Pairs are looked for only once the tab of links is seen.
+        # Suggestions are computed only while the tab of links is visible.
         look.asking = not (look.pair or session.derived.get("suggestions").ready)
 
 
 def take_suggestion(session: Session, pair: tuple[int, ...]) -> None:
-    """Ask about a suggested pair; the suggestions after it come next."""
+    """Open a suggested pair; the suggestions after it come next."""
     pairs = _suggested(session)
     if pair in pairs:
         _take(session, pairs[pairs.index(pair) :])
 
 
 def _take(session: Session, queue: tuple[tuple[int, ...], ...]) -> None:
-    """Ask about the first pair of a queue, or about none."""
+    """Open the first pair of a queue, or none."""
     pair = queue[0] if queue else ()
     session.look.param.update(pair=pair, queue=queue)
 
 
 def _suggested(session: Session) -> tuple[tuple[int, ...], ...]:
-    """The suggested pairs that tell something, or none."""
+    """Return the suggested pairs that carry information."""
     found = session.derived.get("suggestions")
     known = found.value if found.ready else ()
     return tuple(some.pair for some in known if some.information)
 
 
 def _suggested_after(session: Session) -> tuple[tuple[int, ...], ...]:
-    """The suggestions after the pair; nothing if it was not suggested, or the last.
+    """Return the suggestions after the pair; none if it was not suggested, or the last.
 
-    Suggestions by all answers so far come before those of an older batch.
+    Suggestions that use all answers so far take precedence over those of an older
+    batch.
     """
     pair, queue, fresh = session.look.pair, session.look.queue, _suggested(session)
     if pair in fresh:
@@ -254,13 +255,13 @@ def _suggested_after(session: Session) -> tuple[tuple[int, ...], ...]:
 
 
 def toggle_enlarged(session: Session, figure: str) -> None:
-    """Give a figure all the room of its page, or take it back."""
+    """Enlarge a figure to its whole page, or restore it."""
     look = session.look
     look.enlarged = "" if look.enlarged == figure else figure
 
 
 def toggle_large(session: Session) -> None:
-    """Make all text larger, for projectors, or usual again."""
+    """Enlarge all text, for projectors, or restore its size."""
     session.look.large = not session.look.large
 
 
@@ -288,7 +289,7 @@ def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
 
 
 def preview_setting(session: Session, setting: Setting, **changed: Any) -> None:
-    """Look at a setting of CNS while a slider is held; nothing is logged."""
+    """Preview a setting of CNS while a slider is held; nothing is logged."""
     wanted = {**vars(setting), **changed}
     session.look.param.update(
         cns_preview=tuple(wanted.values()), cns_step=None, cns_version=""

@@ -1,4 +1,4 @@
-"""What a click, a box and a lasso on a map of samples mean."""
+"""Handlers of clicks, boxes and lassos on a map of samples."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from clusterlens.ui.state.looking import Brush
 def taps(
     session: Session, tree: str, pick: Callable[[int | None], Any]
 ) -> Callable[[float, float, float], None]:
-    """Return what takes clicks: `pick` has the sample at each, None in empty space.
+    """Return a handler of clicks; `pick` gets the sample, None in empty space.
 
-    `tree` is the node that holds the places of the samples, a KDTree. A click is its
-    place and the data units of a pixel.
+    `tree` is the node with the places of the samples, a KDTree. A click is its place
+    and the data units of a pixel.
     """
 
     def tap(x: float, y: float, unit: float) -> None:
@@ -34,9 +34,9 @@ def taps(
 def shapes(
     session: Session, brush: Callable[[Brush], Any]
 ) -> tuple[Callable[[View], None], Callable[[np.ndarray], None]]:
-    """Return what takes boxes and what takes lassos: `brush` has the samples within.
+    """Return handlers of boxes and of lassos; `brush` gets the enclosed samples.
 
-    They are found off the event loop. A box is its ranges, a lasso its outline.
+    The samples are found off the event loop. A box is its ranges, a lasso its outline.
     """
 
     def find(within: Callable[[np.ndarray], np.ndarray], source: str) -> None:

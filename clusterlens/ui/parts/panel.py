@@ -1,7 +1,7 @@
-"""Panel: what every card has in common.
+"""Panel: the base class of all cards.
 
-A panel is made once. While it is in sight it watches the results it draws and is told
-when they change; out of sight it watches nothing. Its controls show the state that
+A card is made once. While visible it watches the results that it draws and is notified
+of changes; while hidden it watches nothing. Its controls always show the state that
 they control, whoever changed it.
 """
 
@@ -19,46 +19,46 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
-# Seconds for which a card that shows something waits without a sign of it: what comes
-# and goes while a slider moves is drawn by the browser, too.
+# Delay in seconds before a card with an older drawing shows that it waits. Without it
+# the sign would flicker while a slider moves.
 PATIENCE_SECONDS = 0.4
-# What leads to a run, where a card shows nothing without one.
+# Hint for cards that show nothing without a run.
 TO_A_RUN = (
     f"Load a table on {link('Data', 'data')}, then run a pool of clusterings on "
     f"{link('Pool', 'pool')}"
 )
 _SKELETON = '<div class="skeleton"></div>'
-# Over what is there, whose size must not change while it is drawn: another size is
-# another picture, and the two would chase each other.
+# Laid over an older drawing, whose size must not change meanwhile: another size needs
+# another picture, and the two would alternate forever.
 _OVER = '<div class="skeleton over"></div>'
 
 
 class Panel:
-    """A card that shows results of a session.
+    """Card that shows results of a session.
 
     Subclasses set `needs` and `empty`, make the card in `build`, and draw in `show`.
 
     Parameters
     ----------
     session : Session
-        Where the results come from and actions go.
+        Source of the results, and receiver of actions.
 
     Attributes
     ----------
     needs : tuple of str
-        Results without which there is nothing to show: nodes, fields of the analysis
-        or "look.<parameter>"; a name that ends in "?" may be None.
+        Required results: nodes, fields of the analysis or "look.<parameter>"; a name
+        that ends in "?" may be None.
     also : tuple of str
-        Results that `show` draws with where they are ready and without where not.
+        Optional results; `show` draws with or without them.
     empty : str
-        Markup that says what to do where there is nothing to show yet; an older drawing
-        is hidden then.
+        Markup that says what to do if a required result is empty; an older drawing is
+        hidden then.
     tells_failure : bool
-        Whether it says why something that it needs failed; else it is as if that were
-        not there, and another card says why.
+        Whether it reports the failure of a required result. If not, it treats the
+        result as empty, and another card reports the failure.
     first : bool
-        Whether it is drawn before all others and on its way to the browser before they
-        are: what an answer is waited for in.
+        Whether it is drawn and sent to the browser before all others, because the
+        analyst waits for it.
     view : viewable
         The card.
     """
@@ -81,7 +81,7 @@ class Panel:
         self.view = self.build()
 
     def build(self) -> Any:
-        """Make the card, once; it holds `self.status`, which says what is missing."""
+        """Make the card, once, with `self.status`, which reports missing results."""
         raise NotImplementedError
 
     def show(self, **values: Any) -> None:
@@ -99,22 +99,23 @@ class Panel:
         *,
         value: str = "value",
     ) -> Any:
-        """Let a widget show `read()` whenever it may have changed, and `write` wishes.
+        """Bind a widget: show `read()` after changes, and `write` requests.
 
         Parameters
         ----------
         widget : widget
-            Its parameter `value` is the one that is read and written.
+            Widget with the bound parameter `value`.
         read : callable
-            The state that it controls.
+            Returns the state that the widget controls.
         write : callable
-            Called with what the analyst chose; may be a coroutine function.
+            Called with the analyst's choice; may be a coroutine function.
         value : str, default "value"
             Name of the parameter.
         """
 
         def wish(event: Any) -> None:
-            # Not a coroutine: whether the wish is ours is known only now.
+            # Not a coroutine, because only now is it known whether the change is our
+            # own.
             if self._updating or event.new == read():
                 return
             done = write(event.new)
@@ -132,7 +133,7 @@ class Panel:
         return widget
 
     def bound(self, name: str, widget: Any, *, value: str = "value") -> Any:
-        """Let a widget show `look.<name>` and change it."""
+        """Bind a widget to `look.<name>`."""
         look = self.session.look
         return self.control(
             widget,
@@ -142,27 +143,27 @@ class Panel:
         )
 
     def offer(self, widget: Any, **offered: Any) -> None:
-        """Change what a control offers (options, ends, marks), which is no wish."""
+        """Change options, ends or marks of a control without a request."""
         changed = {k: v for k, v in offered.items() if getattr(widget, k) != v}
         if changed:
             before, self._updating = self._updating, True
             try:
                 widget.param.update(**changed)
                 if changed.get("options"):
-                    # The browser knows the value by its name, which may be another now.
+                    # The browser knows the value by its name, which may have changed.
                     widget.param.trigger("value")
             finally:
                 self._updating = before
             self._show_controls()
 
     def begin(self, wish: Awaitable[Any]) -> None:
-        """Let what the analyst wishes be done, and show then what is in force."""
+        """Run a request of the analyst, then show the state in force."""
         task = asyncio.get_running_loop().create_task(self._fulfil(wish))
         self._wishes.add(task)
         task.add_done_callback(self._wishes.discard)
 
     async def _fulfil(self, wish: Awaitable[Any]) -> None:
-        """Wait for an action, then show what is in force, done or refused."""
+        """Wait for an action, then show the state in force, whether done or refused."""
         await wish
         self._show_controls()
 
@@ -175,7 +176,7 @@ class Panel:
             self._updating = False
 
     def sees(self, name: str) -> Callable[..., None]:
-        """Return what takes in the size and the zoom of a figure, for `look.<name>`."""
+        """Return a handler that stores a figure's size and zoom in `look.<name>`."""
         look = self.session.look
 
         def take_in(**seen: Any) -> None:
@@ -184,7 +185,7 @@ class Panel:
         return take_in
 
     def look(self, seen: bool) -> None:
-        """Watch the results while in sight, nothing while not."""
+        """Watch the results while visible, nothing while hidden."""
         if seen and self._stop is None:
             names = (*self.needs, *self.also)
             watch = self.session.derived.watch
@@ -195,7 +196,7 @@ class Panel:
             self._end_waiting()
 
     def _told(self, results: Mapping[str, Result]) -> None:
-        # A card is one message.
+        # Each card is one message to the browser.
         with pn.io.immediate_dispatch() if self.first else pn.io.unlocked():
             self._draw(results)
 
@@ -210,9 +211,9 @@ class Panel:
             self._end_waiting()
         gone = []
         if states & {"empty", "failed"}:
-            # The style of cards takes away what stands below a status of this class.
-            # Without a word to say it keeps its place, unseen: a figure must have its
-            # size before its picture.
+            # The style of cards hides everything below a status of class cl-gone.
+            # Without text the card keeps its place, invisible, because a figure must
+            # have its size before its picture.
             gone = ["cl-gone" if body else "cl-unseen"]
         self.status.param.update(body=body, css_classes=["cl-status", *gone])
         self.prepare(results)
@@ -223,7 +224,7 @@ class Panel:
             self._has_shown = True
 
     def _wait(self) -> str:
-        """What the status says over an older drawing: nothing before it is late."""
+        """Return the status over an older drawing: empty until the delay has passed."""
         if self._patience is None:
             loop = asyncio.get_running_loop()
             self._patience = loop.call_later(PATIENCE_SECONDS, self._tell_late)
@@ -240,10 +241,10 @@ class Panel:
             self._patience = None
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Show what is known before everything is; called at each change."""
+        """Show partial information early; called at each change."""
 
     def _say(self, needed: Mapping[str, Result]) -> str:
-        """What the status says where something is missing."""
+        """Return the text of the status for missing results."""
         states = {result.state for result in needed.values()}
         if "empty" in states or ("failed" in states and not self.tells_failure):
             said = self._missing(self.empty)
@@ -263,7 +264,7 @@ class Panel:
         return body
 
     def _missing(self, otherwise: str) -> str:
-        """Say that the table is not prepared, where that is what is missing."""
+        """Return a hint to prepare the table, if that is the reason."""
         analysis = self.session.analysis
         ready = analysis.dataset is not None or analysis.ensemble is not None
         if analysis.table is None or ready or not otherwise:
@@ -274,7 +275,7 @@ class Panel:
         )
 
     def _retry(self, what: str) -> None:
-        """Turn to the page that is named, or ask again for what is missing."""
+        """Open the named page, or request the missing results again."""
         if what in ("data", "pool", "cns"):
             self.session.look.page = what
             return

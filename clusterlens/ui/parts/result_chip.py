@@ -1,4 +1,4 @@
-"""The result in the header: which partition it is, and what can be done about it."""
+"""Result in the header: its partition and the commands on it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CSS = scaled("""
 
 
 class ResultChip(Panel):
-    """The same words on every page; a menu leads to what may become of it."""
+    """Chip with the same text on every page and a menu of the possible changes."""
 
     needs = ("run_id",)
     also = (
@@ -75,7 +75,7 @@ class ResultChip(Panel):
         return self.text
 
     def prepare(self, results: Any) -> None:
-        """Say nothing before there is a run or a result."""
+        """Show nothing before there is a run or a result."""
         if not results["run_id"].ready and results["result"].value is None:
             self.text.body = ""
 
@@ -117,7 +117,7 @@ class ResultChip(Panel):
         )
 
     async def _do(self, what: str) -> None:
-        """Turn to the page Clusters, or make what is looked at the result."""
+        """Open the page Clusters, or make the displayed partition the result."""
         look, derived = self.session.look, self.session.derived
         if what == "clusters":
             look.param.update(page="clusters", partition="auto", cluster=None)
@@ -135,7 +135,7 @@ def _ids(analysis: Analysis) -> set[str]:
 
 
 def _since(chosen: AnalysisResult, analysis: Analysis) -> list[str]:
-    """Say what is no longer as it was when the result was chosen."""
+    """Return the changes since the result was chosen."""
     said = []
     if chosen.run_id != analysis.run_id:
         runs = {run.id: run.name for run in analysis.runs}
@@ -149,7 +149,7 @@ def _since(chosen: AnalysisResult, analysis: Analysis) -> list[str]:
 def _beside(
     looked_at: LookedAt | None, names: dict[int, str], called: dict[int, Called]
 ) -> str:
-    """Offer to change to the model that is looked at beside the result."""
+    """Offer to make the displayed model the result."""
     if looked_at is None or not looked_at.beside:
         return ""
     alike = {one.text for one in called.values()}

@@ -1,4 +1,4 @@
-"""A button that makes a file on a thread and hands it to the browser."""
+"""Button that makes a file on a thread and sends it to the browser."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def save_file(
     title: str,
     make: Callable[[], bytes],
 ) -> None:
-    """Make a file on a thread, then save it in the browser; say why if that fails.
+    """Make a file on a thread, then save it in the browser; report a failure.
 
     Parameters
     ----------
     session : Session
-        Whose lanes do it.
+        Session with the lanes for the work.
     download : Download
-        On the page; hands the file over.
+        Component on the page that sends the file.
     name : str
-        Of the file.
+        Name of the file.
     title : str
-        What it is, for the screen.
+        Description for the screen.
     make : callable
-        Returns its content.
+        Returns the content.
     """
 
     def made(content: bytes | None, error: BaseException | None) -> None:
@@ -47,25 +47,26 @@ def save_file(
 
 
 class SaveButton:
-    """A button for one file.
+    """Button that saves one file.
 
     Parameters
     ----------
     session : Session
-        Whose lanes make it.
+        Session with the lanes for the work.
     label : str
-        On the button.
+        Text on the button.
     begin : callable
-        Called on the event loop; returns the name of the file and what makes it.
+        Called on the event loop; returns the name of the file and the function that
+        makes it.
     options
-        Of the button.
+        Options of the button.
 
     Attributes
     ----------
     button : Button
-        To be disabled or hidden.
+        The button, which may be disabled or hidden.
     view : viewable
-        The button, and what hands the file over.
+        The button with the download component.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Settings of clusterers in plain words, for the screen; scripts keep the code."""
+"""Settings of clusterers in plain words for the screen; scripts keep the code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterlens.compute.ranking.held_out import HELD_OUT
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.state.drafts import write_value
 
-# What stands before the values of a setting, and after them.
+# Text before and after the values of a setting.
 WORDS = {
     "n_clusters": ("k =", ""),
     "n_components": ("k =", ""),
@@ -28,20 +28,20 @@ WORDS = {
     "bin_seeding": ("seeds on a grid", ""),
     "gini_threshold": ("inequality of sizes up to", ""),
 }
-# Settings that change no partition, and links, which are listed as such.
+# Settings that change no partition, and links, which are listed separately.
 HIDDEN = ("copy", "max_neighbors", "must_link", "cannot_link", HELD_OUT)
 _ROOTS = {2: "square root", 3: "cube root"}
 
 
 def named(setting: str) -> str:
-    """Name a setting where no value stands beside it."""
+    """Return the name of a setting without its value."""
     if setting == "n_clusters":
         return "k"
     return " ".join(filter(None, WORDS.get(setting, (setting, ""))))
 
 
 def plain_value(value: Any) -> str:
-    """Write a value for reading, where the text that is typed would be a formula."""
+    """Format a value for reading; typed text would show a formula."""
     match value:
         case {"root": root, **rest}:
             root = _ROOTS.get(root, f"{root:g}th root")
@@ -54,7 +54,7 @@ def plain_value(value: Any) -> str:
 
 
 def plain_settings(spec: Mapping[str, Any]) -> str:
-    """Write the settings of one fitted model: "k = 4 · seed 5797815"."""
+    """Format the settings of one fitted model: "k = 4 · seed 5797815"."""
     parts = []
     for name, value in spec.items():
         if name == "clusterer" or name in HIDDEN:

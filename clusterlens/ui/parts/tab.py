@@ -1,4 +1,4 @@
-"""What the tabs of the inspector have in common: text that scrolls, and its bars."""
+"""Base class of the inspector's tabs: scrolling text, and bars of effects."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.parts.panel import Panel
 
-# Bars of effects end at this many standard deviations.
+# Largest effect on a bar, in standard deviations.
 WIDEST_EFFECT = 2.0
 
 
 class Tab(Panel):
-    """A text that fills the tab and scrolls inside, with a place for buttons below."""
+    """Scrolling text that fills the tab, with a place for buttons below."""
 
     css = ""
 
@@ -38,11 +38,11 @@ class Tab(Panel):
         )
 
     def below(self) -> list[Any]:
-        """Return what stands below the text."""
+        """Return the components below the text."""
         return []
 
     def do(self, what: str) -> Any:
-        """Do what a button in the text is for: "inspect 12", "model 3"."""
+        """Handle a button in the text: "inspect 12", "model 3"."""
         verb, _, at = what.partition(" ")
         look = self.session.look
         if verb == "inspect":
@@ -51,7 +51,7 @@ class Tab(Panel):
             look.param.update(model=int(at), tab="model")
 
     def prepare(self, results: Any) -> None:
-        """Take an older text off the screen where there is nothing to say."""
+        """Remove an older text if there is nothing to show."""
         needed = (results[name.rstrip("?")] for name in self.needs)
         if any(result.state in ("empty", "failed") for result in needed):
             self.text.body = ""
@@ -66,7 +66,7 @@ def share_bar(share: float, colour: str = "#0b7d7d") -> str:
 
 
 def effect_rows(table: pd.DataFrame) -> str:
-    """Write how samples differ from others, a row per column, as markup.
+    """Write the differences of samples from others as markup, a row per column.
 
     Parameters
     ----------
