@@ -1,4 +1,4 @@
-"""Figures: from results to pixels, and the Bokeh figures that hold them.
+"""Figures: Bokeh figures that show results as pixels and marks.
 
-Nothing here knows a session. Figures are made once; only their data change.
+Figures know no session. They are made once; only their data change.
 """

@@ -1,7 +1,7 @@
 """Canvas: marks in data coordinates as markup, for charts of few marks.
 
-It fills its place without a word from the browser about its size, follows the theme by
-inheritance, costs no figure, and says in words what it shows.
+A canvas fills its place without reports from the browser about its size, follows the
+theme by inheritance, needs no Bokeh figure, and has a description in words.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _PLACES = {
 
 
 class Canvas:
-    """A chart whose marks are added one by one.
+    """Chart made by adding marks one by one.
 
     Parameters
     ----------
     x, y : pair of float
         Data ranges of the frame; y runs upwards.
     words : str
-        What the chart shows, for those who do not see it.
+        Description of the chart for screen readers.
     room : (int, int, int, int), optional
         Pixels kept free around the frame: left, top, right, bottom.
     """
@@ -93,7 +93,7 @@ class Canvas:
         *,
         opacity: float = 0.15,
     ) -> None:
-        """Fill what a closed line encloses."""
+        """Fill the area inside a closed line."""
         at = " ".join(f"{self._left(x):.2f},{self._top(y):.2f}" for x, y in points)
         self._shapes.append(
             f"<polygon points='{at}' fill='{colour}' fill-opacity='{opacity}'/>"
@@ -125,9 +125,10 @@ class Canvas:
         does: str = "",
         front: bool = False,
     ) -> None:
-        """Put a mark: a disk, "square", "diamond", or an arrow "left" or "right".
+        """Draw a mark: a disk, "square", "diamond", or an arrow "left" or "right".
 
-        Of marks that do something Tab reaches one in `front`, arrow keys the others.
+        Among clickable marks, Tab reaches a mark in `front`; arrow keys reach the
+        others.
         """
         look = f"border:2px solid {colour}" if hollow else f"background:{colour}"
         look += f";color:{colour}"
@@ -156,7 +157,7 @@ class Canvas:
         colour: str = "",
         shift: int = 0,
     ) -> None:
-        """Write safe markup; `place` says where it lies as seen from the point."""
+        """Write safe markup; `place` is its position relative to the point."""
         tag = "b" if bold else "span"
         style = f"{self._at(x, y)};transform:{_PLACES[place]};margin-left:{shift}px"
         if colour:
@@ -196,9 +197,9 @@ class Canvas:
 
 
 def data_address(pixels: np.ndarray) -> str:
-    """Write pixels, uint8 RGBA with the highest row first, as the source of an img.
+    """Encode pixels, uint8 RGBA with the highest row first, as the source of an img.
 
-    For pictures as small as thumbnails: the text is a third longer than the file.
+    Suited to thumbnails: the text is a third longer than the file.
     """
     content = io.BytesIO()
     Image.fromarray(pixels).save(content, "PNG")
@@ -212,16 +213,16 @@ def apart(values: Sequence[float], gap: float, bounds: Range) -> list[float]:
     Parameters
     ----------
     values : sequence of float
-        Where the texts would stand best, in any order.
+        Preferred places, in any order.
     gap : float
-        Least distance of two texts.
+        Smallest distance of two texts.
     bounds : pair of float
-        Where they have to stay, if there is room for all.
+        Limits of the places, if all texts fit.
 
     Returns
     -------
     places : list of float
-        In the order of the values, whose order they keep.
+        Places of the values, with the same ranks.
     """
     order = sorted(range(len(values)), key=lambda k: values[k])
     placed = [float(values[k]) for k in order]

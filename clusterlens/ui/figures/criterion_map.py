@@ -1,4 +1,4 @@
-"""The criterion of CNS over neighbourhood sizes and alphas, at one number of seeds."""
+"""Criterion of CNS over neighbourhood sizes and alphas, at one number of seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterlens.ui.plots.criterion import ALPHA_TICKS, PALETTE, colour_range, e
 
 
 class CriterionMap(Frame):
-    """A heatmap to click in: where one stands, and the automatic choice.
+    """Clickable heatmap with the setting in force and the automatic choice.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ class CriterionMap(Frame):
         self.on_click(went)
 
     def _draw(self) -> None:
-        # Lines of the same colour, else the card would shine through between two cells.
+        # Outlines in the colour of the cells, otherwise the card would shine through
+        # between them.
         value = {"field": "value", "transform": self._colours}
         sides = {side: side for side in ("left", "right", "top", "bottom")}
         self.draw(self._cells, Quad(**sides, fill_color=value, line_color=value))
@@ -65,7 +66,7 @@ class CriterionMap(Frame):
                 ),
             )
         self.figure.yaxis.ticker = FixedTicker(ticks=ALPHA_TICKS)
-        # Until there is something to read off.
+        # Hidden until there are values.
         self.show_axes(visible=False)
 
     def show(
@@ -78,9 +79,9 @@ class CriterionMap(Frame):
         sizes : array of int, shape (n_k,)
             Neighbourhood sizes, ascending.
         alphas : array of float, shape (n_alpha,)
-            Ascending.
+            Alphas, ascending.
         values : array of float, shape (n_k, n_alpha)
-            NaN where there is none, which stays empty.
+            Values of the criterion; NaN leaves a cell empty.
         """
         x, y = edges_of(sizes.astype(float)), np.exp(edges_of(np.log(alphas)))
         k, a = np.nonzero(np.isfinite(values))
@@ -94,7 +95,7 @@ class CriterionMap(Frame):
         return low, high
 
     def _at(self, right: float, down: float) -> tuple[float, float]:
-        """Return k and alpha, whose axis is logarithmic."""
+        """Return k and alpha; the axis of alpha is logarithmic."""
         (x0, x1), (y0, y1) = self.view()
         return x0 + right * (x1 - x0), float(y1 * (y0 / y1) ** down)
 

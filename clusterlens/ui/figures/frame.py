@@ -1,7 +1,7 @@
-"""The frame of every figure: a Bokeh figure that fills its card and reports its view.
+"""Base class of every figure: a Bokeh figure that fills its card and reports its view.
 
-A figure tells in one call what it shows, a moment after its size or its ranges have
-changed; whoever is told computes the pixels and hands them back as data.
+A figure reports its size and ranges in one call, shortly after they have changed. The
+receiver computes the pixels and returns them as data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bokeh.plotting import figure as Figure
 from clusterlens.ui.plots.samples import View
 
 _REST_SECONDS = 0.03
-# Numbers and letters stand on a ground of their own, as easy to read in the dark.
+# Numbers and letters have a background of their own, legible in the dark theme, too.
 ON_A_GROUND = {
     "text_font_style": "bold",
     "text_color": "#14181d",
@@ -36,26 +36,26 @@ ON_A_GROUND = {
     "padding": 2,
     "border_radius": 4,
 }
-# A ring around a sample that was clicked.
+# A ring around a clicked sample.
 RINGED = {"size": 15, "fill_alpha": 0, "line_width": 2.5, "line_color": "#777f87"}
-# The part of an axis that one can zoom in to.
+# Smallest part of an axis that zooming can reach.
 _DEPTH = 1e-4
-# Bokeh takes a click for the second half of a double one if another, anywhere, was less
-# than 0.3 s before it, and for a press if it is held for longer than that.
+# Bokeh reports a click as the second half of a double click if another one, anywhere,
+# came less than 0.3 s before, and as a press if it is held longer than that.
 _CLICKS = (Tap, DoubleTap, Press)
-# Bokeh's own are white in every theme.
+# Bokeh's own colours are white in every theme.
 _TOOLBAR_CSS = """:host(.bk-inner) {
   background-color: var(--panel-surface-color);
   --bokeh-icon-color: var(--panel-on-surface-color); }"""
-# Another theme colours the labels of axes anew and forgets where they stand; they are
-# laid out again when all is in place, whenever that is in a slow browser.
+# A change of theme recolours the labels of axes, and Bokeh forgets their places. They
+# are laid out again when the browser is idle, several times because it may be slow.
 _LAY_OUT_AGAIN = """
   const lay = () => Bokeh.index.find_one(figure)?.invalidate_layout();
   for (const wait of [500, 2000, 5000])
     setTimeout(() => requestIdleCallback(lay), wait);
 """
-# Ranges are set from here and by a hand, and both may be under way to each other: the
-# browser says what it shows once it has set them.
+# The server and the user both set ranges, and their messages may cross. The browser
+# therefore reports its ranges after it has applied the server's.
 _SAY_RANGES = """
   const [times, ...said] = figure.tags, {x_range: x, y_range: y} = figure;
   if (!said.length) figure.tags = [times, x.start, x.end, y.start, y.end];
@@ -63,12 +63,12 @@ _SAY_RANGES = """
 
 
 def no_image() -> ColumnDataSource:
-    """Return the source of an image that is not there yet."""
+    """Return the source of an image before there is a picture."""
     return ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
 
 
 def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether columns are the same, those of arrays of arrays included."""
+    """Return whether columns are equal, including arrays of arrays."""
     return one.keys() == other.keys() and all(
         _same(one[name], other[name]) for name in one
     )
@@ -81,7 +81,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _alike(one: View, other: View) -> bool:
-    """Whether two views are the same on screen."""
+    """Return whether two views are equal on screen."""
     a, b = np.array(one), np.array(other)
     sizes = np.ptp(b, axis=1, keepdims=True)
     return bool((np.abs(a - b) <= 1e-6 * sizes).all())
@@ -90,27 +90,27 @@ def _alike(one: View, other: View) -> bool:
 class Frame:
     """A figure without axes by default, with zoom and pan, made once.
 
-    A hand moves its ranges, and they stay where it has left them: a picture that comes
-    later changes them only where another zoom is looked at by then, or another whole.
+    The user moves its ranges. A later picture changes them only if the zoom or the
+    whole has changed by then.
 
     Parameters
     ----------
     told : callable
-        Called with fields of a `Viewport` that have changed: width and height, and x
-        and y once it is known what there is to zoom in.
+        Called with changed fields of a `Viewport`: width and height, and x and y once
+        the whole range is known.
     css : str
-        Class of its pane.
+        CSS class of its pane.
     tools : list
         Tools beside pan, wheel zoom and reset.
     beside : Frame, optional
-        Another figure, whose ranges it has and which tells of them.
+        Another figure, which shares its ranges and reports them.
     downwards : bool, default False
         Whether the lowest y is at the top.
     options
-        Of the figure.
+        Options of the figure.
     """
 
-    # Whether it shows all there is at any time, with axes at its left and foot.
+    # Whether it always shows the whole, with axes at the left and the bottom.
     still = False
 
     def __init__(
@@ -126,12 +126,12 @@ class Frame:
         self._told = told
         self._beside = beside
         self._downwards = downwards
-        # All there is, and what is looked at of it, None for all.
+        # The whole range, and the visible part of it; None for all.
         self._whole: View | None = None
         self._zoom: View | None = None
-        # Whether the ranges have yet to be put there, and whether a hand moves them.
+        # Whether ranges have yet to be set, and whether the user is moving them.
         self._waits = self._in_hand = False
-        # How often ranges were set from here, and to what.
+        # How often the server set the ranges, and their last values.
         self._times_set = 0
         self._last_set: list[float] = []
         self._task: asyncio.Task[None] | None = None
@@ -155,10 +155,11 @@ class Frame:
             background_fill_alpha=0,
             outline_line_color=None,
         )
-        # Clicks and boxes are told; else glyphs beside the one that is hit would fade.
+        # Clicks and boxes are events. Without this, glyphs beside a selected one would
+        # fade.
         for tool in self.figure.select({"type": SelectTool}):
             tool.renderers = []
-        # Tools lie over the picture and show when it is pointed at.
+        # Tools lie over the picture and appear when the pointer is on it.
         self.figure.toolbar_inner = True
         self.figure.toolbar.autohide = True
         self.figure.toolbar.stylesheets = [_TOOLBAR_CSS]
@@ -173,7 +174,7 @@ class Frame:
         )
 
     def _make(self, tools: list[Any], **options: Any) -> Figure:
-        """Return the figure, with such tools."""
+        """Return the figure with the given tools."""
         return Figure(tools=tools, **options)
 
     def _wrap(self, **options: Any) -> Any:
@@ -181,7 +182,7 @@ class Frame:
         return pn.pane.Bokeh(self.figure, **options)
 
     def _watch(self) -> None:
-        """Take notice of another size, of ranges that move, and of their rest."""
+        """Subscribe to changes of the size, and to movements and ends of ranges."""
 
         def resized(attribute: str, old: Any, new: Any) -> None:
             self._changed(in_hand=False)
@@ -200,7 +201,7 @@ class Frame:
         self.figure.on_change("tags", self._settle)
 
     def _set(self, ends: Sequence[float]) -> None:
-        """Set start and end of x and y, and let the browser say what it shows then."""
+        """Set start and end of x and y, and let the browser report its ranges."""
         axes = (self.figure.x_range, self.figure.y_range)
         for axis, start, end in zip(axes, ends[::2], ends[1::2], strict=True):
             axis.update(start=start, end=end)
@@ -209,10 +210,10 @@ class Frame:
         self.figure.tags = [self._times_set]
 
     def _settle(self, attribute: str, old: Any, new: Any) -> None:
-        """Have the browser show what is held here, once it has said what it shows.
+        """Reconcile the ranges of the browser with those held here, on its report.
 
-        They differ where a hand moved the ranges while others were on their way: what
-        the hand did holds.
+        They differ if the user moved the ranges while a message was on its way; the
+        user's ranges win.
         """
         times, *shown = new
         x, y = self.figure.x_range, self.figure.y_range
@@ -230,13 +231,13 @@ class Frame:
             self._changed(in_hand=False)
 
     def draw(self, source: ColumnDataSource, glyph: Glyph) -> GlyphRenderer:
-        """Draw marks of a source: none is ever selected or muted, so one glyph does."""
+        """Draw marks of a source; none is selected or muted, so one glyph suffices."""
         return self.figure.add_glyph(
             source, glyph, nonselection_glyph=None, muted_glyph=None
         )
 
     def show_axes(self, *, visible: bool = True) -> None:
-        """Draw axes lightly; another theme leaves them where they are."""
+        """Draw axes lightly; keep their places in another theme."""
         laid_out = CustomJS(args={"figure": self.figure}, code=_LAY_OUT_AGAIN)
         for axis in (*self.figure.xaxis, *self.figure.yaxis):
             axis.update(
@@ -250,7 +251,7 @@ class Frame:
             axis.js_on_change("major_label_text_color", laid_out)
 
     def follow(self, whole: View, zoom: View | None = None) -> None:
-        """Let reset go back to the whole, and look at a part of it or at all."""
+        """Set the whole range, for reset, and show a part of it or all."""
         if self._beside is not None:
             self._beside.follow(whole, zoom)
         elif (whole, zoom) != (self._whole, self._zoom):
@@ -259,7 +260,7 @@ class Frame:
             self.put(lambda: self._place(whole))
 
     def _place(self, whole: View) -> None:
-        """Set the limits of the ranges, and the ranges where they wait to be."""
+        """Set the limits of the ranges, and the ranges themselves if they are due."""
         if self._waits:
             self._set(np.ravel(self._turned(self._zoom or whole)).tolist())
         axes = (self.figure.x_range, self.figure.y_range)
@@ -268,7 +269,7 @@ class Frame:
             axis.update(
                 reset_start=start,
                 reset_end=end,
-                max_interval=size,  # first, as each limit is kept when it comes
+                max_interval=size,  # first, because each limit applies when it arrives
                 min_interval=self._least(size),
             )
         if self._waits:
@@ -276,16 +277,16 @@ class Frame:
             self._changed(in_hand=False)
 
     def _turned(self, view: View) -> View:
-        """Return ranges as the axes run."""
+        """Return ranges in the direction of the axes."""
         x, y = view
         return x, y[::-1] if self._downwards else y
 
     def _least(self, size: float) -> float:
-        """Return the range that one can zoom in to, of an axis that is so long."""
+        """Return the smallest range to zoom to, for an axis of a size."""
         return size * _DEPTH
 
     def _fit(self, view: View) -> View:
-        """Return what is shown when a hand has let go of the ranges here."""
+        """Return the view to show after the user has released the ranges."""
         return view
 
     def on_click(self, told: Callable[[float, float], None]) -> None:
@@ -296,44 +297,44 @@ class Frame:
 
     @property
     def takes_clicks(self) -> bool:
-        """Whether anything comes of a click."""
+        """Return whether clicks have a handler."""
         return bool(self._clicked)
 
     def click(self, right: float, down: float) -> None:
-        """Click at parts of the width and of the height in view, from its corner."""
+        """Click at a fraction of the width and of the height, from the top left."""
         x, y = self._at(right, down)
         for told in self._clicked:
             told(x, y)
 
     def zoom(self, factor: float, right: float, down: float) -> None:
-        """Show a factor of the ranges in view; what lies at a place stays there."""
+        """Scale the ranges in view by a factor; keep the given place fixed."""
         point = np.array(self._at(right, down))[:, None]
         self._steer(point + factor * (np.array(self._steered()) - point))
 
     def pan(self, right: float, down: float) -> None:
-        """Move what is in view by parts of its width and height."""
+        """Move the view by fractions of its width and height."""
         view = np.array(self._steered())
         by = np.ptp(view, axis=1) * (right, down if self._downwards else -down)
         self._steer(view + by[:, None])
 
     def reset(self) -> None:
-        """Show all there is."""
+        """Show the whole range."""
         self._look_at(None)
 
     def _steered(self) -> View:
-        """The ranges in view, or those on their way there."""
+        """Return the ranges in view, or ranges that are about to be set."""
         leader = self._beside or self
         coming = leader._zoom or leader._whole
         return coming if coming and leader._waits else self.view()
 
     def _at(self, right: float, down: float) -> tuple[float, float]:
-        """Return the place in data units of parts of the width and height in view."""
+        """Return the data coordinates of fractions of the width and height."""
         (x0, x1), (y0, y1) = self._steered()
         up = down if self._downwards else 1 - down
         return x0 + right * (x1 - x0), y0 + up * (y1 - y0)
 
     def _steer(self, view: np.ndarray) -> None:
-        """Look at ranges, of shape (2, 2), within all there is; all of it if larger."""
+        """Show ranges, shape (2, 2), within the whole; the whole if they are larger."""
         leader = self._beside or self
         if (whole := leader._whole) is None:
             return
@@ -349,9 +350,10 @@ class Frame:
         self._look_at((tuple(x), tuple(y)))
 
     def _look_at(self, zoom: View | None) -> None:
-        """Show a part of all there is, or all of it, and tell of it at once.
+        """Show a part of the whole, or all of it, and report the view at once.
 
-        A picture that comes before the browser has moved would go back otherwise.
+        Otherwise a picture that arrives before the browser has moved would restore the
+        old ranges.
         """
         leader = self._beside or self
         if leader._whole is not None:
@@ -360,7 +362,7 @@ class Frame:
             leader._told(x=x, y=y)
 
     def put(self, change: Callable[[], None]) -> None:
-        """Change models of the figure, in the document's turn where there is one."""
+        """Change models of the figure, within the document's callback if possible."""
         if self._document is None or self._document.session_context is None:
             change()
             return
@@ -369,7 +371,7 @@ class Frame:
             self._document.add_next_tick_callback(self._make_changes)
 
     def fill(self, source: ColumnDataSource, data: Mapping[str, Any]) -> None:
-        """Let a source hold these columns; what it holds already is not sent again."""
+        """Set the columns of a source; equal columns are not sent again."""
 
         def change() -> None:
             if not _equal(source.data, data):
@@ -378,7 +380,7 @@ class Frame:
         self.put(change)
 
     def _make_changes(self) -> None:
-        """Make all that has gathered since the last turn, as one message."""
+        """Make all gathered changes, as one message."""
         changes, self._changes = self._changes, []
         with pn.io.unlocked():
             for change in changes:
@@ -402,7 +404,7 @@ class Frame:
         seen: dict[str, Any] = {"width": width, "height": height}
         zoom = self._looked_at(whole)
         if zoom != self._zoom:
-            # Once: it may be left since for all of something else.
+            # Only on change: another part may know that the view was reset since.
             seen["x"], seen["y"] = zoom or (None, None)
         self._zoom = zoom
         if not (self._in_hand or _alike(self.view(), zoom or whole)):
@@ -411,7 +413,7 @@ class Frame:
         self._told(**seen)
 
     def _looked_at(self, whole: View) -> View | None:
-        """Return what the ranges show of the whole, None for all of it."""
+        """Return the visible part of the whole, None for all of it."""
         view = self.view()
         if not np.isfinite(view).all():
             return self._zoom
@@ -421,14 +423,14 @@ class Frame:
         return view if _alike(view, fitted) else fitted
 
     def size(self) -> tuple[int, int]:
-        """Width and height in pixels, 0 before the browser has laid it out."""
+        """Return width and height in pixels, 0 before the browser has laid it out."""
         try:
             return self.figure.inner_width, self.figure.inner_height
         except UnsetValueError:
             return 0, 0
 
     def view(self) -> View:
-        """The ranges in view, ascending."""
+        """Return the ranges in view, ascending."""
         x, y = self.figure.x_range, self.figure.y_range
         return (
             (min(x.start, x.end), max(x.start, x.end)),

@@ -1,9 +1,8 @@
-"""Live: a figure whose picture is a HoloViews element that a thread has made.
+"""Live: a figure with a HoloViews element as its picture, made by a thread.
 
-To show one: a node makes the element on its thread, by a function of `ui/plots`; the
-card gives it to `show` of a `LiveFrame` of its own, which sends it through a `Pipe` to
-a `DynamicMap` that only hands it on. What is looked at, and what is clicked or drawn
-around, is told to whoever asked for it:
+A node makes the element on its thread, by a function of `ui/plots`. The card passes it
+to `show` of its `LiveFrame`, which sends it through a `Pipe` to a `DynamicMap` that
+returns it unchanged. Callbacks receive the view, clicks, boxes and lassos:
 
     class SampleMap(LiveFrame):
         def __init__(self, told, tapped, boxed):
@@ -17,13 +16,13 @@ around, is told to whoever asked for it:
 All elements of a figure have the structure of the first one: an overlay of as many
 elements, of the same kinds. Marks that come and go with a click (rings, lines, words)
 are glyphs of Bokeh on the figure that HoloViews has made: as elements they would send
-the picture's overlay through HoloViews again, 10 ms of the event loop for each of them.
+the picture's overlay through HoloViews again, 10 ms of the event loop for each element.
 
-Ranges, sizes, clicks, boxes and lassos are heard of from that figure as well (see
-`Frame`), and not from streams of HoloViews: `RangeXY` and `PlotSize` speak 100 ms after
-the end of a movement, while a picture follows a hand that has not let go; `Tap` leaves
-out a click that is held; `BoundsXY` and `Lasso` hear nothing where a map returns an
-overlay, unless they are inputs of it, and then each box would send the picture again.
+Ranges, sizes, clicks, boxes and lassos are events of that figure as well (see `Frame`),
+not streams of HoloViews. `RangeXY` and `PlotSize` fire 100 ms after the end of a
+movement, but a picture must follow during the movement. `Tap` omits held clicks.
+`BoundsXY` and `Lasso` do not fire for a map that returns an overlay, unless they are
+its inputs, and then each box would send the picture again.
 """
 
 from __future__ import annotations
@@ -44,22 +43,22 @@ from holoviews.streams import Pipe
 from clusterlens.ui.figures.frame import Frame, View
 from clusterlens.ui.state.looking import Viewport
 
-# The page has a theme, and tools, of its own.
+# The page has its own theme and tools.
 _RENDERER = BokehRenderer.instance(mode="server", theme=None)
 _PLAIN: dict[str, Any] = {"responsive": True, "default_tools": [], "border": 0}
 
 
 class LiveFrame(Frame):
-    """A frame without axes around one picture, which fills it.
+    """Frame without axes, filled by one picture.
 
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     first : holoviews element
-        Shown before there is a picture, of the same structure.
+        Element of the same structure, shown before there is a picture.
     options
-        Of every frame.
+        Options of `Frame`.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class LiveFrame(Frame):
         super().__init__(told, toolbar_location="right", **options)
 
     def _make(self, tools: list[Any], **options: Any) -> Figure:
-        """Return the figure that HoloViews has made, with tools and ranges of ours."""
+        """Return the figure that HoloViews has made, with our tools and ranges."""
         made = self._plot.state
         for one in made.renderers:  # nothing is drawn before there is a picture
             one.data_source.data = {name: [] for name in one.data_source.data}
@@ -87,16 +86,16 @@ class LiveFrame(Frame):
         return pn.pane.HoloViews(self._plot, linked_axes=False, **options)
 
     def show(self, element: hv.Dimensioned, whole: View, port: Viewport) -> None:
-        """Show an element, of what is looked at; what is shown already is not sent.
+        """Show an element in a view; an element already shown is not sent again.
 
         Parameters
         ----------
         element : holoviews element
-            Of the structure of the first one.
+            Element of the structure of the first one.
         whole : pair of ranges
-            Those of all there is to zoom in.
+            The whole x and y range.
         port : Viewport
-            What is looked at.
+            Size and visible part of the figure.
         """
         self.follow(whole, port.zoom)
         if element is not self._element:
@@ -104,16 +103,16 @@ class LiveFrame(Frame):
             self.put(lambda: self._send(element))
 
     def _send(self, element: hv.Dimensioned) -> None:
-        if element is self._element:  # the newest
+        if element is self._element:  # still the newest one
             self._pipe.send(element)
 
     def drawn_by(self, glyph: type) -> GlyphRenderer:
-        """Return what draws the first element that is such a glyph."""
+        """Return the renderer of the first element drawn by such a glyph."""
         found = self.figure.renderers
         return next(one for one in found if isinstance(one.glyph, glyph))
 
     def on_box(self, told: Callable[[View], None]) -> None:
-        """Call with the x and y range of every box that is drawn, low to high."""
+        """Call with the x and y range of every drawn box, low to high."""
 
         def tell(event: SelectionGeometry) -> None:
             at = event.geometry
@@ -135,7 +134,7 @@ class LiveFrame(Frame):
 
 
 def _values(given: Any) -> np.ndarray:
-    """Read coordinates that the browser sends as a list or by position."""
+    """Read coordinates that the browser sends as a list, or as a dict by position."""
     if isinstance(given, dict):
         given = [given[key] for key in sorted(given, key=int)]
     return np.asarray(given, float)

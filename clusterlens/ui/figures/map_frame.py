@@ -1,4 +1,4 @@
-"""The frame of maps of samples: one scale for both axes, one picture that may fade."""
+"""Base class of sample maps: one scale for both axes, one picture that may fade."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterlens.ui.figures.live import LiveFrame
 from clusterlens.ui.plots.samples import Picture, empty_map, equal_scale
 from clusterlens.ui.state.looking import Viewport
 
-# Opacity of a picture behind marks that matter more.
+# Opacity of a picture behind more important marks.
 DIMMED = 0.45
 
 
@@ -22,9 +22,9 @@ class MapFrame(LiveFrame):
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     options
-        Of every frame.
+        Options of `Frame`.
     """
 
     def __init__(self, told: Callable[..., None], **options: Any) -> None:
@@ -36,7 +36,7 @@ class MapFrame(LiveFrame):
         self.show(picture.element, picture.whole, port)
 
     def dim(self, dimmed: bool) -> None:
-        """Let the picture fade behind the marks over it, or restore it."""
+        """Fade the picture behind the marks over it, or restore it."""
         alpha = DIMMED if dimmed else 1.0
 
         def change() -> None:
@@ -51,5 +51,5 @@ class MapFrame(LiveFrame):
         return (x1 - x0) / max(self.size()[0], 1)
 
     def _fit(self, view: View) -> View:
-        """Keep both axes at one scale, whatever box was drawn."""
+        """Keep both axes at one scale, whatever the shape of the box."""
         return equal_scale(view, self.size())

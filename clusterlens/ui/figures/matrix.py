@@ -34,7 +34,7 @@ from clusterlens.ui.state.looking import Viewport
 STRIP = 0.03
 GAP = 0.01
 MARGIN = STRIP + GAP
-# The fewest cells that a frame shows, side by side.
+# Smallest number of cells side by side that zooming can reach.
 LEAST_CELLS = 4
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
@@ -49,13 +49,13 @@ if (Number.isNaN(value)) return words[0][2];
 const number = (scale[0] * value).toFixed(digits[0]);
 return words[0][value < 0.5 ? 0 : 1].replace('#', number);
 """
-# A line over colours of any kind is light around and dark inside.
+# A cased line, light outside and dark inside, shows over every colour.
 _CASING = {"line_color": "#ffffff", "line_width": 3, "line_alpha": 0.7}
 _CROSS = {"line_color": "#14181d", "line_width": 1, "line_dash": [4, 3]}
 _HOVERED = {"line_color": "#777f87", "line_width": 1.5}
-# Where the pointer is need not be told.
+# The position of the pointer need not be sent to the server.
 _HOVERED |= {"syncable": False, "visible": False}
-# What is said of a cell stands in lines of about so many letters, of so many pixels.
+# The text of a cell is wrapped at so many letters; sizes are in pixels.
 _LETTERS, _LETTER, _LINE = 18, 6.5, 15
 
 
@@ -78,17 +78,17 @@ def cell_pixels(port: Viewport, n: int) -> float:
 
 @dataclass(frozen=True)
 class Reading:
-    """How the values of a picture are read: the words for one below a half, and others.
+    """Words for the values of a picture, below a half and otherwise.
 
     Parameters
     ----------
     below, others, none : str
-        Words for a value below a half, for others, and for none at all; "#" stands for
-        the value.
+        Words for a value below a half, for other values, and for a missing value. "#"
+        is replaced by the value.
     scale : int
-        What 1 is written as.
+        Number shown for the value 1.
     digits : int
-        Decimals that are written.
+        Number of decimals.
     """
 
     below: str
@@ -98,7 +98,7 @@ class Reading:
     digits: int = 0
 
     def of(self, value: float) -> str:
-        """Say a value."""
+        """Format a value."""
         if math.isnan(value):
             return self.none
         words = self.below if value < 0.5 else self.others
@@ -107,14 +107,14 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Cross:
-    """The rows and columns of picked samples, and what their cell says.
+    """Rows and columns of picked samples, and the text of their cell.
 
     Parameters
     ----------
     places : tuple of int
         Places of one or two samples in the order of the matrix.
     consensus, binarised : str
-        What the cell of two says in either matrix; empty for one.
+        Text of the cell of two samples in either matrix; empty for one sample.
     """
 
     places: tuple[int, ...] = ()
@@ -124,7 +124,7 @@ class Cross:
 
 @dataclass(frozen=True, eq=False)
 class Heatmap:
-    """A tile and its picture; the browser draws each of its values as one rectangle.
+    """Tile with its picture; the browser draws each value as one rectangle.
 
     Parameters
     ----------
@@ -133,11 +133,11 @@ class Heatmap:
     n_samples : int
         Size of the whole matrix.
     picture : holoviews.Overlay
-        As from `draw_matrix`.
+        Picture made by `draw_matrix`.
     scale : list of (float, str)
-        Shares, ascending, and their colours.
+        Ascending shares with their colours.
     reading : Reading
-        How its values are said.
+        Words for its values.
     """
 
     tile: Tile
@@ -149,7 +149,7 @@ class Heatmap:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """What stands along the edges of a matrix: cluster colours and row ids in view.
+    """Cluster colours and row ids along the edges of a matrix.
 
     Parameters
     ----------
@@ -160,7 +160,8 @@ class Edges:
     pixels : pair of array of uint32
         Colours of the rows and of the columns as RGBA.
     names : pair of list of str
-        Row ids of the rows and of the columns, empty where they have no pixel each.
+        Row ids of the rows and of the columns; empty if there are fewer pixels than
+        ids.
     """
 
     view: View
@@ -172,7 +173,7 @@ class Edges:
 def edges(
     colours: np.ndarray, row_ids: Sequence[object], order: np.ndarray, port: Viewport
 ) -> Edges:
-    """Return what stands along the edges of what is in view.
+    """Return the cluster colours and row ids along the edges of the view.
 
     Parameters
     ----------
@@ -201,20 +202,20 @@ def edges(
 
 
 class MatrixFigure(LiveFrame):
-    """A heatmap with strips of cluster colours; follows the ranges of a partner.
+    """Heatmap with strips of cluster colours, optionally with a partner's ranges.
 
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     tapped : callable
         Called with (row, column), positions in the order of the samples.
     brushed : callable
         Called with two half-open ranges of positions, of rows and of columns.
     css : str
-        Class of its pane.
+        CSS class of its pane.
     partner : MatrixFigure, optional
-        The figure whose ranges it shares.
+        Figure with the same ranges.
     """
 
     def __init__(
@@ -244,7 +245,7 @@ class MatrixFigure(LiveFrame):
         self._said = ColumnDataSource({"words": [], "scale": [], "digits": []})
         self._cross = ColumnDataSource({"at": []})
         self._cell = ColumnDataSource({"x": [], "y": [], "text": [], "down": []})
-        # One for both, so that it is seen in either at the same cell.
+        # Shared by both figures, so that both show the same cell.
         self._hovered: tuple[Span, ...] = (
             partner._hovered
             if partner
@@ -284,7 +285,7 @@ class MatrixFigure(LiveFrame):
             CrosshairTool(overlay=self._hovered, visible=False),
             HoverTool(
                 renderers=[self.drawn_by(Image)],
-                # Beside the pointer it would lie over the same cell of the partner.
+                # Beside the pointer it would cover the same cell of the partner.
                 attachment="vertical",
                 tooltips=[
                     ("row", "$y{custom}"),
@@ -307,7 +308,7 @@ class MatrixFigure(LiveFrame):
         )
 
     def _least(self, size: float) -> float:
-        """Stop where single cells are seen."""
+        """Stop zooming at single cells."""
         return min(size, LEAST_CELLS)
 
     def _fit(self, view: View) -> View:
@@ -321,7 +322,7 @@ class MatrixFigure(LiveFrame):
         return (x, x + side), (y, y + side)
 
     def show_matrix(self, picture: Heatmap, port: Viewport) -> None:
-        """Show a picture of what is looked at, and how its values are said."""
+        """Show a picture, and set the words for its values."""
         self._n = picture.n_samples
         self.show(picture.picture, full_view(picture.n_samples), port)
         read = picture.reading
@@ -330,7 +331,7 @@ class MatrixFigure(LiveFrame):
         self.fill(self._said, said)
 
     def show_edges(self, shown: Edges) -> None:
-        """Show cluster colours along the edges, and tell the browser the row ids."""
+        """Show cluster colours along the edges, and send the row ids to the browser."""
         ((x0, x1), (y0, y1)), ((r0, r1), (c0, c1)) = shown.view, shown.spans
         rows, columns = shown.pixels
         strips = {
@@ -362,7 +363,7 @@ class MatrixFigure(LiveFrame):
         self.fill(self._rings, data)
 
     def hint(self, shown: bool) -> None:
-        """Let lines follow the pointer, over the matrix beside this one too, or not."""
+        """Switch lines on or off that follow the pointer, over the partner, too."""
 
         def change() -> None:
             for span in self._hovered:
@@ -372,7 +373,7 @@ class MatrixFigure(LiveFrame):
         self.put(change)
 
     def cross(self, places: Sequence[int], words: str, port: Viewport) -> None:
-        """Draw the row and the column of each place, and write what their cell says."""
+        """Draw the row and the column of each place, with the text of their cell."""
         self.fill(self._cross, {"at": [place + 0.5 for place in places]})
         cell: dict[str, list[Any]] = {"x": [], "y": [], "text": [], "down": []}
         if words and port.drawn:
@@ -380,7 +381,7 @@ class MatrixFigure(LiveFrame):
             lines = textwrap.wrap(words, _LETTERS)
             half = _LETTER * max(map(len, lines)) / 2 + 4
             first, second = places
-            # Of the two cells of a pair the one above the diagonal, if it is in view.
+            # The text is at the pair's cell above the diagonal, if that is in view.
             x, y = max(first, second) + 0.5, min(first, second) + 0.5
             if not (x0 < x < x1 and y0 < y < y1):
                 x, y = y, x

@@ -1,4 +1,4 @@
-"""The map of memberships: samples by certainty, seeds, and the sample that is read."""
+"""Map of memberships: samples by certainty, seeds, and the selected sample."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from scipy.spatial import KDTree
 from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED
 from clusterlens.ui.figures.map_frame import MapFrame
 
-# Pixels from the middle of a star to that of its number.
+# Pixels from the centre of a star to that of its number.
 _ASIDE = 18
 
 
 class MembershipMap(MapFrame):
-    """Samples on two principal components, a star for each seed.
+    """Samples on two principal components, with a star for each seed.
 
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     tapped : callable
         Called with the place of a click and the data units of a pixel.
     beside : MembershipMap, optional
-        Another map, whose ranges it has.
+        Another map with the same ranges.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class MembershipMap(MapFrame):
         shares: np.ndarray,
         colours: Sequence[str],
     ) -> None:
-        """Ring a sample and draw lines to seeds as thick as their shares.
+        """Ring a sample and draw lines to seeds, as thick as their shares.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class MembershipMap(MapFrame):
 
 
 def _aside(places: np.ndarray) -> np.ndarray:
-    """Pixels (2, n), right and down, to numbers that stand away from the next star."""
+    """Return pixels (2, n), right and down, that move numbers off the next star."""
     away = np.zeros(places.shape)
     if len(places) > 1:
         away = places - places[KDTree(places).query(places, 2)[1][:, 1]]

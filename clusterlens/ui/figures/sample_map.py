@@ -1,4 +1,4 @@
-"""The map of samples: as many points as there are, drawn pixel by pixel."""
+"""Map of samples: points aggregated to pixels, with marks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, View
 from clusterlens.ui.figures.map_frame import MapFrame
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
 
-# How near to a sample a click must be, and how many clusters a legend names.
+# Largest distance of a click from a sample, and largest number of legend entries.
 CLICK_PIXELS = 10
 LEGEND_ENTRIES = 14
 LINK_STROKES = {"must": "solid", "cannot": "dashed"}
@@ -27,7 +27,7 @@ _CASING = {"line_color": "#ffffff", "line_alpha": 0.8}
 
 
 def inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
-    """Whether points lie inside an outline, by the even-odd rule.
+    """Return whether points lie inside an outline, by the even-odd rule.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ def inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
 
 
 class MapFigure(MapFrame):
-    """The map, with rings around samples and links between them.
+    """Map with rings around samples and links between them.
 
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     tapped : callable
         Called with the place of a click and the data units of a pixel.
     boxed : callable
@@ -68,7 +68,7 @@ class MapFigure(MapFrame):
     lassoed : callable
         Called with the outline of a lasso, shape (n, 2).
     beside : MapFigure, optional
-        Another map, whose ranges it has.
+        Another map with the same ranges.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class MapFigure(MapFrame):
         self.fill(self._broken, {"x": x, "y": y})
 
     def contradict(self, ends: np.ndarray) -> None:
-        """Light up links that contradict each other, shape (n_links, 2 ends, 2)."""
+        """Highlight links that contradict each other, shape (n_links, 2 ends, 2)."""
         self.fill(self._chain, _segments(ends))
 
     def number(self, places: np.ndarray, texts: Sequence[str]) -> None:
@@ -171,6 +171,6 @@ class MapFigure(MapFrame):
 
 
 def _segments(ends: np.ndarray) -> dict[str, np.ndarray]:
-    """Columns of lines between ends, shape (n_lines, 2 ends, 2)."""
+    """Return columns of lines between ends, shape (n_lines, 2 ends, 2)."""
     (x0, x1), (y0, y1) = ends[..., 0].T, ends[..., 1].T
     return {"x0": x0, "y0": y0, "x1": x1, "y1": y1}

@@ -1,4 +1,4 @@
-"""Steering: a figure by keys, for those who use no pointer."""
+"""Keyboard control of figures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from panel.custom import JSComponent
 
 from clusterlens.ui.figures.frame import Frame
 
-# Of the range in view, for one press of a key.
+# Steps of one key press, relative to the range in view.
 _ZOOM, _PAN = 1.5, 0.25
 _HOW_STILL = "Arrow keys move a cursor; Enter clicks there."
 _HOW = (
@@ -36,12 +36,12 @@ div[role]:focus-visible > .cursor { display: block; }
 
 
 class Steering(JSComponent):
-    """Lies over a figure, takes the keys and shows a cursor while it has the focus.
+    """Overlay of a figure that handles keys and shows a cursor while it has the focus.
 
     Parameters
     ----------
     frame : Frame
-        What it steers.
+        Figure to control.
     """
 
     words = param.String("", doc="What the figure shows; plain text, read out.")
@@ -114,7 +114,7 @@ export function render({model}) {
                 frame.figure.on_change(size, self._fit)
 
     def _fit(self, attr: str, old: Any, new: Any) -> None:
-        """Lie over what is within the axes."""
+        """Cover the area inside the axes."""
         width, height = (f"{size}px" for size in self._frame.size())
         self.styles = {"inset": "0 0 auto auto", "width": width, "height": height}
 
@@ -132,7 +132,7 @@ export function render({model}) {
 
 
 def steered(frame: Frame) -> tuple[pn.Column, Steering]:
-    """Return the place of a figure that keys steer, and what steers it."""
+    """Return the place of a figure with keyboard control, and the control."""
     steering = Steering(frame)
     place = pn.Column(
         frame.pane,
