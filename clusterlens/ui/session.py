@@ -32,25 +32,25 @@ from clusterlens.ui.work.reading import read_apart
 
 # Pages that show the table and the pool, not a run.
 OF_DATA = ("data", "pool")
-# A run that forms is looked at from so many models on, and again when they have grown
-# by a factor, after some seconds.
+# A partial run is shown from so many models on, and shown again after it has grown by a
+# factor, at intervals of some seconds.
 LEAST_MODELS = 3
 STEP = 1.2
 STEP_SECONDS = 2.0
-# Between two looks at whether a session that was closed has stopped.
+# Polling interval while a closed session stops.
 ENDED_SECONDS = 0.1
 
 
 class Session:
-    """What was decided, what is looked at, what follows from it, and what is under way.
+    """Session state: the history, the view state, derived results and running work.
 
-    Nothing here knows of widgets. `act`, `undo` and `redo` are the only ways in which
-    the analysis changes.
+    Nothing here knows of widgets. `act`, `undo` and `redo` are the only ways to change
+    the analysis.
 
     Parameters
     ----------
     server : Server
-        What it shares with all other sessions.
+        Owner of the resources that all sessions share.
     """
 
     def __init__(self, server: Server) -> None:
@@ -66,9 +66,9 @@ class Session:
         self.files = self.memory.files
         self.own_pools = OwnPools(server.store)
         self._formed_at = 0.0
-        # Position of the step that the slow action under way builds on.
+        # Position of the step that the running slow action builds on.
         self._began_at = 0
-        # Intents of the nodes that were asked for, by name.
+        # Intents of the requested nodes, by name.
         self._asked: dict[str, str] = {}
         self.jobs.param.watch(self._form, "partial")
         self.look.param.watch(self._form, ["page", "so_far"])
@@ -77,11 +77,11 @@ class Session:
 
     @property
     def analysis(self) -> Analysis:
-        """The analysis that is shown: the one in force, or with the run that forms."""
+        """The displayed analysis: the one in force, or one with the partial run."""
         return self.history.shown
 
     def keep_file(self, content: bytes) -> str:
-        """Keep the content of an uploaded file; return its SHA-256 for the log."""
+        """Store the content of an uploaded file; return its SHA-256 for the log."""
         key = hashlib.sha256(content).hexdigest()
         self.files[key] = content
         return key
@@ -95,11 +95,11 @@ class Session:
         intent: str = "",
         **values: Any,
     ) -> bool:
-        """Do an action and wait until it is saved; return whether it was done.
+        """Run an action and wait until it is saved; return whether it succeeded.
 
-        What failed becomes a notice. `look` is what is looked at once it is done:
-        later, the analyst may have turned to something else. `intent` names what was
-        interrupted, where it is done again.
+        A failure becomes a notice. `look` is the view to show after the action; it is
+        applied at its end, because the analyst may have opened another view afterwards.
+        `intent` is the id of the interrupted action that is repeated.
         """
         action = ACTIONS[kind]
         if not action.slow:
@@ -149,7 +149,7 @@ class Session:
         return is_done
 
     def _tell_memory(self, event: Any) -> None:
-        """Let the memory know what was asked for, and how far the work on screen is."""
+        """Report requested nodes and the progress of the work to the memory."""
         asked, memory = self.derived.asked_for, self.memory
         for name in self._asked.keys() - asked:
             memory.end(self._asked.pop(name))
@@ -163,7 +163,7 @@ class Session:
             memory.progress(shown.kind, shown.title, shown.done, shown.total)
 
     async def again(self, intent: Intent) -> bool:
-        """Do again what was interrupted, unless another page does; return whether."""
+        """Repeat interrupted work unless another page does; return whether it ran."""
         if not await self.memory.take(intent):
             self.jobs.notify("info", f"{intent.title} was taken up on another page.")
             return False
@@ -182,7 +182,7 @@ class Session:
     def _merge(
         self, kind: str, values: dict[str, Any], base: Analysis, result: Analysis
     ) -> bool:
-        """Put what a slow action made on top of what was done meanwhile."""
+        """Merge the result of a slow action with actions made in the meantime."""
         try:
             merged = merge(base, result, self.history.analysis)
         except ValueError as error:
@@ -192,7 +192,7 @@ class Session:
         return True
 
     def act_now(self, kind: str, /, **values: Any) -> bool:
-        """Do a quick action at once; return whether it was done."""
+        """Run a quick action at once; return whether it succeeded."""
         action = ACTIONS[kind]
         plain = plain_values(values)
         if self._is_unfinished(action):
@@ -208,7 +208,7 @@ class Session:
         return True
 
     def _is_unfinished(self, action: Action) -> bool:
-        """Whether an action is about a run that forms; the analyst is told."""
+        """Return whether an action needs a finished run; if so, notify the analyst."""
         if not action.of_run or self.history.forming is None:
             return False
         self.jobs.notify(
@@ -218,11 +218,11 @@ class Session:
         return True
 
     def _form(self, *events: Any) -> None:
-        """Look at the run that forms, in steps, where it is asked for or the first."""
+        """Show the partial run in steps, on request or if it is the first run."""
         run_so_far = self.jobs.partial
         if run_so_far is None:
             self.look.so_far = False
-            if not self.jobs.busy:  # it was of a session that was followed
+            if not self.jobs.busy:  # the partial run was of another session
                 self._look_at(None)
         elif not self._is_wanted():
             self._look_at(None)
@@ -231,19 +231,19 @@ class Session:
             self.jobs.live("so far", "Forming", lambda job: run_so_far.run, self._made)
 
     def _is_wanted(self) -> bool:
-        """Whether a run is under way, and shall be looked at before it is finished."""
+        """Return whether a partial run exists and should be shown."""
         is_first = self.history.analysis.run is None
         return self.jobs.partial is not None and (is_first or self.look.so_far)
 
     def _made(self, run: Run | None, error: BaseException | None) -> None:
-        """Take the run so far from the thread that made it."""
+        """Show the partial run made by a thread."""
         if error is not None:
             self.jobs.fail("Reading the run so far", error)
         elif self._is_wanted():
             self._look_at(run)
 
     def _is_time(self, run_so_far: RunSoFar) -> bool:
-        """Whether there is enough more to look at than there was."""
+        """Return whether the partial run has grown enough to show it again."""
         formed, n_models = self.history.forming, len(run_so_far.models)
         if formed is None:
             return n_models >= LEAST_MODELS
@@ -254,7 +254,7 @@ class Session:
         return n_models >= STEP * formed.ensemble.n_partitions
 
     def _look_at(self, run: Run | None) -> None:
-        """Look at a run that forms, or at none; its next step is the same run."""
+        """Show a partial run or none; all of its steps count as the same run."""
         before = self.history.forming
         with self.derived.paused():
             self.history.forming = run
@@ -271,20 +271,20 @@ class Session:
             self._forget_files()
 
     def _forget_files(self) -> None:
-        """Keep only uploads that a step can be done again from."""
+        """Keep only the uploads that a step needs to be repeated."""
         named = {step.values.get("sha256") for step in self.history.steps}
         for key in self.files.keys() - named:
             del self.files[key]
 
     async def open(self, analysis: str, look: Mapping[str, Any] | None = None) -> bool:
-        """Open an analysis of the store; return whether it is there.
+        """Open an analysis of the store; return whether it exists.
 
         Parameters
         ----------
         analysis : str
-            Its id.
+            Id of the analysis.
         look : mapping, optional
-            What to look at instead of what was looked at last, plain values.
+            View to show instead of the stored one, as plain values.
         """
         store = self.memory.store
         if store is None:
@@ -304,9 +304,10 @@ class Session:
             return False
         kept, notes, looked = found
         wanted = dict(looked if look is None else look)
-        if self.look.page != page:  # the analyst has turned to another one meanwhile
+        if self.look.page != page:  # the analyst has opened another page meanwhile
             wanted["page"] = self.look.page
-        # A page that is left at once would be made and computed for nothing.
+        # The page comes first, because a page left at once would be made and computed
+        # in vain.
         restore_look(
             self.look, {name: wanted[name] for name in wanted if name == "page"}
         )
@@ -318,7 +319,7 @@ class Session:
         return True
 
     async def _is_saved(self) -> bool:
-        """Wait until what was done here is in the store; tell where it cannot be."""
+        """Wait until all steps are stored; notify the analyst if that fails."""
         if await self.memory.settled():
             return True
         self.jobs.notify(
@@ -329,7 +330,7 @@ class Session:
         return False
 
     def _tell_elsewhere(self, event: Any) -> None:
-        """Say what is under way on other pages, as long as it is."""
+        """Show notices of work on other pages while it runs."""
         before, now = (
             dict.fromkeys(_elsewhere(intent) for intent in intents)
             for intents in (event.old, event.new)
@@ -342,10 +343,10 @@ class Session:
             self.jobs.follow(self._find_left, lambda: bool(self.memory.elsewhere))
 
     def _find_left(self) -> Jobs | None:
-        """Find the page that was left with what is under way elsewhere, as by a reload.
+        """Find the closed page with the work of another page, as after a reload.
 
-        What it does is told by its progress then. The pool that was drafted there is
-        drafted here, unless another one is already.
+        Its progress then replaces the notice. A pool draft of that page is copied,
+        unless there is another draft here.
         """
         for other in self.server.left:
             own = {intent.id for intent in other.memory.under_way}
@@ -359,14 +360,14 @@ class Session:
         return None
 
     def _ends(self) -> dict[str, int]:
-        """How many models and samples there are to look at."""
+        """Return the numbers of models and samples, as limits of view parameters."""
         ensemble, dataset = self.analysis.ensemble, self.analysis.dataset
         n_samples = 0 if dataset is None else len(dataset.X)
         n_models = 0 if ensemble is None else ensemble.n_partitions
         return {"model": n_models, "inspected": n_samples, "cns_sample": n_samples}
 
     async def receive(self, upload: Upload) -> bool:
-        """Take in a file as it arrives: a table, or the file of an analysis."""
+        """Receive an uploaded file: a table, or the file of an analysis."""
         if upload.others:
             self.jobs.notify(
                 "info",
@@ -398,7 +399,7 @@ class Session:
         return await self.act("load file", look=look, name=upload.name, sha256=key)
 
     async def take_in(self, content: bytes) -> bool:
-        """Open the file of an analysis; it is kept as an analysis of its own."""
+        """Import the file of an analysis as an analysis of its own, and open it."""
         store = self.memory.store
         if store is None:
             self.jobs.notify("warning", "Nothing is kept here: there is no store.")
@@ -417,33 +418,33 @@ class Session:
 
     @property
     def is_kept(self) -> bool:
-        """Whether nothing that was done is lost if this session ends."""
+        """Return whether nothing would be lost if this session ended."""
         return self.analysis.table is None or self.memory.state not in ("off", "failed")
 
     def close(self) -> None:
-        """Stop everything for good."""
+        """Stop all work finally."""
         self.memory.forget()
         self.jobs.close()
 
     async def ended(self) -> None:
-        """Wait until a session that was closed has stopped, and is saved."""
+        """Wait until a closed session has stopped and is saved."""
         while not self.jobs.at_rest:
             await asyncio.sleep(ENDED_SECONDS)
         await self.memory.settled()
 
     def undo(self) -> None:
-        """Take the latest action back."""
+        """Undo the latest action."""
         self.go(self.history.cursor - 1)
 
     def redo(self) -> None:
-        """Do the next undone action again."""
+        """Redo the next undone action."""
         self.go(self.history.cursor + 1)
 
     def go(self, cursor: int) -> None:
-        """Put the step at a position in force again.
+        """Put the step at a position in force.
 
-        Not one before an action that is under way: its result would take the place of
-        what could then be done again.
+        Steps before a running action are refused: its result would replace the steps
+        that could be redone.
         """
         if cursor < self._began_at:
             self.jobs.notify(
@@ -455,11 +456,11 @@ class Session:
         self._move(lambda: self.history.go(cursor))
 
     def put(self, steps: tuple[Step, ...], cursor: int) -> None:
-        """Put other steps in the place of all."""
+        """Replace all steps."""
         self._move(lambda: self.history.replace(steps, cursor))
 
     def _move(self, move: Callable[[], None]) -> None:
-        """Put another analysis in force; another run is looked at from its leader."""
+        """Put another analysis in force, and reset the affected parts of the view."""
         before, dataset = self.analysis.ensemble, self.analysis.dataset
         cns = self.analysis.cns
         with self.derived.paused():
@@ -476,7 +477,7 @@ class Session:
 
 
 def _elsewhere(intent: Intent) -> Notice:
-    """Say that something is under way on another page."""
+    """Return a notice of work on another page."""
     return Notice(
         "info",
         f"{intent.title} is under way on another page of this analysis, or on one that "
