@@ -1,4 +1,4 @@
-"""What each column is taken for, and what it holds."""
+"""Card of the columns: their roles and values."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ WIDTHS = {
     "taken": 54,
     "weight": 60,
 }
-# What is not so wide shares the room that there is, down to what a narrow card has.
+# The other columns share the remaining width, down to that of a narrow card.
 SHARED = (
     {"field": "column", "minWidth": 98, "widthGrow": 1.4},
     {"field": "role", "minWidth": 108, "widthGrow": 1.8},
     {"field": "values", "minWidth": 120, "widthGrow": 1.8},
     {"field": "why", "minWidth": 130, "widthGrow": 3},
 )
-# How numbers can be taken before they are scaled, and what the log calls it.
+# Transforms of numbers before scaling, by their names in the log.
 TAKEN = {"": "as is", "log": "log", "log1p": "log 1+x", "rank": "rank"}
 LEVEL_ROLES = ("categorical", "ordinal", "label")
 
-# Draws from numbers, and writes texts as texts: nothing in the data becomes markup.
+# Draws from numbers and sets texts as text content, so no data becomes markup.
 DRAW_VALUES = JSCode("""function (cell) {
   const shown = JSON.parse(cell.getValue() || '{}');
   const box = document.createElement('div');
@@ -126,7 +126,7 @@ DRAW_TEXT = JSCode("""function (cell) {
   text.dir = 'auto';
   return text;
 }""")
-# A reason has two lines where one is not enough, and all of it is its title.
+# A long reason takes two lines; its tooltip has all of it.
 DRAW_REASON = JSCode("""function (cell) {
   const box = document.createElement('div'), text = document.createElement('span');
   box.style.cssText = 'display:flex;align-items:center;height:26px;margin:-4px 0';
@@ -236,7 +236,7 @@ class Columns(Panel):
         column_query: str,
         column_role: str,
     ) -> None:
-        """Write the rows that are wanted; where only some cells differ, those."""
+        """Write the listed rows; if only some cells differ, write those."""
         query = column_query.strip().lower()
         found = [k for k, c in enumerate(columns) if query in c.name.lower()]
         self._chips.body = _chips([roles[k].role for k in found], column_role)
@@ -274,7 +274,7 @@ class Columns(Panel):
             self._table.patch({key: cells for key, cells in changes.items() if cells})
 
     async def _weigh(self, name: str, text: str) -> bool:
-        """Prepare anew with a weight that was typed."""
+        """Prepare the table again with a typed weight."""
         weight = math.nan
         with suppress(ValueError):
             weight = float(typed(text))
@@ -286,7 +286,7 @@ class Columns(Panel):
         return await self._prepare(weights={name: None if weight == 1 else weight})
 
     async def _change(self, event: Any) -> None:
-        """Prepare anew with the role, the way to take it, or the weight chosen."""
+        """Prepare the table again with a changed role, transform or weight."""
         at, table = self._shown[event.row], self.session.analysis.table
         if table is None:
             return
@@ -307,7 +307,7 @@ class Columns(Panel):
         return await self.session.act("prepare", **rules)
 
     async def _choose(self, wanted: dict[int, str]) -> bool:
-        """Prepare anew with roles by position of the column."""
+        """Prepare the table again with roles by position of the column."""
         analysis = self.session.analysis
         if analysis.table is None:
             return False
@@ -316,7 +316,7 @@ class Columns(Panel):
         return await self.session.act("prepare", roles=roles)
 
     def _show_again(self) -> None:
-        """Show what is in force, whatever was chosen in the table."""
+        """Restore the values in force in the table."""
         roles = self.session.derived.get("roles")
         if roles.ready:
             frame = self._table.value.copy()
@@ -346,12 +346,12 @@ def _chips(roles: list[str], chosen: str) -> str:
 
 
 def _editor(column: str, **kind: Any) -> dict[str, Any]:
-    """The field of a cell, which says to screen readers what it sets."""
+    """Return the editor of a cell with a label for screen readers."""
     return {**kind, "elementAttributes": {"aria-label": TITLES[column]}}
 
 
 def _taken(role: Role) -> str:
-    """How the numbers of a column are taken, nothing for others."""
+    """Return the transform of a numeric column; empty for other columns."""
     return TAKEN[role.transform] if role.role == "numeric" else ""
 
 
@@ -373,7 +373,7 @@ def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFram
 
 
 def _values(column: Column, role: str) -> dict[str, Any]:
-    """What is drawn: a histogram, a strip of shares, or the first values."""
+    """Return the picture of a column: a histogram, shares, or the first values."""
     if {name for name, _ in column.levels} == {"0", "1"}:
         told = {name: percent(share) for name, share in column.levels}
         says = ", ".join(f"{name}: {share}" for name, share in told.items())

@@ -1,4 +1,4 @@
-"""The first rows, as they were read or as they go into the pool."""
+"""Card of the first rows, as read or as features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMS = {"read": "as read", "features": "as features"}
 
 
 class FirstRows(Panel):
-    """A look at the table."""
+    """Preview of the table."""
 
     needs = ("preview", "look.rows_as", "part", "parts")
 
@@ -39,7 +39,7 @@ class FirstRows(Panel):
         )
 
     async def _read_part(self, part: str) -> None:
-        """Read another part of the same file, or its cells apart by another sign."""
+        """Read another part of the same file, or with another separator."""
         done = self.session.history.done
         file = next(s.values for s in reversed(done) if s.kind == "load file")
         await self.session.act("load file", **{**file, "part": part})

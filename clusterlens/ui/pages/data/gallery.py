@@ -1,4 +1,4 @@
-"""The examples: what each looks like and teaches; a click opens it with its run."""
+"""Gallery of examples; a click opens one and runs its pool."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUPS = {
     MISLEADS: ("rings", "uniform", "hubs", "unequal"),
     "Wide, mixed, large": ("digits", "customers", "large"),
 }
-# The one to begin with, drawn larger.
+# The first example is drawn larger.
 FIRST = "blobs"
 CSS = scaled("""
 .head { display: flex; justify-content: space-between; align-items: baseline;
@@ -86,10 +86,10 @@ class Gallery(Panel):
         return text
 
     def show(self, table: Dataset | None) -> None:
-        """The examples are always the same."""
+        """Do nothing: the examples are always the same."""
 
     async def _open(self, what: str) -> None:
-        """Load an example; "open iris" runs the default pool on it as well."""
+        """Load an example; "open iris" also runs the default pool on it."""
         how, _, name = what.partition(" ")
         session = self.session
         look = {"starting": False}
@@ -105,7 +105,7 @@ class Gallery(Panel):
 
 
 def _groups() -> dict[str, list[str]]:
-    """The examples by group; those that no group names come last."""
+    """Return the examples by group; ungrouped examples come last."""
     groups = {
         title: [name for name in names if name in EXAMPLES]
         for title, names in GROUPS.items()
@@ -122,7 +122,7 @@ first.</span></p><p class='muted'>share of models that put two samples together:
 <span class='shares'></span> 1</p></div>"""
 
 
-# Of the models of an example: which of them come to nothing shows when they are run.
+# The number of models is an upper bound: models without clusters show up in the run.
 LEFT_OUT = "At most so many: one that finds no clusters is left out, and said to be."
 
 
@@ -166,6 +166,6 @@ def _card(name: str) -> str:
 
 @cache
 def _models(name: str) -> int:
-    """Number of models of the default pool of an example."""
+    """Return the number of models of the default pool of an example."""
     entry = EXAMPLES[name]
     return len(pool_specs("default", (entry.n, entry.d)))

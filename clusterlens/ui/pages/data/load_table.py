@@ -1,4 +1,4 @@
-"""Where a table comes in: dropped, chosen or pasted."""
+"""Card that takes a table: dropped, chosen or pasted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")
-# Kinds of actions that bring a table in.
+# Kinds of actions that load a table.
 LOADING = ("load file", "take in")
 CSS = scaled("""
 .formats { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
@@ -38,7 +38,7 @@ ZONE = {
 
 
 class LoadTable(Panel):
-    """The drop zone; it tells how a file comes in and is read."""
+    """Drop zone; shows the progress of an upload and of its reading."""
 
     needs = ("table?",)
 
@@ -80,10 +80,10 @@ class LoadTable(Panel):
         return box(zone, promise, css="cl-load")
 
     def show(self, table: Dataset | None) -> None:
-        """The zone is the same with a table and without."""
+        """Do nothing: the zone is the same with a table and without."""
 
     def _tell(self, event: Any) -> None:
-        """Show how far a file is in place of the ways to give one."""
+        """Show the progress of a file in place of the controls."""
         shown = event.new
         loads = shown is not None and shown.kind in LOADING
         self._reading.body = reading(shown) if loads else ""

@@ -1,4 +1,4 @@
-"""What the Data page shows: columns, first rows, the map of what goes in the pool."""
+"""Results of the page Data: columns, first rows, the map of the prepared samples."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ LOADINGS = 4
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """What a column holds.
+    """Summary of a column.
 
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the column.
     missing : int
-        Cells without a value.
+        Number of cells without a value.
     distinct : int
-        Different values.
+        Number of distinct values.
     first : str
         The first values.
     low, high : str
@@ -49,8 +49,7 @@ class Column:
     bins : array of int, shape (n_bins,)
         Cells per step from low to high, empty for words.
     levels : list of (str, float)
-        The values and their shares of the cells, in sorted order; empty where there
-        are many.
+        The values with their shares of the cells, sorted; empty if there are many.
     """
 
     name: str
@@ -65,7 +64,7 @@ class Column:
 
 @node("live", "Looking at the columns")
 def columns(job: Job, table: Dataset) -> list[Column]:
-    """Sum each column up; linear in the number of cells."""
+    """Summarise each column; linear in the number of cells."""
     found = []
     for done, (name, facts) in enumerate(table.facts.items()):
         raise_if_cancelled(job.cancelled)
@@ -92,7 +91,7 @@ def _column(name: str, facts: ColumnFacts) -> Column:
 
 
 def _histogram(present: pd.Series) -> tuple[str, str, np.ndarray]:
-    """Count numbers or dates in equal steps; nothing for words."""
+    """Return a histogram of numbers or dates in equal steps; empty for words."""
     none = "", "", np.zeros(0, int)
     if types.is_datetime64_any_dtype(present.dtype):
         numbers = present.astype("int64").to_numpy(float)
@@ -125,7 +124,7 @@ def _levels(present: pd.Series) -> list[tuple[str, float]]:
 
 
 def write_cell(value: Any) -> str:
-    """Write a value of a table, a number with few digits, a date without its time."""
+    """Format a cell: a number with few digits, a date without its time."""
     if (
         value is None
         or value is pd.NaT
@@ -140,14 +139,17 @@ def write_cell(value: Any) -> str:
 
 
 def _write_end(value: Any) -> str:
-    """Write an end of an axis as a cell, large numbers in groups of digits."""
+    """Format an end of an axis as a cell, large numbers in groups of digits."""
     is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
     return grouped(value) if is_number and abs(value) >= 1e4 else write_cell(value)
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a column is taken for, why, whether chosen; how its numbers are taken."""
+    """Role of a column with its reason, transform and weight.
+
+    `chosen` tells whether the analyst chose the role.
+    """
 
     role: str
     reason: str
@@ -160,7 +162,7 @@ class Role:
 def roles(
     table: Dataset, dataset: Dataset | None, preparation: Mapping[str, Any]
 ) -> list[Role]:
-    """The role of each column: as prepared, or as guessed where that failed."""
+    """Return the role of each column: as prepared, or as guessed if that failed."""
     source = dataset or table
     chosen = preparation.get("roles", {}) if dataset else {}
     found = []
@@ -183,9 +185,9 @@ def roles(
 
 @node("idle", "Looking for what to mend")
 def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[TableHint]:
-    """Copies, constants, far values and long tails of the columns in use.
+    """Return hints on copies, constants, extreme values and long tails.
 
-    What was done already is no longer proposed.
+    Hints that are already applied are left out.
     """
     source = dataset or table
     found = list(table_hints(source))
@@ -203,7 +205,7 @@ def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[TableHint]:
 
 
 def _is_done(action: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether a table was prepared so, or its columns were changed in another way."""
+    """Return whether a table was prepared so, or its columns were changed otherwise."""
     return bool(action) and all(
         set(value) <= set(settings.get(rule, ()))
         if isinstance(value, Mapping)
@@ -225,7 +227,7 @@ class Preview:
 
 @node()
 def preview(table: Dataset, dataset: Dataset | None, look_rows_as: str) -> Preview:
-    """The first rows as they were read, or as features of the pool."""
+    """Return the first rows as they were read, or as features of the pool."""
     if look_rows_as == "features" and dataset is not None:
         X = dataset.X
         shown = X[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
@@ -248,22 +250,22 @@ def preview(table: Dataset, dataset: Dataset | None, look_rows_as: str) -> Previ
 
 @node("live", "Drawing what goes into the pool")
 def prepared_projection(job: Job, dataset: Dataset) -> Projection:
-    """The principal components of what goes into the pool."""
+    """Return the principal components of the prepared samples."""
     return project(dataset, min(AXES, max(2, min(dataset.X.shape))))
 
 
 @dataclass(frozen=True, eq=False)
 class Shading:
-    """Colour of each prepared sample, uint8 (n_samples, 3), and what it stands for.
+    """Colour of each prepared sample, with its meaning.
 
     Parameters
     ----------
     values : array of uint8, shape (n_samples, 3)
-        From light to dark by the column.
+        Colours from light to dark by the column.
     column : str
         Name of the column, empty for one colour.
     low, high : str
-        What the lightest and the darkest colour stand for.
+        Values of the lightest and of the darkest colour.
     """
 
     values: np.ndarray
@@ -293,7 +295,7 @@ def shading(job: Job, dataset: Dataset, look_column: str | None) -> Shading:
 
 
 def _as_numbers(cells: pd.Series) -> np.ndarray:
-    """Numbers as they are, finite or NaN; the rest by its place in sorted order."""
+    """Return finite numbers or NaN; other values by their rank in sorted order."""
     if types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
         numbers = cells.to_numpy(float, na_value=np.nan)
         return np.where(np.isfinite(numbers), numbers, np.nan)
@@ -309,7 +311,7 @@ def prepared_picture(
     shading: Shading,
     look_prepared_view: Viewport,
 ) -> Picture | None:
-    """Draw what goes into the pool at the size and in the ranges of the figure."""
+    """Draw the prepared samples at the size and in the ranges of the figure."""
     if not look_prepared_view.drawn:
         return None
     return draw_map(
@@ -319,7 +321,7 @@ def prepared_picture(
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """Shares of the variance on the components, and what the first two are made of."""
+    """Explained variance of the components, and main features of the first two."""
 
     explained: np.ndarray
     loadings: list[list[str]]
@@ -327,7 +329,7 @@ class Axes:
 
 @node()
 def axes(dataset: Dataset, prepared_projection: Projection) -> Axes:
-    """Name the features that weigh most in the first two components."""
+    """Name the features with the largest weights in the first two components."""
     weights = np.abs(prepared_projection.components[:2])
     largest = np.argsort(-weights, axis=1, kind="stable")[:, :LOADINGS]
     names = [

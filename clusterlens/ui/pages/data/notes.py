@@ -1,4 +1,4 @@
-"""Everything that was read, filled, scaled or left out."""
+"""Card of the notes on reading and preparation, with hints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = 40
 
 
 class Notes(Panel):
-    """What was done to the table, step by step, and what is worth a look."""
+    """Notes on the table, step by step, followed by hints."""
 
     needs = ("table", "dataset?")
     also = ("hints",)
@@ -54,7 +54,7 @@ class Notes(Panel):
         )
 
     async def _mend(self, at: str) -> None:
-        """Prepare anew as a hint proposes."""
+        """Prepare the table again as a hint proposes."""
         await self.session.act("prepare", **self._hints[int(at)].action)
 
 
@@ -64,6 +64,6 @@ def _row(at: int, hint: TableHint) -> str:
 
 
 def _words(hint: TableHint) -> str:
-    """What a click on a hint does."""
+    """Return the label of a hint's button."""
     (rule,) = hint.action.values()
     return OFFERS[rule if isinstance(rule, str) else rule[hint.columns[0]]]

@@ -1,4 +1,4 @@
-"""Page: load a table, say what each column is, see what goes into the pool."""
+"""Page Data: load a table, choose the roles of columns, see the prepared samples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 
 
 class DataPage(Page):
-    """From a file to a prepared table: where to begin, or what was loaded."""
+    """Page with two views: the start, or the loaded table."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -54,7 +54,7 @@ class DataPage(Page):
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards of a table where there is one, else where to begin."""
+        """Show the cards of the loaded table, or the start."""
         session = self.session
         loaded = session.analysis.table is not None and not session.look.starting
         for of_table, part in self.parts.items():
@@ -62,7 +62,7 @@ class DataPage(Page):
 
 
 class Beginning(Page):
-    """What this is, where a table comes in, analyses to go on with, examples."""
+    """Start: introduction, drop zone, recent analyses, examples."""
 
     def build(self) -> Steps:
         panels = yield from self.each(Welcome, LoadTable, Recent, Gallery)
@@ -85,7 +85,7 @@ class Beginning(Page):
 
 
 class LoadedTable(Page):
-    """What each column is, and what goes into the pool."""
+    """Loaded table: roles of columns, preparation, notes and first rows."""
 
     def build(self) -> Steps:
         cards = yield from self.each(Columns, Preparation, Notes, FirstRows)

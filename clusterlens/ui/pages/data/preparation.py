@@ -1,4 +1,4 @@
-"""The rules that turn columns into numbers, and a map of what they make."""
+"""Card of the preparation: its rules, and a map of the prepared samples."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-# A bar is whole or, beside the others, out of sight.
+# Each bar is shown in full or not at all.
 _BARS = """
 .text > div { display: flex; flex-direction: column; height: 100%; }
 .bars { flex: 1 1 0; min-height: 0; display: flex; flex-flow: column wrap;
@@ -48,7 +48,7 @@ _BARS = """
 
 
 class Preparation(Panel):
-    """Selects, the map, and the way to the next page."""
+    """Selects of the rules, the map, and the button to the next page."""
 
     needs = ("dataset", "prepared_picture", "shading", "axes")
 
@@ -67,7 +67,7 @@ class Preparation(Panel):
             css_classes=["cl-prepared"],
             styles={"flex": "1 1 calc(210px * var(--cl-scale, 1))"},
         )
-        # As wide as the card, so that it leaves the map its height.
+        # Full width, so that the text takes little height from the map.
         self._more = Text(
             does=lambda what: answer(self.session, what),
             css_classes=["cl-prepared-more"],
@@ -141,7 +141,7 @@ class Preparation(Panel):
         return self.control(chosen, read, write)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Say what goes into the pool as soon as it is known, before it is drawn."""
+        """Describe the prepared samples before the map is drawn."""
         ds = results["dataset"].value
         self._next.disabled = ds is None
         self._result.body = _result(ds) if ds else "<p class='muted'>Not prepared.</p>"
@@ -150,7 +150,7 @@ class Preparation(Panel):
     def show(
         self, dataset: Dataset, prepared_picture: Picture, shading: Shading, axes: Axes
     ) -> None:
-        """Put the picture, its legend and the shares of the variance on screen."""
+        """Show the picture, its legend and the shares of the variance."""
         self._map.show_map(prepared_picture, self.session.look.prepared_view)
         self._legend.body = f"<p>{_colours(shading)}</p>{_axes(axes)}"
         self._bars.body = _bars(axes)
@@ -166,7 +166,7 @@ def _result(ds: Dataset) -> str:
 
 
 def _more(ds: Dataset) -> str:
-    """Say what became of copies, and which column is no feature."""
+    """Describe the copies, and name the column that is the given label."""
     copies, labels = ready_line(ds), ""
     if ds.labels_true is not None:
         name = next(str(c) for c, role in ds.roles.items() if role == "label")
@@ -178,7 +178,7 @@ def _more(ds: Dataset) -> str:
 
 
 def _memory(ds: Dataset) -> str:
-    """Say what memory the table and its features take."""
+    """Format the memory of the table and its features."""
     table = int(ds.table.memory_usage(index=False).sum())
     return f"{size_in_bytes(table + ds.X.nbytes)} in memory, table and features."
 
@@ -207,7 +207,7 @@ def _axes(axes: Axes) -> str:
 
 
 def _spoken(ds: Dataset, axes: Axes, shading: Shading) -> str:
-    """Say what the map shows: samples, what shades them, axes."""
+    """Describe the map for screen readers: samples, shading, axes."""
     shaded = f", shaded by {shading.column}" if shading.column else ""
     first, second = map(percent, axes.explained[:2])
     return (

@@ -1,4 +1,4 @@
-"""The map of what goes into the pool, before there is anything to select in it."""
+"""Map of the prepared samples, without selection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class PreparedMap(MapFrame):
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     """
 
     def __init__(self, told: Callable[..., None]) -> None:

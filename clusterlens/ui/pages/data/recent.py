@@ -1,4 +1,4 @@
-"""Recent analyses: what is kept on this machine, to be opened where it was left."""
+"""Recent analyses: stored on this machine, opened at their last state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SHOWN = 50
 
 
 class Recent(Panel):
-    """The analyses of the store, latest first; what was deleted here can come back."""
+    """Analyses of the store, latest first; deleted ones can be restored here."""
 
     needs = ("table?",)
 
@@ -67,12 +67,12 @@ class Recent(Panel):
         return card("Recent analyses", inside, css="cl-recent-card")
 
     def show(self, table: Dataset | None) -> None:
-        """List them anew, as other pages may have changed them."""
+        """Refresh the list, because other pages may have changed the store."""
         if table is None:
             self._refresh()
 
     def _refresh(self, work: Callable[[Store], Any] | None = None) -> None:
-        """Do something with the store on a thread, then list what there is."""
+        """Run a function on the store in a thread, then list the analyses."""
         store = self.session.memory.store
         if store is None:
             self.text.body = (
@@ -150,7 +150,7 @@ def _title(entry: Entry) -> str:
 
 
 def _table(rows: list[str]) -> str:
-    """Write the rows of the analyses as a table, if there are any."""
+    """Write the rows of the analyses as a table; empty if there are none."""
     if not rows:
         return ""
     return (
@@ -197,7 +197,7 @@ def _row(entry: Entry, is_renamed: bool) -> str:
 
 
 def _damaged(entry: Entry) -> str:
-    """Write the row of an analysis whose record cannot be read."""
+    """Write the row of an analysis with an unreadable record."""
     verb, act = ("restore", "Undo") if entry.deleted else ("delete", "Delete")
     what = "deleted" if entry.deleted else "damaged: what is left of it can be deleted"
     button = link(act, f"{verb} {safe(entry.id)}", css=f"cl-{verb}")
@@ -209,7 +209,7 @@ def _damaged(entry: Entry) -> str:
 
 
 def _aside(path: Path) -> str:
-    """Say where a damaged store lies."""
+    """Write the place of a damaged store."""
     return (
         "<p class='muted'>A damaged store was set aside: "
         f"<b style='overflow-wrap:anywhere'>{safe(path)}</b>. What could be read of it "
@@ -219,7 +219,7 @@ def _aside(path: Path) -> str:
 
 
 def _when(changed: str) -> str:
-    """Say when something changed, in words."""
+    """Format the time of a change relative to now."""
     if not fits(moment, changed):
         return "unknown"
     at = as_moment(changed)

@@ -1,4 +1,4 @@
-"""What this is, in one sentence and three steps."""
+"""Introduction in one sentence and three steps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WELCOME_CSS = scaled("""
 
 
 class Welcome(Panel):
-    """What this is, in one sentence and three steps, and the way back to a table."""
+    """Introduction, with a button back to the loaded table."""
 
     needs = ("table?",)
 
@@ -45,7 +45,7 @@ class Welcome(Panel):
         return self._text
 
     def show(self, table: Dataset | None) -> None:
-        """Offer the way back where there is a table."""
+        """Offer the way back if a table is loaded."""
         back = link(f"← Back to <bdi>{safe(table.name)}</bdi>", "back") if table else ""
         self._text.body = f"{WELCOME}{back}"
 
