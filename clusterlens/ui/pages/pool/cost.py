@@ -1,4 +1,4 @@
-"""What the pool will cost, and the button that runs it."""
+"""Card of the cost of the pool, with the button that runs it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.work.derived import Result
 
-# Share of the pool above which one family decides most of the consensus.
+# A family with a larger share of the pool decides most of the consensus.
 HEAVY = 0.4
-# Seconds of a pool above which it is said which family takes them.
+# If the pool takes longer, the seconds of each family are shown.
 WORTH_SAYING = 5
 TINTS = (100, 72, 52, 38, 26, 18)
 
 
 class PoolCost(Panel):
-    """Models, seconds and memory, the make-up by family, and what is left out."""
+    """Models, seconds and memory, shares of the families, and notes."""
 
     needs = ("dataset", "pool_cost")
 
@@ -42,7 +42,7 @@ class PoolCost(Panel):
             margin=(8, 0, 2, 0),
             disabled=True,
         )
-        # A run may begin elsewhere, too.
+        # A run may also begin on another page.
         self.session.jobs.param.watch(self._offer, ["partial"])
         return card(
             "Before the run",
@@ -54,16 +54,16 @@ class PoolCost(Panel):
         )
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Offer to run only what can be run."""
+        """Enable the button if the pool can be run."""
         self._offer()
         if not results["dataset"].ready:
             self._cost.body = "<p class='muted'>No table is prepared.</p>"
 
     def _offer(self, *events: Any) -> None:
-        """Offer one run at a time.
+        """Enable the button unless a run is in progress.
 
-        The button stays as it is while another cost is worked out: one that cannot be
-        pressed for a moment loses the focus.
+        While a new cost is computed the button stays as it is, because a button that is
+        disabled for a moment loses the focus.
         """
         cost = self.session.derived.get("pool_cost")
         if cost.state != "pending":
@@ -71,7 +71,7 @@ class PoolCost(Panel):
             self._run.disabled = runs or not _can_run(cost)
 
     def show(self, dataset: Dataset, pool_cost: Cost) -> None:
-        """Write the estimate, or why the pool cannot be run."""
+        """Write the estimate, or the reason why the pool cannot be run."""
         if pool_cost.estimate is None:
             self._cost.body = (
                 f"<p class='warn' role='alert'>{safe(pool_cost.error)}</p>"
@@ -80,7 +80,7 @@ class PoolCost(Panel):
             self._cost.body = _estimate(pool_cost.estimate, dataset.X.shape)
 
     async def _start(self, event: Any) -> None:
-        """Run what is drafted; the result is read on the Consensus page."""
+        """Run the drafted pool, then open the page Consensus."""
         entries = self.session.derived.get("pool_entries")
         if self._running or not entries.ready:
             return
@@ -154,7 +154,7 @@ def _make_up(families: list[tuple[str, int]], n_models: int) -> str:
 
 
 def _by_family(estimate: PoolEstimate) -> str:
-    """Say what each family takes of the processors, the longest first."""
+    """Write the processor time of each family, longest first."""
     if estimate.seconds < WORTH_SAYING:
         return ""
     longest = sorted(estimate.family_seconds.items(), key=lambda pair: -pair[1])
@@ -165,7 +165,7 @@ def _by_family(estimate: PoolEstimate) -> str:
 
 
 def _plan(estimate: PoolEstimate) -> str:
-    """List what is made once for several models."""
+    """List the steps that several models share."""
     steps = "".join(
         f"<li>{safe(step.title)}: {count(len(step.models), 'model')}, "
         f"{duration(step.seconds)}</li>"

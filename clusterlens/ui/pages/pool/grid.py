@@ -1,4 +1,4 @@
-"""The pool as blocks of families, rows of clusterers and chips of values."""
+"""Card of the pool: blocks of families, rows of clusterers, chips of values."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ RULE = "border-top:1px solid color-mix(in srgb, currentColor 16%, transparent)"
 
 
 class PoolGrid(Panel):
-    """Preset, seed, and what takes part; edited with chips, or as text.
+    """Preset, seed and clusterers, edited as chips or as text.
 
-    What was put together can be kept under a name, and is a preset then.
+    A pool can be saved under a name; it is then a preset.
     """
 
     needs = ("dataset", "pool_entries")
@@ -160,16 +160,16 @@ class PoolGrid(Panel):
         )
 
     def _choose(self, name: str) -> Awaitable[None]:
-        """Begin anew with a preset, or with a pool of one's own."""
+        """Replace the draft by a preset or by a saved pool."""
         if name in POOLS:
             self._change(preset=name, own=None, entries=None)
             return self._attempt(self._offer_names)
         return self._attempt(self._take, name)
 
     async def _attempt(self, deed: Callable[..., Awaitable[None]], *given: str) -> None:
-        """Do something with the pools of one's own, or say why it cannot be.
+        """Change or read the saved pools; report a failure.
 
-        One after the other, as the store is read and written on another thread.
+        Calls run one after another, because the store is accessed on another thread.
         """
         async with self._turn:
             try:
@@ -184,7 +184,7 @@ class PoolGrid(Panel):
     async def _offer_names(self) -> None:
         names = await asyncio.to_thread(self.session.own_pools.names)
         if self._draft.own is not None and self._draft.preset not in names:
-            names.append(self._draft.preset)  # deleted by another page
+            names.append(self._draft.preset)  # deleted on another page
         self.offer(self._preset, options=[*POOLS, *names])
 
     async def _take(self, name: str) -> None:
@@ -222,7 +222,7 @@ class PoolGrid(Panel):
                 size="small",
                 width=100,
                 margin=(8, 8, 0, 0),
-                # Buttons without a name for screen readers; the arrow keys step, too.
+                # Screen readers get no names for these buttons; arrow keys step, too.
                 sx={"& .MuiIconButton-root": {"display": "none"}},
                 css_classes=[css],
             ),
@@ -243,7 +243,7 @@ class PoolGrid(Panel):
         self.session.look.pool_draft = draft
 
     def _do(self, wish: str) -> None:
-        """Do what a button or a field of the form asks for."""
+        """Handle a button or a field of the form."""
         verb, _, rest = wish.partition(" ")
         deeds: dict[str, Callable[[str], None]] = {
             "switch": lambda at: self._change(entries=switch(self._entries, int(at))),
@@ -266,7 +266,7 @@ class PoolGrid(Panel):
         self._change(entries=remove_value(self._entries, int(at), setting, int(index)))
 
     def _enter(self, typed: str) -> None:
-        """Add what was typed, or keep it beside the reason why it cannot be."""
+        """Add the typed values, or keep the text with the reason for its rejection."""
         at, setting, text = typed.split(" ", 2)
         try:
             self._change(entries=add_values(self._entries, int(at), setting, text))
@@ -287,7 +287,7 @@ class PoolGrid(Panel):
             self.session.look.pool_as_text = False
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Show only the controls that there is something to control for."""
+        """Show only the controls that apply."""
         self._k.visible = needs_clusters(self._draft.preset)
         as_text, ready = self.session.look.pool_as_text, results["pool_entries"].ready
         self._form.visible = ready and not as_text
@@ -318,7 +318,7 @@ class PoolGrid(Panel):
         self._form.body = page.write()
 
     def _numbers(self, dataset: Dataset, found: Result) -> Mapping[str, float]:
-        """What shares come to in these data; what is known stays meanwhile."""
+        """Return the values of shares in these data; until ready, earlier ones."""
         if found.ready:
             self._known = dataset, found.value
         known_of, numbers = self._known
@@ -339,7 +339,7 @@ def _state(draft: PoolDraft, as_text: bool) -> str:
 
 
 def _own_pools(draft: PoolDraft) -> str:
-    """Fields and buttons that keep the pool under a name, rename and delete it."""
+    """Write the controls that save the pool under a name, rename and delete it."""
 
     def name_field(verb: str, label: str) -> str:
         return (
@@ -358,12 +358,12 @@ def _own_pools(draft: PoolDraft) -> str:
 
 
 def _finds(clusterer: str) -> str:
-    """Return what groups a clusterer finds, as safe text."""
+    """Return a description of the groups that a clusterer finds, as safe text."""
     return safe(CLUSTERERS[clusterer].meaning)
 
 
 class _Blocks:
-    """The markup of one state of the pool."""
+    """Markup of one state of the pool."""
 
     def __init__(
         self,
@@ -511,7 +511,7 @@ class _Blocks:
         )
 
     def _meaning(self, name: str, values: list[Any]) -> str:
-        """Say what shares are of, and what they come to in these data."""
+        """Write the meaning of shares, and the numbers that they stand for."""
         shares = [value for value in values if isinstance(value, Mapping)]
         if not shares:
             return ""

@@ -1,4 +1,4 @@
-"""Partitions made in other tools: drop a table of label columns."""
+"""Card that imports partitions of other tools from a table of label columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOW = (
 
 
 class ImportPartitions(Panel):
-    """Take part in the consensus alone, or together with the models of the run."""
+    """Drop zone for partitions, used alone or with the models of the run."""
 
     needs = ("dataset",)
     also = ("run?",)
@@ -54,7 +54,7 @@ class ImportPartitions(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Offer to mix where there is a run of this table."""
+        """Offer to mix if there is a run of this table."""
         dataset, run = results["dataset"], results["run"]
         self._dropper.visible = dataset.ready
         self._mixed.visible = bool(
@@ -62,7 +62,7 @@ class ImportPartitions(Panel):
         )
 
     def show(self, **values: Any) -> None:
-        """Nothing but the controls is shown."""
+        """Do nothing: the card shows only its controls."""
 
     async def _take(self, event: Any) -> None:
         """Read a dropped file; its content is hashed on a thread."""

@@ -1,4 +1,4 @@
-"""What is looked at on the page Pool."""
+"""View state of the page Pool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterlens.ui.state.drafts import PoolDraft
 
 
 class Look(param.Parameterized):
-    """What is looked at here, and on other pages through it."""
+    """View parameters of this page, which other pages may read."""
 
     pool_draft = param.ClassSelector(
         class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."

@@ -1,4 +1,4 @@
-"""The models of a run as squares by family, coloured by what became of each."""
+"""Models of a run as squares by family, coloured by their outcome."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ i.f::after { content: "×"; }
 
 
 class ModelGrid(JSComponent):
-    """One square per model, by family; only colours change while a run is under way."""
+    """One square per model, by family; only colours change during a run."""
 
     models = param.List(default=[], doc="Name and family of each model.")
     titles = param.Dict(default=TITLES, doc="Names of the states, by letter.")

@@ -1,4 +1,4 @@
-"""What the Pool page shows: entries, how many models they make, what they cost."""
+"""Results of the page Pool: entries, their numbers of models, their cost."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from clusterlens.ui.work.jobs import Job
 
 @node()
 def pool_entries(dataset: Dataset, look_pool_draft: PoolDraft) -> Entries:
-    """The entries of the draft for the size of the table."""
+    """Return the entries of the draft for the size of the table."""
     return draft_entries(look_pool_draft, len(dataset.X))
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many models an entry makes, or why it makes none."""
+    """Number of models of an entry, or the reason why it has none."""
 
     models: int
     error: str = ""
@@ -48,14 +48,14 @@ def _count(grid: Mapping[str, Any], shape: tuple[int, int]) -> Count:
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """What a run would cost, or why there cannot be one.
+    """Cost of a run, or the reason why the pool cannot be run.
 
     Parameters
     ----------
     estimate : PoolEstimate or None
         Models, seconds, bytes, notes.
     error : str
-        Why the pool cannot be run, else empty.
+        Reason why the pool cannot be run, else empty.
     """
 
     estimate: PoolEstimate | None
@@ -70,7 +70,7 @@ def pool_cost(
     pool_counts: list[Count],
     look_pool_draft: PoolDraft,
 ) -> Cost:
-    """Estimate the models that are switched on, on these data."""
+    """Estimate the cost of the models that are switched on."""
     pairs = list(zip(pool_entries, pool_counts, strict=True))
     wrong = [f"{e.clusterer}: {c.error}" for e, c in pairs if e.on and c.error]
     if wrong:
@@ -90,7 +90,7 @@ def pool_cost(
 
 @node("live", "Measuring distances")
 def pool_values(job: Job, dataset: Dataset, pool_entries: Entries) -> dict[str, float]:
-    """The numbers that shares and quantiles stand for in these data, by their JSON."""
+    """Return the numbers that shares and quantiles stand for, by their JSON."""
     wanted = {
         json.dumps(value): {"clusterer": entry.clusterer, setting: value}
         for entry in pool_entries
@@ -110,14 +110,14 @@ def pool_values(job: Job, dataset: Dataset, pool_entries: Entries) -> dict[str, 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of the models of a run.
+    """Outcome of the models of a run.
 
     Parameters
     ----------
     asked, kept, distinct : int
-        Models of the pool, those that found something, and different partitions.
+        Number of models of the pool, of kept models, and of distinct partitions.
     seconds : float
-        Fit time of all, one after the other.
+        Sum of the fit times.
     """
 
     asked: int

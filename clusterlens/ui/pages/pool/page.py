@@ -1,4 +1,4 @@
-"""Page: choose a pool of clusterings, see what it will cost, run it."""
+"""Page Pool: choose a pool of clusterings, see its cost, run it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRID = """
 
 
 class PoolPage(Page):
-    """From a prepared table to a run."""
+    """Page from a prepared table to a run."""
 
     def build(self) -> Steps:
         grid, cost, imported, runs, progress = yield from self.each(
@@ -32,7 +32,7 @@ class PoolPage(Page):
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
-            # First, so that its buttons are in sight however small the window is.
+            # First, so that its buttons are visible in every window.
             progress.view,
             pn.Column(cost.view, styles={"flex": "none"}, margin=0),
             pn.Column(imported.view, styles={"flex": "none"}, margin=0),

@@ -1,4 +1,4 @@
-"""The run while its models are fitted: a grid of models, Stop and keep, Cancel."""
+"""Progress of a run: a grid of models, Stop and keep, Cancel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterlens.ui.state.forming import RunSoFar
 
 
 class RunProgress(Panel):
-    """How far the run is, model by model."""
+    """Progress of the run, model by model."""
 
     def build(self) -> Any:
         jobs = self.session.jobs
@@ -60,24 +60,24 @@ class RunProgress(Panel):
         return box
 
     def look(self, seen: bool) -> None:
-        """Follow the run while in sight."""
+        """Follow the run while visible."""
         self._seen = seen
         self._tell()
 
     _seen = False
 
     def _tell(self, *events: Any) -> None:
-        """Draw the run so far, if there is one."""
+        """Draw the partial run, if there is one."""
         partial = self.session.jobs.partial
         if partial is None:
-            # The next run begins with nothing of this one.
+            # The next run begins with an empty grid.
             self._grid.param.update(models=[], states="", said=[])
         self.view.visible = self._seen and isinstance(partial, RunSoFar)
         if self.view.visible:
             self.show(partial)
 
     def show(self, run_so_far: RunSoFar) -> None:
-        """Write how far it is and recolour the squares."""
+        """Write the progress and recolour the squares."""
         estimate, ended = run_so_far.estimate, run_so_far.n_ended
         shown = self.session.jobs.shown
         waits = shown is not None and shown.waits_its_turn
@@ -103,7 +103,7 @@ class RunProgress(Panel):
         )
 
     def _do(self, what: str) -> None:
-        """Read the run before it is finished."""
+        """Open the page Consensus before the run has finished."""
         self.session.look.param.update(so_far=True, page="consensus")
 
     def _stop_and_keep(self) -> None:
@@ -112,7 +112,7 @@ class RunProgress(Panel):
 
 
 def _time(run_so_far: RunSoFar) -> str:
-    """Say how long it has run, and how long it will."""
+    """Format the elapsed and the remaining time."""
     now = time.monotonic()
     elapsed, left = now - run_so_far.began, run_so_far.ends - now
     if left < 0:

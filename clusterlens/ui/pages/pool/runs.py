@@ -1,4 +1,4 @@
-"""The runs of the analysis, and what became of the models of the one that is read."""
+"""Runs of the analysis, and the outcome of the selected one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ p.run.read { border-left: 3px solid #0b8a8a; padding-left: 6px; }
 
 
 class Runs(Panel):
-    """A line for each run, latest first; what became of the models of one below it."""
+    """A line for each run, latest first, with the outcome of the selected one."""
 
     needs = ("run", "outcome", "runs")
     empty = "<p>No run yet. Its models will be listed here.</p>"
@@ -47,7 +47,7 @@ class Runs(Panel):
         return card("Runs", self._form, note=self.status, css="cl-latest-run")
 
     def show(self, run: Run, outcome: Outcome, runs: tuple[Run, ...]) -> None:
-        """Write the runs, below the one that is read what became of its models."""
+        """Write the runs; below the selected one, the outcome of its models."""
         self._form.body = "".join(
             _line(one, is_read=one is run, is_renamed=one.id == self._renamed)
             + (_became(outcome, run) if one is run else "")
@@ -71,7 +71,7 @@ class Runs(Panel):
 
 
 def _line(run: Run, *, is_read: bool, is_renamed: bool) -> str:
-    """Write the name of a run, its size, and what can be done with it."""
+    """Write the name of a run, its size and its commands."""
     name = safe(run.name)
     if is_renamed:
         title = (

@@ -1,4 +1,4 @@
-"""The sizes of tables on a line: this one, and those where presets do otherwise."""
+"""Line of table sizes: this table, and the limits of the presets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterlens.compute.pool.specs import POOLS, pool_grids
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.widgets import safe
 
-# Texts lie over the lines that lead to them.
+# Texts cover the lines that lead to them.
 SIZES_CSS = (
     CANVAS_CSS
     + """
@@ -19,9 +19,9 @@ SIZES_CSS = (
   padding: 0 1px; }
 """
 )
-# More than any preset is made for.
+# Larger than the limit of any preset.
 _BEYOND_ALL = 10**9
-# Parts of the width of a narrow card: of a letter, and of a number with its gap.
+# Widths of a letter and of a number with its gap, as shares of a narrow card.
 _LETTER, _NUMBER = 0.023, 0.1
 _ROW = 15  # pixels
 _ACCENT, _WARN = "#0b7d7d", "#b0620c"
@@ -29,9 +29,10 @@ _ACCENT, _WARN = "#0b7d7d", "#b0620c"
 
 @cache
 def size_limits() -> dict[int, dict[str, str]]:
-    """Return what presets do beyond sizes: methods and those in their place, or "".
+    """Return the changes that presets make beyond each size.
 
-    Methods that no preset has are not among them.
+    Each maps a method to its replacement, or to "" if it is left out. Methods in no
+    preset are missing.
     """
     found: dict[int, dict[str, str]] = {}
     for name, preset in POOLS.items():
@@ -44,12 +45,12 @@ def size_limits() -> dict[int, dict[str, str]]:
 
 
 def size_line(n_samples: int) -> str:
-    """Draw the sizes beyond which presets leave methods out or run others, as markup.
+    """Draw as markup the sizes at which presets drop or replace methods.
 
     Parameters
     ----------
     n_samples : int
-        Size of the table, which is marked.
+        Size of the table, which is highlighted.
     """
     limits = size_limits()
     told = {limit: _told(methods) for limit, methods in limits.items()}
@@ -97,14 +98,14 @@ def size_line(n_samples: int) -> str:
 
 
 def _told(methods: dict[str, str]) -> str:
-    """Say what is run beyond a size: other methods, and which no longer."""
+    """Format the changes beyond a size: replacements, and dropped methods."""
     gone = [method for method, other in methods.items() if not other]
     others = sorted({other for other in methods.values() if other})
     return ", ".join([*others, *([f"no {', '.join(gone)}"] if gone else [])])
 
 
 def _rows(texts: list[tuple[float, str]]) -> tuple[list[float], list[int]]:
-    """Return where texts stand, within the line, and in the first row with room."""
+    """Return the places of texts on the line, and the first row with space."""
     places, rows, ends = [0.0] * len(texts), [0] * len(texts), [0.0]
     for k in sorted(range(len(texts)), key=lambda k: texts[k][0]):
         x, text = texts[k]
@@ -117,7 +118,7 @@ def _rows(texts: list[tuple[float, str]]) -> tuple[list[float], list[int]]:
 
 
 def _brief(size: int) -> str:
-    """Write a size in few letters: 850, 1.5k, 300k, 2M."""
+    """Format a size in few letters: 850, 1.5k, 300k, 2M."""
     for unit, letter in ((1_000_000, "M"), (1_000, "k")):
         if size >= unit:
             parts = size / unit
