@@ -1,4 +1,4 @@
-"""Answer by answer: how likely the leading models were after each answer."""
+"""Probabilities of the leading models after each answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DASHES = ("none", "5 3", "6 3 1 3")
 
 
 class AnswerByAnswer(Panel):
-    """A curve for each of up to three models, and the answers that changed the lead."""
+    """Curves of up to three models, and the answers that changed the leader."""
 
     needs = ("by_answer", "ensemble")
 
@@ -29,11 +29,11 @@ class AnswerByAnswer(Panel):
         return self._text
 
     def prepare(self, results: Any) -> None:
-        """Show nothing while there is no answer, or links are no evidence."""
+        """Show nothing if there is no answer, or links are no evidence."""
         self._text.visible = results["by_answer"].state != "empty"
 
     def show(self, by_answer: ByAnswer, ensemble: Ensemble) -> None:
-        """Draw who leads now, who led at first, and who else comes near."""
+        """Draw the present leader, the first leader, and other likely models."""
         models = _shown(by_answer)
         curves = "".join(
             _curve(by_answer, model, dash)
@@ -57,14 +57,14 @@ class AnswerByAnswer(Panel):
 
 
 def _shown(found: ByAnswer) -> list[int]:
-    """The leader now, the leader at first, who led for longest, who is likely now."""
+    """Return the leader now, the first leader, the longest leader, likely models."""
     leaders = found.leaders
     led, times = np.unique(leaders, return_counts=True)
     likely = np.argsort(-found.fits[-1], kind="stable")[: 2 * _SHOWN]
     every = [leaders[-1], leaders[0], *led[np.argsort(-times, kind="stable")], *likely]
     chosen: list[int] = []
     for model in every:
-        # Copies have the same curve.
+        # Copies of a model have the same curve.
         curve = found.fits[:, model]
         if not any(np.array_equal(curve, found.fits[:, one]) for one in chosen):
             chosen.append(int(model))
@@ -72,7 +72,7 @@ def _shown(found: ByAnswer) -> list[int]:
 
 
 def _curve(found: ByAnswer, model: int, dash: str) -> str:
-    """Draw how likely a model is: from 0 at the bottom to 1 at the top."""
+    """Draw the probability of a model: from 0 at the bottom to 1 at the top."""
     across = _WIDTH * found.counts / found.counts[-1]
     down = _HEIGHT * (1 - found.fits[:, model])
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
@@ -90,9 +90,9 @@ def _stroke(dash: str) -> str:
 
 
 def _changes(found: ByAnswer, ensemble: Ensemble) -> str:
-    """Say which answers bring another leader, the latest ones by name.
+    """Name the answers that change the leader, only the latest ones.
 
-    All models are weighed by each answer, also those that were made after it.
+    All present models are scored after each answer, including models made later.
     """
     leaders = found.leaders
     at = np.flatnonzero(leaders[1:] != leaders[:-1]) + 1

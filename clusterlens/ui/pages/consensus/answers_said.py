@@ -1,4 +1,4 @@
-"""What the answers say: how often they err, whether a model fits, what is open."""
+"""Summary of the answers: error rate, fit of the models, open questions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from clusterlens.ui.nodes.leading import enough_words, joined_words
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
-# Before so many answers a rate of errors is a guess.
+# With fewer answers an error rate is a guess.
 FEWEST = 4
 
 
 class AnswersSaid(Panel):
-    """The rate of errors, and whether one more answer would change anything."""
+    """Error rate, and whether one more answer would change the result."""
 
     needs = ("answers",)
     also = ("outlook", "joined?")
@@ -32,17 +32,17 @@ class AnswersSaid(Panel):
         return self._column
 
     def prepare(self, results: Any) -> None:
-        """Say nothing while there is no answer, or links are no evidence."""
+        """Show nothing if there is no answer, or links are no evidence."""
         self._column.visible = results["answers"].state != "empty"
 
     def show(self, answers: Answers, outlook: Result, joined: Result) -> None:
-        """Say how answers and models differ, and what is still open."""
+        """Describe the errors and the open questions."""
         self._rate.body = _rate(answers)
         moved = joined_words(joined.value)
         self._enough.body = _enough(answers, outlook) + (moved and f"<p>{moved}</p>")
 
     def _do(self, what: str) -> None:
-        """Do what a button is for: "pool", "look 7" at a model, or "clusters"."""
+        """Handle a button: "pool", "look 7" to show a model, or "clusters"."""
         look, (verb, _, model) = self.session.look, what.partition(" ")
         if verb == "pool":
             look.page = "pool"
@@ -53,7 +53,7 @@ class AnswersSaid(Panel):
 
 
 def _rate(found: Answers) -> str:
-    """Say how many answers the best model contradicts, and what that is taken for."""
+    """Write how many answers the best model contradicts, and the error rate."""
     n = found.n_answers
     text = f"You and the best model differ in <b>{found.broken} of {n}</b>"
     if n < FEWEST:
@@ -67,7 +67,7 @@ def _rate(found: Answers) -> str:
 
 
 def _enough(found: Answers, outlook: Result) -> str:
-    """Say whether to go on, with the reason."""
+    """Write whether to go on answering, with the reason."""
     if found.posterior.none_fits:
         return (
             "<p class='warn cl-none-fits'><b>No model of this pool fits your answers"
@@ -94,7 +94,7 @@ def _enough(found: Answers, outlook: Result) -> str:
 
 
 def _likest(found: Answers, ahead: Outlook) -> str:
-    """Name the model that is a safer choice than the first of the ranking."""
+    """Name the model that is a safer choice than the leader."""
     if ahead.likest is None:
         return ""
     name = safe(found.posterior.ensemble.names[ahead.likest])

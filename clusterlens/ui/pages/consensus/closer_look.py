@@ -1,4 +1,4 @@
-"""A closer look: finer settings near the safest choice, and their button."""
+"""Card that fits models with finer settings near the safest choice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterlens.ui.parts.more_models import MoreModels
 
 
 class CloserLook(MoreModels):
-    """How many models would be fitted and kept, and how long it takes."""
+    """Number of models to fit and to keep, and the time it takes."""
 
     needs = ("closer_look", "constraints")
     unanswered = (
@@ -22,11 +22,11 @@ class CloserLook(MoreModels):
     css = "cl-closer-models", "cl-look-closer"
 
     def show(self, closer_look: more_models.CloserLook, constraints: Any) -> None:
-        """Say what is fitted, and what is kept of it."""
+        """Describe the planned models."""
         self._planned(closer_look, _said(closer_look))
 
     async def make(self, plan: more_models.CloserLook) -> None:
-        """Fit them and keep those that are planned."""
+        """Fit the planned models and keep the best."""
         await self.session.act("look closer", kept=plan.n_kept)
 
 

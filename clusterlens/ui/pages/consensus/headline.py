@@ -1,4 +1,4 @@
-"""The answer in one or two sentences, with the caveats that keep it honest."""
+"""Headline: the answer in one or two sentences, with its caveats."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
-# Near-copies of the leader that are so many, with so much of the votes, decide.
+# Near-copies of the leader that reach both limits decide the ranking.
 FEWEST_COPIES = 3
 DECIDING_SHARE = 1 / 3
-# Mean likeness to the other models below which a leader is to be doubted, and from how
-# many models on: `python -m benchmarks.crowd_doubt` (docs/methods/crowd.md).
+# Mean likeness to the other models below which a leader is doubted, and the number of
+# other models required: `python -m benchmarks.crowd_doubt` (docs/methods/crowd.md).
 DOUBTFUL_LIKENESS = 0.35
 FEWEST_OTHERS = 20
 
 
 class Headline(Panel):
-    """Which model is closest to what the pool agrees on, and how far to trust it."""
+    """Model closest to the consensus of the pool, with caveats."""
 
     needs = ("ranking", "ensemble", "agreement", "cost", "run", "answers?")
     also = (
@@ -115,14 +115,14 @@ class Headline(Panel):
 
 
 def _caveat(found: Answers | None, ensemble: Ensemble) -> str:
-    """Say what being first does not mean."""
+    """Write what being first does not mean."""
     if found is None:
         return "Most typical of this pool, not proven true."
     return f"Most likely yours among these {ensemble.n_partitions}, not proven true."
 
 
 def _enough(answers: Answers | None, ahead: Outlook | None) -> str:
-    """Say that one more answer would hardly change anything, and among what."""
+    """Write that one more answer would hardly change the result, and its scope."""
     if answers is None or ahead is None or not ahead.enough:
         return ""
     among = enough_words(answers)
@@ -133,7 +133,7 @@ def _enough(answers: Answers | None, ahead: Outlook | None) -> str:
 def _yours(
     result: AnalysisResult | None, shared: Result, run: Run, ranking: Ranking
 ) -> str:
-    """Say which partition is the result where that is not the leader."""
+    """Name the partition that is the result, if it is not the leader."""
     if result is None or result.model_of(run.id) == int(ranking.order[0]):
         return ""
     text = f"Your result is <b>{safe(result.title)}</b>"
@@ -144,7 +144,7 @@ def _yours(
 
 
 def _so_far(run: Run) -> str:
-    """Say how many models there are of a run that is not finished, or was stopped."""
+    """Write the number of models of a partial or stopped run."""
     n_models = run.ensemble.n_partitions
     if run.n_asked:
         text = f"{n_models} of {count(run.n_asked, 'model')} so far"
@@ -157,9 +157,9 @@ def _so_far(run: Run) -> str:
 
 
 def _equal_votes(run: Run) -> str:
-    """Say whose votes count where it is not each model's.
+    """Write the voters if not every model votes equally.
 
-    With the way back where that is not usual.
+    Offers equal votes, except for the usual rule.
     """
     if run.votes == "models":
         return ""
@@ -173,13 +173,13 @@ def _equal_votes(run: Run) -> str:
 
 
 def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
-    """Say so where near-copies of the leader hold much of the votes, as markup."""
+    """Warn, as markup, that near-copies of the leader hold much of the votes."""
     ensemble = ranking.ensemble
     if not copies.ready or run.votes not in ("models", "typical") or run.n_asked:
         return ""
     alike = copies.value[ensemble.votes[copies.value] > 0]
     share = ensemble.votes[alike].sum() / ensemble.n_votes
-    # That the typical are alike is no wonder; that most models are near-copies is.
+    # Typical models are alike by definition, so most models must be near-copies.
     many = DECIDING_SHARE * np.count_nonzero(ensemble.weights)
     if len(alike) < max(FEWEST_COPIES, many):
         return ""
@@ -192,7 +192,7 @@ def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
 
 
 def _doubted(likeness: Result, ranking: Ranking, run: Run) -> str:
-    """Say so where the leader is little like the other models, as markup."""
+    """Warn, as markup, that the leader agrees little with the other models."""
     if not likeness.ready or run.n_asked or run.ensemble.noise == "silent":
         return ""
     others = np.delete(likeness.value, ranking.order[0])
@@ -207,7 +207,7 @@ def _doubted(likeness: Result, ranking: Ranking, run: Run) -> str:
 
 
 def _decided(ranking: Ranking) -> str:
-    """Say so where the links alone decide the order, as markup."""
+    """Warn, as markup, that the links alone decide the order."""
     if not ranking.decided_by_violations:
         return ""
     return (
@@ -217,7 +217,7 @@ def _decided(ranking: Ranking) -> str:
 
 
 def _kept(ranking: Ranking, links: Constraints | None) -> str:
-    """Say how many links the leader keeps, and who would lead without links."""
+    """Write how many links the leader keeps, and the leader without links."""
     if links is None:
         return ""
     first = int(ranking.order[0])
@@ -235,7 +235,7 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
 
 
 def _first(answers: Answers | None, outlook: Outlook | None) -> str:
-    """What the first of the ranking is called, also after another model was named."""
+    """Return a name for the leader that stays clear after another model was named."""
     if answers is not None and answers.posterior.none_fits:
         return "the first of the ranking"
     named = outlook is not None and outlook.likest is not None
@@ -243,7 +243,7 @@ def _first(answers: Answers | None, outlook: Outlook | None) -> str:
 
 
 def stability(result: Result, ranking: Ranking, first: str) -> str:
-    """Say what becomes of the leader without a family and under majority, as markup."""
+    """Describe, as markup, the leader's ranks without a family and by majority."""
     if result.state == "declined":
         return f"Not checked without each family; {link('check', 'robustness')}."
     if result.state == "failed":
@@ -257,7 +257,7 @@ def stability(result: Result, ranking: Ranking, first: str) -> str:
 
 
 def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
-    """Say how many samples the ranking rests on, and what all of them would cost."""
+    """Write the number of samples behind the ranking, and the cost of all."""
     total = whole(agreement.ensemble.n_samples)
     if agreement.exact:
         return badge(f"all {total} samples", kind="short") + " "
@@ -275,7 +275,7 @@ def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
 
 
 def _gaps(ensemble: Ensemble) -> str:
-    """Say how many models left samples out, and what then counts."""
+    """Write how many models left samples out, and how pairs are counted then."""
     if not ensemble.is_partial:
         return ""
     gaps = ensemble.n_gaps[ensemble.n_gaps > 0]
@@ -290,7 +290,7 @@ def _gaps(ensemble: Ensemble) -> str:
 
 
 def _null_chip(result: Result, seconds: Result) -> str:
-    """Offer to compare with copies without groups, or say what came of it."""
+    """Offer a comparison with copies without groups, or write its outcome."""
     css = "cl-null-check"
     if not seconds.ready:
         return "<span class='muted'>No pool was run, so none is run on copies.</span>"

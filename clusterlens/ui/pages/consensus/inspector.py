@@ -1,4 +1,4 @@
-"""The inspector: whatever was clicked is explained here, always in sight."""
+"""Inspector: explains the clicked model, sample, selection or pair."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TABS = {
     "selection": ("Selection", SelectionTab),
     "links": ("Links", LinksTab),
 }
-# On a page below this width the inspector is a strip that opens a drawer. While pairs
-# are asked in a row it lies below the map, as wide as that: the pair stays in sight.
+# On a narrower page the inspector is a strip that opens a drawer. While pairs are asked
+# in a row the drawer lies below the map, at its width, so that the pair stays visible.
 NARROW = "(max-width: 1062px)"
 _OUTER = f"""
 @container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
@@ -49,7 +49,7 @@ _STRIP = f"""
 
 
 class Inspector(Panel):
-    """Tabs for the model, the sample, the selection and the links looked at."""
+    """Tabs for the selected model, sample, selection and links."""
 
     needs = ("look.tab", "look.drawer", "look.streak")
     also = ("links", "look.brush", "look.inspected?")
@@ -88,7 +88,7 @@ class Inspector(Panel):
         self._turn()
 
     def show(self, tab: str, drawer: bool, streak: bool, **found: Any) -> None:
-        """Bring the tab to the front that is looked at."""
+        """Bring the selected tab to the front."""
         links = len(found["links"].value or ())
         names = {key: title for key, (title, _) in TABS.items()}
         if links:

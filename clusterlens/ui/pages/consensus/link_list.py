@@ -1,4 +1,4 @@
-"""The links there are, and how much breaking them counts."""
+"""List of the links, and the weight of broken ones."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _SHARE = (
 )
 _SHOWN = 200
 MOST_BYTES = 10_000_000
-# Of a row the names of its ends give way, in two lines if need be.
+# The names in a row may shrink, to two lines if necessary.
 CSS = "td { padding: 3px 4px 3px 0 } td.ends { width: 100%; overflow-wrap: anywhere }"
 _STROKES = {"must": "none", "cannot": "5 3"}
 
 
 class LinkList(Panel):
-    """Each link with what the selected model makes of it, and the weight of all."""
+    """Each link with its state in the selected model, and the weight of all links."""
 
     needs = ("link_states", "link_weight", "ranking", "unsure")
     also = ("constraints?", "selected", "ensemble", "broken_by_all")
@@ -78,7 +78,7 @@ class LinkList(Panel):
             margin=(4, 0),
             css_classes=["cl-import-links"],
         )
-        # The same file again, and an empty one, are no other value than before.
+        # The widget reports the same file again, or an empty one, as no change.
         self._file.param.watch(self._import, "value", onlychanged=False)
         return pn.Column(
             self._text,
@@ -103,7 +103,7 @@ class LinkList(Panel):
         ensemble: Result,
         broken_by_all: Result,
     ) -> None:
-        """List the links, and say what breaking them costs."""
+        """List the links, and describe the cost of breaking them."""
         shown = list(enumerate(link_states))[-_SHOWN:]
         lone = broken_by_all.value or frozenset()
         rows = "".join(_row(k, state, state.link in lone) for k, state in shown)
@@ -130,7 +130,7 @@ class LinkList(Panel):
     def _show_weight(
         self, ranking: Ranking, links: Constraints | None, weight: Weight
     ) -> None:
-        """Say how links count; of a share, with a slider, what breaking them costs."""
+        """Describe how links count; for a share, show the slider and the cost."""
         if weight == EVIDENCE:
             self._weight.visible = False
             self._cost.body = f"<p class='muted'>{_EVIDENCE}</p>"
@@ -145,12 +145,12 @@ class LinkList(Panel):
         )
 
     def _count(self, how: str) -> None:
-        """Let links count as evidence, or as a share with the weight of the paper."""
+        """Count links as evidence, or as a share with the weight of the paper."""
         weight = EVIDENCE if how == EVIDENCE else PAPER_WEIGHT
         self.session.act_now("set link weight", weight=weight)
 
     async def _obey(self, what: str) -> None:
-        """Put a consensus that obeys the links among the models, or look at it."""
+        """Add a consensus that obeys the links to the models, or show it."""
         session = self.session
         if what == "look":
             session.look.param.update(
@@ -169,7 +169,7 @@ class LinkList(Panel):
             session.look.model = session.analysis.ensemble.n_partitions - 1
 
     def _import(self, event: Any) -> None:
-        """Take the links of a file in, all or none."""
+        """Import the links of a file, all or none."""
         text = bytes(event.new or b"").decode("utf-8-sig", errors="replace")
         pn.state.execute(partial(self.session.act, "import links", text=text))
 
@@ -178,7 +178,7 @@ class LinkList(Panel):
             self.session.act_now("set link weight", weight=event.new)
 
     def _do(self, what: str) -> None:
-        """Do what a button is for: "swap 0", "remove 0", "show 0", "paper"."""
+        """Handle a button: "swap 0", "remove 0", "show 0", "paper"."""
         verb, _, at = what.partition(" ")
         if verb == "paper":
             self.session.act_now("set link weight", weight=PAPER_WEIGHT)
@@ -201,7 +201,7 @@ class LinkList(Panel):
 
 
 def _unsure(pairs: Unsure) -> str:
-    """List the pairs that could not be told, with the way to be asked again."""
+    """List the unsure pairs, with buttons that ask them again."""
     if not pairs:
         return ""
     rows = "".join(
@@ -217,7 +217,7 @@ def _unsure(pairs: Unsure) -> str:
 
 
 def _by(name: PlainId = "") -> str:
-    """Say who answered, where it is known."""
+    """Write the respondent, if known."""
     return f"<p class='muted cl-answered-by'>by {safe(name)}</p>" if name else ""
 
 
@@ -274,7 +274,7 @@ def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
 
 
 def _cost(ranking: Ranking, links: Constraints | None, weight: float) -> str:
-    """Say what breaking one link and all links adds, in score and in ranks."""
+    """Describe the cost of breaking one link and all links, in score and ranks."""
     if links is None:
         return "What a model that breaks all links is charged."
     sign = -1 if ranking.greater_is_better else 1

@@ -1,4 +1,4 @@
-"""The tab of links: the pair asked about, what to ask next, the links there are."""
+"""Tab of links: the pair in question, suggestions, and the links."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ class LinksTab(Panel):
         )
 
     def look(self, seen: bool) -> None:
-        """Let the parts watch their results while in sight."""
+        """Let the parts watch their results while visible."""
         for part in self.parts:
             part.look(seen)

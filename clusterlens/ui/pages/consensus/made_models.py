@@ -1,4 +1,4 @@
-"""Models made for the answers: what they cost, and the button that makes them."""
+"""Card that makes models for the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterlens.ui.parts.more_models import MoreModels
 
 
 class MadeModels(MoreModels):
-    """How many models would be made, how long it takes, and how they are judged."""
+    """Number of models to make, the time it takes, and how they are evaluated."""
 
     needs = ("models_to_make",)
     unanswered = (
@@ -20,7 +20,7 @@ class MadeModels(MoreModels):
     css = "cl-models-to-make", "cl-make-models"
 
     def show(self, models_to_make: ModelsToMake) -> None:
-        """Say what is made and how it is judged, or why nothing is."""
+        """Describe the planned models, or the reason why there are none."""
         plan = models_to_make
         if plan.refusal:
             self._planned(None, plan.refusal)
@@ -28,7 +28,7 @@ class MadeModels(MoreModels):
             self._planned(plan, _said(plan))
 
     async def make(self, plan: ModelsToMake) -> None:
-        """Make them for the numbers of clusters that are planned."""
+        """Make models with the planned numbers of clusters."""
         await self.session.act("make for answers", n_clusters=list(plan.n_clusters))
 
 

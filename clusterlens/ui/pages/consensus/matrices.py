@@ -1,4 +1,4 @@
-"""The consensus matrix and its binarised form, zoomed and ordered together."""
+"""Consensus matrix and its binarised form, zoomed and ordered together."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
 
 ORDERS = {"clusters": "model", "tree": "tree", "file": "file"}
-# A cell that is smaller cannot be hit on purpose.
+# Smaller cells are too small to be clicked.
 CLICKED_PIXELS = 4
 SHADINGS = {"linear": "linear", "even": "eq_hist"}
 _FILLED = (
     f"<span class='dot' style='border-radius:2px;background:{BINARISED_PALETTE[-1]}'>"
     "</span>"
 )
-# A square as large as its place allows. Not by the units of a container, which the
-# browser would style anew with every layout of the page.
+# A square as large as its place allows. Container units are avoided, because the
+# browser would recompute them at every layout of the page.
 _SQUARE = {
     "position": "absolute",
     "inset": "0",
@@ -56,15 +56,15 @@ _SQUARE = {
     "max-width": "100%",
     "max-height": "100%",
 }
-# Where there is no room for two, one button enlarges both.
+# On a narrow page one button enlarges both.
 _BESIDE = "@media (max-width: 1150px) { :host { display: none; } }"
 _PLACE = {"position": "relative", "flex": "1 1 0", "min-height": "0"}
 
 
 class Matrix(Panel):
-    """What both matrices have in common."""
+    """Base class of both matrices."""
 
-    # Names and rings are those of the picture, never of the one before it.
+    # Names and rings belong to the picture that is shown, never to the one before.
     drawn = ("matrix_edges", "link_marks")
     also = ("order", "cross", "look.linking")
     figure: MatrixFigure
@@ -78,7 +78,7 @@ class Matrix(Panel):
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
 
     def enlarger(self, **params: Any) -> Any:
-        """Return the button that enlarges both, as they are read together."""
+        """Return the button that enlarges both matrices."""
         return enlarger(
             lambda event: toggle_enlarged(self.session, "matrices"), **params
         )
@@ -122,7 +122,7 @@ class Matrix(Panel):
         marks: Marks,
         cross: Result,
     ) -> None:
-        """Put the pixels, the edges and the links on screen, and say what they are."""
+        """Show the pixels, the edges and the links, with a description."""
         look = self.session.look
         at = cross.value if cross.ready else Cross()
         said = self.cell_of(at)
@@ -183,7 +183,7 @@ class ConsensusMatrix(Matrix):
         self.draw("Consensus matrix", consensus, matrix_edges, link_marks, cross)
 
     def _turn(self, what: str) -> None:
-        """Let the models vote as the answers say, or the pool alone."""
+        """Switch between votes weighted by the answers and votes of the pool alone."""
         self.session.look.pool_alone = what == "alone"
 
 
@@ -238,7 +238,7 @@ class BinarisedMatrix(Matrix):
         cross: Result,
         linking: Result,
     ) -> None:
-        """Show the matrix in view, and say where its pixels are sampled."""
+        """Show the matrix in view, and note whether its pixels are sampled."""
         sampled = ""
         if not binarised.tile.exact:
             text = "estimated: pairs of each pixel sampled"
@@ -246,14 +246,14 @@ class BinarisedMatrix(Matrix):
         needed = f"Together in at least {threshold_in_force} of {voters(ensemble)}"
         self._note.body = f"<p class='muted cut whole'>{_FILLED}{needed}{sampled}</p>"
         if answers is not None:
-            # As high as the note beside it, so that both squares are alike.
+            # Equal heights of both notes keep both squares equal.
             whose = "With your answers" if heard is not ensemble else "The pool alone"
             self._note.body += f"<p class='muted cut'>{whose}</p>"
         self.draw("Binarised matrix", binarised, matrix_edges, link_marks, cross)
 
 
 def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
-    """Say who votes where there are answers, with the way to the other votes."""
+    """Write whether answers weight the votes, with a button that changes it."""
     if answers is None:
         return ""
     if answers.posterior.none_fits:
@@ -272,7 +272,7 @@ def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
 
 
 def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks, said: str) -> str:
-    """Say what a matrix shows: what is in view, how much is joined, the links."""
+    """Describe a matrix for screen readers: ranges, mean, links, the pair."""
     seen = picture.tile.values
     parts = [f"{title} of {counted(picture.n_samples, 'row')}."]
     if (np.array(edges.spans) != (0, picture.n_samples)).any():
@@ -291,7 +291,7 @@ def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks, said: str)
 
 
 def _scale(scale: list[tuple[float, str]]) -> str:
-    """Show the colours from 0 to 1, as they are spread."""
+    """Draw the colour scale from 0 to 1."""
     stops = ", ".join(f"{colour} {100 * share:.1f}%" for share, colour in scale)
     colours = f"background:linear-gradient(90deg,{stops})"
     return (

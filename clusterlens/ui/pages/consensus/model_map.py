@@ -1,4 +1,4 @@
-"""The models among themselves: near where they agree; a click selects one."""
+"""Map of the models, near each other if they agree; a click selects one."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ class MapOfModels(Panel):
         copies: np.ndarray,
         selected: Result,
     ) -> None:
-        """Draw the distinct partitions, then say what is seen."""
+        """Draw the distinct partitions, then describe them."""
         ensemble = ranking.ensemble
         same = ensemble is model_map.ensemble and ensemble is hubs.ensemble
-        if not same:  # the other results are on their way
+        if not same:  # the other results are not ready yet
             return
         families = list(dict.fromkeys(ensemble.families))
         here = copies[selected.value] if selected.ready else -1
@@ -133,7 +133,7 @@ def _draw(
 
 
 def _around(values: np.ndarray) -> Range:
-    """Range of the values, of some width also where they are all the same."""
+    """Return the range of the values, widened if they are equal."""
     low, high = float(values.min()), float(values.max())
     spare = max(high - low, 0.05) * 0.05
     return low - spare, high + spare

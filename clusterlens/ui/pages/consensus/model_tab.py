@@ -1,4 +1,4 @@
-"""The selected model: its facts, and what characterises its clusters."""
+"""Tab of the selected model: its facts, and the features of its clusters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN_COLUMNS = 6
 
 
 class ModelTab(Tab):
-    """Facts at once; sizes, consensus and columns of the clusters when computed."""
+    """Facts at once; sizes, consensus and columns of the clusters when ready."""
 
     needs = ("looked_at", "ranking", "ensemble", "cluster_sizes", "clusters")
     also = ("profiles", "held_together", "held_by_answers?", "model_names")
@@ -60,7 +60,7 @@ class ModelTab(Tab):
         return [pn.Row(self._choose, self._download.view, margin=0)]
 
     def prepare(self, results: Any) -> None:
-        """Offer the rows only where there is a model."""
+        """Offer the rows only if there is a model."""
         super().prepare(results)
         self._download.button.disabled = not results["clusters"].ready
         found = results["looked_at"]
@@ -135,20 +135,20 @@ class ModelTab(Tab):
         )
 
     async def _make_it_the_result(self, event: Any) -> None:
-        """Choose the model that is looked at."""
+        """Make the displayed model the result."""
         model, ensemble = self._shown.model, self.session.analysis.ensemble
         if model is not None and ensemble is not None:
             labels, choice = ensemble.labels[model], Choice("model", model=model)
             await choose_result(self.session, choice, labels, self._clusters)
 
     def _rest(self) -> str:
-        """What samples outside of all clusters are."""
+        """Return the name of the samples outside of all clusters."""
         return safe(cluster_name(-1, self._names))
 
     def _section(
         self, cluster: int, size: int, profiles: Result, held: Result, answered: Result
     ) -> str:
-        """Write one cluster: its size, how the pool holds it together, its columns."""
+        """Write one cluster: its size, its agreement inside, its columns."""
         within = ""
         if held.ready and size > 1:
             at = np.flatnonzero(held.value.clusters == cluster)[0]
@@ -173,7 +173,7 @@ class ModelTab(Tab):
         )
 
     def _labelled_rows(self) -> tuple[str, Callable[[], bytes]]:
-        """Name the original rows with the clusters, and how to make them."""
+        """Return the name and the maker of the file of rows with clusters."""
         analysis, shown, names = self.session.analysis, self._shown, self._names
         samples, soft = analysis.samples, None
         if shown.model is not None:
@@ -185,13 +185,13 @@ class ModelTab(Tab):
 
 
 def _inside(share: float) -> str:
-    """Say how the models hold a cluster together."""
+    """Format how many models keep two rows of a cluster together."""
     told = f"{percent(share)} of models keep two of its rows together"
     return f"<span title='{told} (cluster consensus)'>inside {percent(share)}</span>"
 
 
 def _score(model: int, ranking: Ranking) -> dict[str, str]:
-    """Say how a model scores beside the others."""
+    """Format the score of a model relative to the others."""
     value, others = ranking.values[model], np.sort(ranking.values)
     after = np.searchsorted(others, value, side="right")
     beyond = f" · next {fixed(others[after], 3)}" if after < len(others) else ""

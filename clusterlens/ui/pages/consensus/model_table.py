@@ -1,4 +1,4 @@
-"""The ranking over the whole page: every score and index, columns chosen and sorted."""
+"""Table of all models over the whole page, with every score and index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAST = ("seconds", "parameters")
 ORDER = (*(key for key in FACTS if key not in LAST), *SCORES, *INDICES, *LAST)
 SHOWN = ("rank", "model", "n_clusters", *SCORES, "SI", "CHI", "DBI", "ari", "ami")
 SHOWN += ("seconds", "parameters")
-# Rows that are drawn; the file holds all.
+# Largest number of rows shown; the file holds all.
 MOST_ROWS = 400
 
 TABLE_CSS = """
@@ -52,7 +52,7 @@ table.models { font-size: .86em; width: auto; min-width: 100%; }
 
 
 class ModelTable(Panel):
-    """All models with all that is known of them."""
+    """All models with all known values."""
 
     needs = ("model_table", "ranking", "samples", "agreement")
     also = (
@@ -132,7 +132,7 @@ class ModelTable(Panel):
         )
 
     def _toggle(self, key: str) -> None:
-        """Show a column, or leave it out; the last one stays."""
+        """Show or hide a column; the last one stays."""
         look = self.session.look
         chosen = set(look.table_columns or SHOWN) ^ {key}
         if chosen & set(self._shown.columns):
@@ -149,7 +149,7 @@ class ModelTable(Panel):
             look.page = "labels"
 
     def _file(self) -> tuple[str, Callable[[], bytes]]:
-        """Name the file of all columns, and how to make it."""
+        """Return the name and the maker of the file of all columns."""
         table = self._shown
         name = f"{self.session.analysis.samples.name} - models.csv"
         return name, lambda: to_csv_bytes(table, index=False)
@@ -171,7 +171,7 @@ def _title(key: str) -> str:
 
 
 def _choice(keys: list[str], chosen: list[str]) -> str:
-    """Offer the columns as buttons, those that are shown filled."""
+    """Offer the columns as buttons; shown columns are filled."""
     groups = {
         "Models": [key for key in keys if key in FACTS],
         "Consensus": [key for key in keys if key in SCORES],
@@ -195,7 +195,7 @@ def _choice(keys: list[str], chosen: list[str]) -> str:
 
 
 def _trust(chosen: list[str], judged: Result, check: Result) -> str:
-    """Say how far the classes are clusters where models are compared with them."""
+    """Write how far the classes are clusters, if models are compared with them."""
     if not any(key in INDICES and INDICES[key].kind == "external" for key in chosen):
         return ""
     words, value = "are the classes clusters?", ""
@@ -208,7 +208,7 @@ def _trust(chosen: list[str], judged: Result, check: Result) -> str:
 
 
 def _markup(table: pd.DataFrame, selected: int | None, sampled: bool, by: str) -> str:
-    """Write the table; indices of a sample say so in their titles."""
+    """Write the table; the titles of indices of a sample say so."""
     heads = "".join(_head(key, sampled, by) for key in table.columns)
     rows = "".join(
         f"<tr class='{'here' if position == selected else ''}'>"

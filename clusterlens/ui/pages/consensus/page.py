@@ -1,4 +1,4 @@
-"""Page: what the models agree on, and which of them is closest to it."""
+"""Page Consensus: the agreement of the models, and the model closest to it."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
-        # What is hidden must not say itself how it is displayed.
+        # A hidden component must not set its own display style.
         self._workbench = pn.Column(
             workbench,
-            # Beside larger text pictures keep some height, and the page scrolls.
+            # With larger text the pictures keep some height, and the page scrolls.
             styles={**COLUMN, "flex": "1 1 0", "overflow-y": "auto"},
             sizing_mode="stretch_both",
             margin=0,
@@ -98,14 +98,14 @@ class ConsensusPage(Page):
         )
 
     def attend(self) -> None:
-        """Let what is in sight watch; table and map of models only while open."""
+        """Let visible cards watch; table and map of models only while open."""
         for panel in self.panels:
             if panel not in (self._map_of_models, self._table):
                 panel.look(self.seen)
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:
-        """Show the workbench or the table, one of the maps, or what is enlarged."""
+        """Show the workbench or the table, one of the maps, or the enlarged card."""
         look, has_run = self.session.look, self.session.analysis.run is not None
         models, opened = look.map_of == "models", look.table_open
         large = look.enlarged if has_run else ""
@@ -114,12 +114,12 @@ class ConsensusPage(Page):
         self._matrices.visible = large != "map"
         for part in self._around:
             part.visible = not large
-        # A style that is left out would stay as it was.
+        # A style that is left out would keep its old value.
         columns = "1 / -1" if large else "auto"
         self._centre.styles = {**COLUMN, "gap": "8px", "grid-column": columns}
         self._map_of_models.look(models and self.seen)
         self._workbench.visible, self._over.visible = not opened, opened
-        # Until there is a run the ranking alone says what leads to one.
+        # Without a run only the ranking is shown; it links to Data and Pool.
         self._ranking.visible = not large
         self._centre.visible = has_run
         self._inspector.visible = has_run and not large

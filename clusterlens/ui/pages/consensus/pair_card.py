@@ -1,4 +1,4 @@
-"""The pair that is asked about: what the models say, and what an answer would do."""
+"""Card of the pair in question: votes, differences, and effects of an answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN_DIFFERENCES = 6
 NAMED = 4
 _NEXT = '<div class="empty">Looking for the next pair …</div>'
 KEYS: dict[Kind, str] = {"must": "M", "cannot": "C"}
-# Values and votes, side by side where there is room.
+# Values and votes, side by side if they fit.
 _HALVES = """
 .halves { display: flex; flex-wrap: wrap; gap: 0 20px; }
 .halves > div { flex: 1 1 210px; min-width: 0; }
@@ -51,7 +51,7 @@ class PairCard(Panel):
         answers: Result,
         outlook: Result,
     ) -> None:
-        """Describe the pair, or say how to pick one."""
+        """Describe the pair, or explain how to pick one."""
         if pair_reading.ready:
             so_far = _so_far(answers.value, outlook.value) if streak else ""
             self._text.body = so_far + _card(
@@ -84,7 +84,7 @@ def _how_to(linking: bool, n_picked: int) -> str:
 
 
 def _so_far(found: Answers | None, ahead: Outlook | None) -> str:
-    """Say how far a streak has come, and whether to go on."""
+    """Write the number of answers in a row, and whether to go on."""
     if found is None:
         return ""
     said = "…"
@@ -101,7 +101,7 @@ def _so_far(found: Answers | None, ahead: Outlook | None) -> str:
 
 
 def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
-    """Write both rows with what sets them apart, who joins them, and the answers."""
+    """Write both rows with their differences, their votes, and the answers."""
     a, b = map(safe, read.rows)
     rows = "".join(
         f"<tr><td class='cut'>{safe(family)}</td>"
@@ -122,7 +122,7 @@ def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
 
 
 def _readings(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
-    """Say how many models join the pair: of the pool, and with the answers."""
+    """Write how many models join the pair: in the pool, and with the answers."""
     text = _reading("Together in", *read.pooled, ensemble, needed)
     if read.answered is not None:
         text += _reading("With your answers", *read.answered, ensemble, needed)
@@ -132,7 +132,7 @@ def _readings(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
 def _reading(
     whose: str, joined: int, seen: int, ensemble: Ensemble, needed: int | None
 ) -> str:
-    """Say how many models join a pair, and what the binarised matrix makes of it."""
+    """Write how many models join a pair, and its cell in the binarised matrix."""
     if not seen:
         return f"<h3>{whose}: no vote on both rows</h3>"
     n_votes, verdict = ensemble.n_votes, ""
@@ -170,7 +170,7 @@ def _by(one: Difference) -> str:
 
 
 def _buttons(read: PairReading) -> str:
-    """Write the answers that are possible and new, and the way on."""
+    """Write the possible new answers, and the buttons Unsure and Skip."""
     offered = [
         link(
             f"{TITLES[kind].capitalize()} <kbd>{KEYS[kind]}</kbd>",
@@ -188,7 +188,7 @@ def _buttons(read: PairReading) -> str:
 
 
 def _effect(kind: Kind, answer: Answer, ensemble: Ensemble) -> str:
-    """Say what an answer would do, or why it cannot be given."""
+    """Write the effect of an answer, or the reason why it is refused."""
     if answer.chain:
         links = ", ".join(
             f"{TITLES[link.kind]} {safe(link.a)} – {safe(link.b)}"

@@ -1,7 +1,7 @@
-"""The rows of a ranking: one per distinct partition, the first on top.
+"""Rows of a ranking: one per distinct partition, the best on top.
 
-Rows are made once and only what differs is written, so that a new order of hundreds of
-models is on screen at once; those out of sight are not laid out.
+Rows are made once and only changed cells are written, so that a new order of hundreds
+of models appears at once. Rows out of view are not laid out.
 """
 
 from __future__ import annotations
@@ -70,18 +70,20 @@ ROW_CSS = scaled("""
 """)
 
 
-# How the cells of a column are drawn: numbers stand to the right. A name has a `lead`,
-# which gives way first, a `tail`, `times`, and the ranks won `since`; a bar has lengths
-# from 0 to 1 (`score`, `charge`, and a `tick`) and what is `broken`; an interval has
-# places from 0 to 1 (`low`, `high`, `now`) or else is a `text`. None is not drawn.
+# How the cells of a column are drawn. Numbers are aligned to the right. A name has a
+# `lead`, which shrinks first, a `tail`, `times`, and the ranks won `since`. A bar has
+# lengths from 0 to 1 (`score`, `charge`, and a `tick`) and a number of `broken` links.
+# An interval has places from 0 to 1 (`low`, `high`, `now`) or else a `text`. None is
+# not drawn.
 Kind = Literal["number", "text", "name", "bar", "interval"]
 
 
 class RankedRows(JSComponent):
-    """A list of models in the order of a score; a click says the number of its row."""
+    """List of models in the order of a score; a click reports the number of its row."""
 
-    # As text, since each value of a list would be looked at twice on its way, and as
-    # one, so that no values are drawn in other columns.
+    # One text, because each value of a list would be inspected twice in transit, and
+    # because several parameters could arrive separately, with values in the wrong
+    # columns.
     table = param.String(
         '{"columns": [], "titles": [], "values": {}}',
         doc="JSON: of each column its key, kind, head (with both ends of an interval), "

@@ -1,4 +1,4 @@
-"""The models in the order of the chosen score; a row selects a model."""
+"""Ranking: the models in the order of the chosen score; a row selects a model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VOTES = {
 }
 
 _TABLE = "All scores and indices"
-# What is said beside it of a score takes more room than who votes.
+# The description of the score needs more width than the select of votes.
 _NARROW = """
 @media (max-width: 1150px) {
   :host { --votes: calc(100px * var(--cl-scale, 1)); width: var(--votes) !important;
@@ -41,7 +41,7 @@ _NARROW = """
 
 
 class RankingTable(Panel):
-    """Ranking of the run that is read, the most typical model first."""
+    """Ranking of the selected run, the most typical model first."""
 
     needs = ("ranking", "rows", "ensemble", "copies", "answers?")
     also = (
@@ -138,7 +138,7 @@ class RankingTable(Panel):
         )
 
     def _read_run(self) -> str | None:
-        """Offer the runs there are and say which of them is read."""
+        """Offer the runs and return the selected one."""
         analysis = self.session.analysis
         names: dict[str, str] = {}
         for run in analysis.runs:
@@ -150,7 +150,7 @@ class RankingTable(Panel):
         return analysis.run_id
 
     def _choose_run(self, run_id: str) -> None:
-        """Read another run; the one that forms is left alone."""
+        """Select another run; a partial run continues."""
         session = self.session
         session.look.so_far = False
         if run_id != session.history.analysis.run_id:
@@ -197,9 +197,9 @@ class RankingTable(Panel):
         self._table.param.update(selected=place, **table)
 
     def _count_from(self, what: str) -> None:
-        """Count changes of rank from the links there are now, or from none.
+        """Count changes of rank from the present links, or from no links.
 
-        Or turn from how well models fit the answers to their distances, or back.
+        Also switches between probabilities of the models and their distances.
         """
         if what in ("distance", "fits"):
             self.session.look.by_distance = what == "distance"
@@ -214,7 +214,7 @@ class RankingTable(Panel):
 
 
 def _silent(ensemble: Ensemble) -> str:
-    """Say how many models, and partitions that were kept, are ranked without a vote."""
+    """Write how many models and kept partitions are ranked without a vote."""
     kept = np.count_nonzero(ensemble.weights == 0)
     models = np.count_nonzero(ensemble.votes == 0) - kept
     silent = [count(models, "model")] * bool(models)
@@ -223,7 +223,7 @@ def _silent(ensemble: Ensemble) -> str:
 
 
 def _alike(copies: np.ndarray, rows: np.ndarray) -> str:
-    """Say that a row may stand for several models, which all count in the ranks."""
+    """Write that a row may stand for several models, which all count in the ranks."""
     if len(rows) == len(copies):
         return ""
     return (
@@ -233,7 +233,7 @@ def _alike(copies: np.ndarray, rows: np.ndarray) -> str:
 
 
 def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
-    """Say what changes of rank are counted from, and what else they could be."""
+    """Write the reference of the changes of rank, with the alternatives."""
     if not links and not since:
         return ""
     text = "no change of links" if set(links) == set(since) else "ranks won and lost"
@@ -244,7 +244,7 @@ def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
 
 
 def _fitting(found: Answers | None, by_distance: bool, word: str) -> str:
-    """Say what the bars are where there are answers, and offer the other ones."""
+    """Write the meaning of the bars if there are answers, with the alternative."""
     if found is None:
         return ""
     if by_distance:

@@ -1,8 +1,8 @@
-"""The columns of the ranking: what each says of a model, and how that is drawn.
+"""Columns of the ranking: their values for each model, and their format.
 
-A column is one function marked by `@column`; they stand beside each other in the order
-of this file. Its parameters are results by name: of those in `GIVEN` the values, of any
-other node or field of the analysis the `Result`, which may not be ready.
+A column is one function marked by `@column`; columns appear in the order of this file.
+Its parameters are results by name: the values of results in `GIVEN`, and for any other
+node or field of the analysis the `Result`, which may not be ready.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from clusterlens.ui.pages.consensus.ranked_rows import Kind
 from clusterlens.ui.parts.settings import plain_settings
 from clusterlens.ui.work.derived import Result
 
-# Results that are there whenever anything is drawn.
+# Results that are ready whenever the ranking is drawn.
 GIVEN = {"ranking", "rows", "ensemble", "copies", "answers"}
 _NUMBER_OF_CLUSTERS = re.compile(r" k=\d+(?= |$)")
-# One entry for each row; of a kind with several values, each by its name.
+# One entry for each row; a kind with several values has a list for each, by name.
 Values = list[Any] | dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the ranking.
+    """Column of the ranking.
 
     Parameters
     ----------
@@ -44,15 +44,16 @@ class Column:
     values : callable
         The function.
     head : str or callable
-        Its title, or what makes it of results by name; of an interval with both ends.
+        Its title, or a function that makes the title from results by name. The title of
+        an interval includes both ends.
     kind : str
-        How its cells are drawn.
+        Format of its cells.
     width, narrow : str
-        Its track in the grid, and that on narrow pages, where "" leaves it out.
+        Its width in the grid, and on narrow pages; "" hides it there.
     term : str
-        What experts call it.
+        The experts' term.
     bars : {"distances", "fits"} or None
-        Of which bars it is shown beside; None where that does not matter.
+        The bars beside which it is shown; None for both.
     """
 
     key: str
@@ -65,7 +66,7 @@ class Column:
     bars: Literal["distances", "fits"] | None
 
     def described(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Say how it is drawn."""
+        """Return its format."""
         head = _called(self.head, known) if callable(self.head) else self.head
         plain = ("key", "kind", "term", "width", "narrow")
         return {"head": head, **{name: getattr(self, name) for name in plain}}
@@ -77,7 +78,7 @@ class Column:
 
 
 def _inputs(function: Any) -> tuple[str, ...]:
-    """Names of the results that a column or a head is made of."""
+    """Return the names of the results that a column or a head needs."""
     return tuple(inspect.signature(function).parameters) if callable(function) else ()
 
 
@@ -95,7 +96,10 @@ def column(
     term: str = "",
     bars: Literal["distances", "fits"] | None = None,
 ) -> Callable[[Callable[..., Values]], Column]:
-    """Mark a function as a column, as `Column` says; as wide on narrow pages."""
+    """Mark a function as a column with the fields of `Column`.
+
+    The width on narrow pages is the same by default.
+    """
     narrow = width if narrow is None else narrow
     return lambda values: Column(
         values.__name__, values, head, kind, width, narrow, term, bars
@@ -103,23 +107,23 @@ def column(
 
 
 def _px(width: int) -> str:
-    """A width that follows the size of text."""
+    """Return a width that follows the text size."""
     return f"calc({width}px * var(--cl-scale, 1))"
 
 
 def word(ranking: Ranking) -> str:
-    """What a score says; one that is higher for better is no distance."""
+    """Return "distance", or "likeness" if a higher score is better."""
     return "likeness" if ranking.greater_is_better else "distance"
 
 
 def _without(ranking: Ranking) -> tuple[str, str, str]:
-    """A title, and the first rank and the last as they are placed below."""
+    """Return a title with the first and the last rank below it."""
     return "without a family", "1", whole(ranking.ensemble.n_partitions)
 
 
 @column("#", width="24px", narrow="20px")
 def rank(ranking: Ranking, rows: np.ndarray) -> Values:
-    """Place among all models."""
+    """Return the ranks among all models."""
     return ranking.ranks[rows].tolist()
 
 
@@ -127,7 +131,7 @@ def rank(ranking: Ranking, rows: np.ndarray) -> Values:
 def model(
     ensemble: Ensemble, rows: np.ndarray, copies: np.ndarray, rises: Result
 ) -> Values:
-    """Its name, how many are equal, if none votes, and the ranks won by links."""
+    """Return names, numbers of equal models, missing votes, and ranks won by links."""
     names = telling(differing([short(ensemble.names[t]) for t in rows]))
     won = rises.value
     return {
@@ -145,13 +149,13 @@ def model(
 
 @column("k", width="20px")
 def k(ensemble: Ensemble, rows: np.ndarray) -> Values:
-    """Its number of clusters."""
+    """Return the numbers of clusters."""
     return ensemble.n_clusters[rows].tolist()
 
 
 @column(word, kind="bar", width=_px(46), term="score", bars="distances")
 def distance(ranking: Ranking, rows: np.ndarray, constraints: Result) -> Values:
-    """Its score, and what is charged for the links that it breaks."""
+    """Return the scores, and the charges for broken links."""
     alone = ranking.unconstrained[rows]
     score, charge = _bars(alone, ranking.values[rows], ranking.greater_is_better)
     broken = _or_nothing(_broken(ranking, rows, constraints)[0])
@@ -161,7 +165,7 @@ def distance(ranking: Ranking, rows: np.ndarray, constraints: Result) -> Values:
 
 @column("fits your answers", kind="bar", width=_px(36), bars="fits")
 def fit(answers: Answers, rows: np.ndarray) -> Values:
-    """How likely it is given the answers, and before them."""
+    """Return the probabilities with the answers and before them."""
     return {
         "score": _brief(answers.fits[rows]),
         "charge": [0.0] * len(rows),
@@ -179,7 +183,7 @@ def fit(answers: Answers, rows: np.ndarray) -> Values:
     bars="distances",
 )
 def without_family(ranking: Ranking, rows: np.ndarray, robustness: Result) -> Values:
-    """Its ranks when any one family is left out, on a logarithmic axis."""
+    """Return the ranks without any one family, on a logarithmic axis."""
     ends = low, high = [[None] * len(rows)] * 2
     ranges = [_unknown(robustness)] * len(rows)
     n = ranking.ensemble.n_partitions
@@ -193,7 +197,7 @@ def without_family(ranking: Ranking, rows: np.ndarray, robustness: Result) -> Va
 
 @column("", kind="text", width=_px(36), bars="fits")
 def share(answers: Answers, rows: np.ndarray) -> Values:
-    """How likely it is given the answers, in words."""
+    """Return the probabilities with the answers, in words."""
     return [percent(p) if p > 0.01 else "<1%" for p in answers.fits[rows]]
 
 
@@ -204,7 +208,7 @@ def share(answers: Answers, rows: np.ndarray) -> Values:
     bars="distances",
 )
 def majority(rows: np.ndarray, robustness: Result) -> Values:
-    """Its rank at a majority threshold."""
+    """Return the ranks at a majority threshold."""
     if not robustness.ready:
         return [_unknown(robustness)] * len(rows)
     return robustness.value.ranks_majority[rows].astype(str).tolist()
@@ -212,7 +216,7 @@ def majority(rows: np.ndarray, robustness: Result) -> Values:
 
 @column("not kept", width=_px(30), bars="fits")
 def not_kept(ranking: Ranking, rows: np.ndarray, constraints: Result) -> Values:
-    """How many answers it contradicts."""
+    """Return how many answers each model contradicts."""
     return _or_nothing(_broken(ranking, rows, constraints)[0])
 
 
@@ -222,7 +226,7 @@ COLUMNS = tuple(one for one in list(vars().values()) if isinstance(one, Column))
 def titles(
     ranking: Ranking, rows: np.ndarray, copies: np.ndarray, constraints: Result
 ) -> list[str]:
-    """Write all that is known of the ranks of models, for the hover text."""
+    """Write everything known about the ranks of models, for the hover text."""
     ensemble, told = ranking.ensemble, []
     intervals, ranges = ranking.intervals, ranking.rank_ranges
     broken, judged = _broken(ranking, rows, constraints)
@@ -248,19 +252,19 @@ def titles(
 
 
 _FUNCTIONS = (titles, *(of for one in COLUMNS for of in (one.values, one.head)))
-# The other results, in the order of their names.
+# The other results, in alphabetical order.
 RESULTS = tuple(sorted({name for of in _FUNCTIONS for name in _inputs(of)} - GIVEN))
 
 
 def written(bars: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the columns that are shown beside such bars, for `RankedRows`.
+    """Return the columns beside bars of a kind, for `RankedRows`.
 
     Parameters
     ----------
     bars : {"distances", "fits"}
-        What bars are.
+        Kind of the bars.
     known : dict of str to any
-        Results by name, as columns take them.
+        Results by name, as inputs of columns.
     """
     columns = [one for one in COLUMNS if one.bars in (None, bars)]
     return {
@@ -271,7 +275,7 @@ def written(bars: str, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def short(name: str) -> str:
-    """Leave out what need not be said in a list; the hover text has all."""
+    """Shorten a name for a list; the hover text has all of it."""
     return brief(_NUMBER_OF_CLUSTERS.sub("", name))
 
 
@@ -281,14 +285,14 @@ def _times(rows: np.ndarray, copies: np.ndarray) -> list[int]:
 
 
 def _vote(ensemble: Ensemble, rows: np.ndarray, copies: np.ndarray) -> list[bool]:
-    """Whether a model that each row stands for has a vote."""
+    """Return whether any model of each row has a vote."""
     return (np.bincount(copies, ensemble.votes)[copies[rows]] > 0).tolist()
 
 
 def _broken(
     ranking: Ranking, rows: np.ndarray, constraints: Result
 ) -> tuple[list[int], list[int]]:
-    """Count the links that each row breaks, and those that it is judged by."""
+    """Count the links that each row breaks, and the links that it is judged by."""
     if constraints.value is None:
         return [0] * len(rows), [0] * len(rows)
     broken, judged = (of[rows] for of in links_broken(ranking, constraints.value))
@@ -296,12 +300,12 @@ def _broken(
 
 
 def _or_nothing(numbers: list[int]) -> list[str]:
-    """Write numbers that are not 0."""
+    """Format numbers, with 0 as an empty text."""
     return [str(n or "") for n in numbers]
 
 
 def _unknown(robustness: Result) -> str:
-    """What stands for ranks that are not there, or not yet."""
+    """Return a placeholder for ranks that are missing or not ready."""
     return "–" if robustness.state in ("failed", "declined") else "…"
 
 
@@ -311,7 +315,7 @@ def _on_axis(ranks: np.ndarray, n_models: int) -> list[float | None]:
 
 
 def _brief(numbers: np.ndarray) -> list[float | None]:
-    """Round numbers; what is none is None, as JSON has no other word for it."""
+    """Round numbers; missing values become None, because JSON has no NaN."""
     return [round(x, 5) if math.isfinite(x) else None for x in numbers.tolist()]
 
 

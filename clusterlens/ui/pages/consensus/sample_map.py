@@ -1,4 +1,4 @@
-"""The map of samples: a click inspects, a box or lasso brushes."""
+"""Map of the samples: a click inspects, a box or lasso brushes."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class SampleMap(Panel):
         samples: Result,
         looked_at: Result,
     ) -> None:
-        """Put the picture, the ring and the legend on screen."""
+        """Show the picture, the rings and the legend."""
         self._figure.show_map(map_picture, self.session.look.map_view)
         self._ring(projection.coordinates, inspected.value, pair.value)
         states = link_states.value or ()
@@ -161,7 +161,7 @@ class SampleMap(Panel):
         )
 
     def _offer(self, samples: Dataset) -> None:
-        """Offer to colour by given labels where there are any."""
+        """Offer given labels as colours if there are any."""
         with_labels = samples.labels_true is not None
         self._colour.options = {
             title: key
@@ -170,14 +170,14 @@ class SampleMap(Panel):
         }
 
     def _do(self, what: str) -> None:
-        """Look at the result again, or turn to a page."""
+        """Show the result again, or open a page."""
         if what == "result":
             self.session.look.model = None
         else:
             self.session.look.page = what
 
     def _pick(self, at: int | None) -> None:
-        """Pick or inspect the sample at a click, none in empty space."""
+        """Pick or inspect the sample at a click, None in empty space."""
         if not self.session.look.linking:
             tab = {} if at is None else {"tab": "sample"}
             self.session.look.param.update(inspected=at, **tab)
@@ -189,7 +189,7 @@ class SampleMap(Panel):
 
 
 def _besides(looked_at: LookedAt | None) -> str:
-    """Say so where a model is looked at that is not the result, with the way back."""
+    """Write that the displayed model is not the result, with a way back."""
     if looked_at is None or not looked_at.beside:
         return ""
     words = badge(f"{safe(looked_at.title)}, beside the result", kind="estimate")
@@ -198,7 +198,7 @@ def _besides(looked_at: LookedAt | None) -> str:
 
 
 def _strokes(states: Sequence[LinkState]) -> str:
-    """Say what the lines on the map are, where there are any."""
+    """Explain the lines on the map, if there are any."""
     drawn = [state for state in states if state.ends]
     kinds = [kind for kind in LINK_STROKES if any(s.link.kind == kind for s in drawn)]
     strokes = [
@@ -218,7 +218,7 @@ def _spoken(
     projection: Projection,
     states: Sequence[LinkState],
 ) -> str:
-    """Say what the map shows: samples, what colours them, axes, links, the zoom."""
+    """Describe the map for screen readers: samples, colours, axes, links, zoom."""
     first, second = map(percent, projection.explained)
     if legend.by == "disagreement":
         colours = "coloured by the disagreement of the pool"
@@ -245,7 +245,7 @@ def _described(
     states: Sequence[LinkState],
     covered: bool,
 ) -> str:
-    """Say what the colours and the axes are, on one line; covered it keeps its room."""
+    """Explain the colours and the axes on one line; a covered line keeps its space."""
     every = ""
     if legend.by == "disagreement":
         stops = ", ".join(DISAGREEMENT_COLOURS)
@@ -283,7 +283,7 @@ def _described(
 
 
 def _brief(names: Sequence[str]) -> list[str]:
-    """Leave the word out of “cluster 2” behind “cluster 1”: only numbers differ."""
+    """Drop the repeated word from “cluster 1, cluster 2”, leaving the numbers."""
     brief, before = [], ""
     for name in names:
         word, _, number = name.rpartition(" ")
@@ -294,10 +294,10 @@ def _brief(names: Sequence[str]) -> list[str]:
 
 
 def _linking_bar(linking: bool, pair: tuple[int, ...], samples: Dataset) -> str:
-    """Say what clicks and keys do while a pair is picked.
+    """Explain clicks and keys while a pair is picked.
 
-    It lies over the legend and never needs more than a line, so that nothing moves
-    between one click and the next.
+    The text lies over the legend and never needs more than a line, so that nothing
+    moves between clicks.
     """
     picked = "&ensp;".join(
         f"<b>{letter}</b> row {safe(samples.row_ids[i])}"

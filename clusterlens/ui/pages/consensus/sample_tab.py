@@ -1,4 +1,4 @@
-"""The inspected sample: its values, and what the models say about it."""
+"""Tab of the inspected sample: its values and the votes of the models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN_CLUSTERS = 6
 
 
 class SampleTab(Tab):
-    """Disagreement, the clusters it goes with, its values, its company."""
+    """Disagreement, clusters, values and neighbours of the inspected sample."""
 
     needs = ("sample_reading", "ensemble", "looked_at")
     also = ("model_names",)
@@ -35,7 +35,7 @@ class SampleTab(Tab):
     )
 
     def do(self, what: str) -> Any:
-        """Begin a link with the sample, find it, or what every tab does."""
+        """Begin a link at the sample, find it, or handle a common button."""
         if what == "link":
             link_from(self.session)
         elif what == "find":
@@ -50,7 +50,7 @@ class SampleTab(Tab):
         looked_at: LookedAt,
         model_names: Result,
     ) -> None:
-        """Write what is known of the sample."""
+        """Write the facts about the sample."""
         read, names = sample_reading, model_names.value or {}
         colour = cluster_colour(read.cluster)
         chip = mark(
@@ -97,7 +97,7 @@ def _more(count: int) -> str:
 
 
 def _value(place: Place, colour: str) -> str:
-    """Write a value beside the middle of its cluster."""
+    """Write a value relative to the middle range of its cluster."""
     picture = ""
     if place.at is not None and place.low is not None and place.high is not None:
         wide = 100 * (place.high - place.low)

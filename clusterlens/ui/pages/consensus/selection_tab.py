@@ -1,4 +1,4 @@
-"""The brushed samples: how they hang together and what sets them apart."""
+"""Tab of the brushed samples: their agreement and their differences from others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from clusterlens.ui.work.derived import Result
 
 SHOWN_COLUMNS = 6
 SHOWN_ROWS = 50
-# Rows that may be linked at once; each link is drawn and listed.
+# Largest number of rows to link at once; each link is drawn and listed.
 MOST_JOINED = 1000
 
 
@@ -64,7 +64,7 @@ class SelectionTab(Tab):
         ]
 
     def prepare(self, results: Any) -> None:
-        """Offer the rows only where there are some."""
+        """Offer the commands only if samples are selected."""
         super().prepare(results)
         ready = results["selection_reading"].ready
         self._download.button.disabled = self._open.disabled = not ready
@@ -74,7 +74,7 @@ class SelectionTab(Tab):
         self._join.label = f"Must-link all, {whole(max(0, count - 1))} links"
 
     def do(self, what: str) -> Any:
-        """Clear the selection, or what every tab does."""
+        """Clear the selection, or handle a common button."""
         if what == "clear":
             self.session.look.brush = Brush()
         else:
@@ -89,7 +89,7 @@ class SelectionTab(Tab):
         clusters: np.ndarray,
         model_names: Result,
     ) -> None:
-        """Write what is known of the selection."""
+        """Write the facts about the selection."""
         read, names = selection_reading, model_names.value or {}
         total = len(read.brush)
         held = percent(read.within) if total > 1 else "–"
@@ -118,7 +118,7 @@ class SelectionTab(Tab):
         )
 
     def _open_group(self, event: Any) -> None:
-        """Look at the selected samples against the rest."""
+        """Open the selected samples as a group on the page Clusters."""
         look = self.session.look
         look.param.update(
             group=look.brush, partition="group", cluster=None, page="clusters"
@@ -131,13 +131,13 @@ class SelectionTab(Tab):
         )
 
     def _join_all(self, event: Any) -> None:
-        """Say that the selected rows are of one class."""
+        """Link the selected rows as one class."""
         samples, brush = self.session.analysis.samples, self.session.look.brush
         rows = plain_ids(samples.row_ids[brush.positions])
         self.session.act_now("join rows", rows=rows)
 
     def _selected_rows(self) -> tuple[str, Callable[[], bytes]]:
-        """Name the original rows of the selection, and how to make them."""
+        """Return the name and the maker of the file of the selected rows."""
         samples, brush = self.session.analysis.samples, self.session.look.brush
         rows = samples.row_ids[brush.positions]
         return "selection.csv", lambda: rows_to_csv(
@@ -153,7 +153,7 @@ def _button(
     variant: str = "outlined",
     after: int = 0,
 ) -> Any:
-    """Return a button that can be pressed once something is selected."""
+    """Return a button that is enabled once samples are selected."""
     return pmu.Button(
         label=label,
         size="small",
@@ -166,11 +166,11 @@ def _button(
 
 
 def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str:
-    """Write the first rows with the columns that set them apart."""
+    """Write the first rows with their distinguishing columns."""
     leading = list(dict.fromkeys(read.profiles.top(1, SHOWN_COLUMNS)["column"]))[:3]
     positions = read.brush.positions[:SHOWN_ROWS]
     values = samples.table.loc[samples.row_ids[positions], leading]
-    # Names go on in a second line, so that the columns have room.
+    # Names may wrap, so that the columns fit.
     heads = "".join(
         f"<th class='number' style='white-space:normal'>{breakable(name)}</th>"
         for name in leading

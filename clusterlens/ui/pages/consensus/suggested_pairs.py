@@ -1,4 +1,4 @@
-"""Pairs whose answers tell most about the ranking; a click takes one."""
+"""Suggested pairs with the most informative answers; a click opens one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterlens.ui.parts.panel import Panel
 
 
 class SuggestedPairs(Panel):
-    """Row ids, the share of what is open that the answer settles, and the reason."""
+    """Row ids, the share of the open questions that an answer settles, the reason."""
 
     needs = ("suggestions", "samples", "look.pair", "look.streak")
 
@@ -41,7 +41,7 @@ class SuggestedPairs(Panel):
         pair: tuple[int, ...],
         streak: bool,
     ) -> None:
-        """List the pairs, or say that there is nothing to ask."""
+        """List the pairs, or write that no question is left."""
         self._streak.body = _streak(streak)
         go_on_asking(self.session)
         if not any(some.information for some in suggestions):
@@ -63,7 +63,7 @@ class SuggestedPairs(Panel):
 
 
 def _streak(on: bool) -> str:
-    """Offer to answer one pair after the other, or say the keys."""
+    """Offer to answer pairs in a row, or list the keys."""
     if on:
         keys = "<kbd>M</kbd> together, <kbd>C</kbd> apart, <kbd>U</kbd> unsure"
         stop = link("stop <kbd>Esc</kbd>", "streak")

@@ -1,4 +1,4 @@
-"""How the order of the leaders depends on the agreement that is asked for."""
+"""Card of the threshold: ranks of the leaders by the required agreement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AVERAGE = (
     "<span title='the mean rule: the mean of the co-association matrix, rounded up to "
     "a number of models'>the average agreement</span>"
 )
-# Four lines in a card that is lower than usual.
+# A low window leaves four lines for the card.
 _LOW = """
 @media (max-height: 800px) { :host { line-height: 1.18; } p { margin: 0; } }
 """
@@ -90,7 +90,7 @@ class Threshold(Panel):
         threshold_in_force: int,
         threshold: Result,
     ) -> None:
-        """Draw the curves and put the line where it belongs."""
+        """Draw the curves and place the line."""
         self._figure.show(
             leaders.ranks,
             mean=agreement.threshold,
@@ -98,7 +98,7 @@ class Threshold(Panel):
             threshold=threshold_in_force,
         )
         rule = _AVERAGE if threshold.value is None else "chosen"
-        # "voting models" would take more room than there is.
+        # "voting models" would be too wide.
         noun = "models" if ensemble.votes.max() == 1 else "votes"
         self._text.body = (
             "<h2>Agreement needed</h2>"
@@ -135,7 +135,7 @@ class Threshold(Panel):
         return min(max(threshold, 0), ensemble.n_votes + 1)
 
     def _release(self, threshold: int) -> None:
-        """Act once, when the line is let go."""
+        """Set the threshold once, on release of the line."""
         allowed = self._allowed(threshold)
         with self.session.derived.paused():
             self.session.look.threshold_preview = None
@@ -143,7 +143,7 @@ class Threshold(Panel):
                 self.session.act_now("set threshold", threshold=allowed)
 
     def _set(self, wish: str) -> None:
-        """Obey a rule, or go one model further: also without a pointer."""
+        """Set the threshold by a rule or by one step, without a pointer."""
         here = self.session.derived.get("threshold_in_force").value
         wanted = {
             "mean": None,

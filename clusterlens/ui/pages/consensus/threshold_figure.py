@@ -1,4 +1,4 @@
-"""Ranks of the leaders at every threshold, over the line that sets it."""
+"""Figure of the ranks at every threshold, with the line that sets it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _RELEASED = """
 
 
 class ThresholdFigure(Frame):
-    """Curves of the leaders and a line to drag; the line acts once, on release.
+    """Curves of the leaders with a draggable line that acts once, on release.
 
     Parameters
     ----------
     dragged : callable
         Called with the whole number under the line while it is dragged.
     released : callable
-        Called with it when the line is let go.
+        Called with the number when the line is released.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ThresholdFigure(Frame):
         self.figure.toolbar.active_scroll = None
         self.figure.toolbar.tools = []
         self._dragged, self._released = dragged, released
-        # Changes of the line that come from here are no drag.
+        # Changes of the line made here are not drags.
         self._ours = self._in_hand = False
         self._curves = ColumnDataSource({"x": [], "y": [], "dash": []})
         self.draw(
@@ -77,7 +77,7 @@ class ThresholdFigure(Frame):
             self.figure.add_layout(mark)
         self.figure.xaxis.ticker.desired_num_ticks = 3
         self.figure.yaxis.ticker = FixedTicker(ticks=[1, 10, SHOWN_RANKS])
-        # As wide for 1 as for 20: of numbers that move, Bokeh leaves a part behind.
+        # Constant width for 1 to 20, because Bokeh leaves parts of labels that move.
         self.figure.min_border_left = 28
         self.show_axes()
 
@@ -104,14 +104,14 @@ class ThresholdFigure(Frame):
     def show(
         self, ranks: np.ndarray, *, mean: int, majority: int, threshold: int
     ) -> None:
-        """Show the ranks of the leaders and where the line stands.
+        """Show the ranks of the leaders and the line.
 
         Parameters
         ----------
         ranks : array of int, shape (n_leaders, n_thresholds)
             Rank of each leader when pairs need 0, 1, ... agreeing models.
         mean, majority, threshold : int
-            Where the mean rule, a majority and the line stand.
+            Thresholds of the mean rule, of a majority and of the line.
         """
         count = ranks.shape[1]
         data = {
@@ -125,7 +125,7 @@ class ThresholdFigure(Frame):
         self.put(lambda: self._stand(mean, majority, threshold))
 
     def _stand(self, mean: int, majority: int, threshold: int) -> None:
-        """Put the marks and the line where they belong, which is no drag."""
+        """Place the marks and the line without reporting a drag."""
         self._marks[0].location, self._marks[1].location = mean, majority
         if self._line.location != threshold and not self._in_hand:
             self._ours = True
