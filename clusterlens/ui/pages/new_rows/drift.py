@@ -1,4 +1,4 @@
-"""What moved: the columns of the new table against those of the first, and nowhere."""
+"""Card of the drift: changes of the columns, and rows that belong nowhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterlens.ui.parts.panel import Panel
 
 SHOWN_COLUMNS = 60
 SHOWN_MOVES = 3
-# The bars end here, or at the largest.
+# Smallest end of the scale of the bars.
 _LEAST_TOP = 0.25
 CSS = """
 table { table-layout: fixed; }
@@ -54,14 +54,14 @@ class DriftCard(Panel):
         return card("What moved", self._text, note=self.status, css="cl-drift")
 
     def show(self, segmentation: Segmentation, drifted: Drifted) -> None:
-        """Write the rows nowhere, those that return, and the columns."""
+        """Write the rows nowhere, the rows that return, and the columns."""
         back = drifted.returned
         told = _returned(back, segmentation.names) if back is not None else ""
         self._text.body = _nowhere(drifted) + told + _columns(drifted)
 
 
 def _nowhere(found: Drifted) -> str:
-    """Compare the rows that belong nowhere with how many are expected."""
+    """Compare the rows that belong nowhere with the expected number."""
     drift = found.drift
     if drift.nowhere != drift.nowhere:
         told = "No cluster has enough rows to tell who belongs nowhere."
@@ -84,7 +84,7 @@ def _nowhere(found: Drifted) -> str:
 
 
 def _returned(found: Migration, names: Mapping[int, str]) -> str:
-    """Say how many rows return, how many stayed, and where most others went."""
+    """Write how many rows return, how many stayed, and where most others went."""
     n = found.n_returned
     moves = found.counts.stack()
     moves = moves[[then != now for then, now in moves.index]]
@@ -123,7 +123,7 @@ def _columns(found: Drifted) -> str:
 
 
 def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
-    """One column as markup; its bar with what is expected of an unchanged one."""
+    """Write one column as markup, with its bar and the expected value."""
     what, then, now = told
     name = row.column if what in ("mean", "") else f"{row.column} {what}"
     colour = "#c2570c" if row.moved else "#78909c"
@@ -148,5 +148,5 @@ def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
 
 
 def _p(p: float) -> str:
-    """Write a p-value."""
+    """Format a p-value."""
     return "&lt;\u00a00.001" if p < 0.001 else fixed(p, 3 if p < 0.1 else 2)

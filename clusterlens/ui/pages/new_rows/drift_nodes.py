@@ -1,4 +1,4 @@
-"""Drift: whether the new table is still like the one that was clustered."""
+"""Drift: comparison of the new table with the clustered one."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
-# Fewer rows than this cannot show that a table is as it was.
+# Fewer rows cannot show that a table is unchanged.
 FEWEST_ROWS = 30
-# Change of the share of the gaps that is told, at least.
+# Smallest change of the share of gaps that is reported.
 _LEAST_GAPS = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Drifted:
-    """What has changed, and each column in its own units.
+    """Comparison of both tables, with each column in its own units.
 
     Parameters
     ----------
     drift : Drift
         Shares, columns, rows nowhere, verdict.
     columns : dict of str to (str, str, str)
-        For each column what is told of it, then and now: the mean of a number, else the
-        level that changed most, or the gaps.
+        For each column the reported quantity, its value then and now: the mean of a
+        number, the share of the level that changed most, or the gaps.
     n_rows : int
-        Rows of the new table that are placed.
+        Number of assigned rows of the new table.
     returned : Migration or None
-        Where the rows have gone that stand in both tables; None where row ids do not
-        tell.
+        Clusters then and now of the rows in both tables; None if row ids do not
+        identify them.
     """
 
     drift: Drift
@@ -53,7 +53,7 @@ class Drifted:
 
     @property
     def tells(self) -> bool:
-        """Whether there are enough rows to say that nothing changed."""
+        """Return whether there are enough rows for a verdict."""
         return self.n_rows >= FEWEST_ROWS or self.drift.verdict == "refit"
 
 
@@ -87,7 +87,7 @@ def returned(
     new_table: Dataset,
     assigned: pd.DataFrame,
 ) -> Migration | None:
-    """Follow the rows by the column of row ids, where some stand in both tables."""
+    """Follow the rows by the column of row ids; None if no row is in both tables."""
     ids = new_table.table.get(segmentation.kept.row_id)
     if ids is None or not assigned.index.equals(pd.Index(ids)):
         return None
@@ -99,11 +99,11 @@ def returned(
 
 
 def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
-    """Say in the units of a column what it was and is, and of what that is said.
+    """Return the quantity of a column that changed, and its values then and now.
 
-    That is what adds most to the stability index, by which a column is said to have
-    moved: the mean of numbers and dates, which adds about d squared where it moves by d
-    spreads, else the share of a level; or the share of the gaps.
+    The quantity is the one that adds most to the stability index, which decides whether
+    a column has moved: the mean of numbers and dates, which adds about d squared if it
+    moves by d spreads, otherwise the share of a level; or the share of the gaps.
     """
     gaps = [float(one.isna().mean()) for one in (then, now)]
     told, index = _told(then, now)
@@ -114,13 +114,13 @@ def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
 
 
 def _index(then: Any, now: Any, n_then: int, n_now: int) -> Any:
-    """What a share, or each of some, adds to the index; half a row added to it."""
+    """Return the contribution of each share to the index, smoothed by half a row."""
     then, now = then + 0.5 / max(n_then, 1), now + 0.5 / max(n_now, 1)
     return (now - then) * np.log(now / then)
 
 
 def _told(then: pd.Series, now: pd.Series) -> tuple[tuple[str, str, str], float]:
-    """What a column was and is but for gaps, and its part of the stability index."""
+    """Return quantity and values of a column without its gaps, and its index."""
     kinds = pd.api.types
     if all(map(kinds.is_datetime64_any_dtype, (then, now))):
         told = "mean", f"{then.mean():%Y-%m-%d}", f"{now.mean():%Y-%m-%d}"
@@ -147,7 +147,7 @@ def _told(then: pd.Series, now: pd.Series) -> tuple[tuple[str, str, str], float]
 
 
 def _mean(mean: float, spread: float) -> str:
-    """Write a mean with as many decimals as the spread of its column asks for."""
+    """Format a mean with decimals that suit the spread of its column."""
     if spread > 0:
         mean = round(mean, 2 - math.floor(math.log10(spread)))
     return number(mean)

@@ -1,4 +1,4 @@
-"""What new rows leave behind: files, and the line for the console."""
+"""Card of the files of new rows, and the command for the console."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CSS = """
 
 @dataclass(frozen=True)
 class Found:
-    """What files are made of; None where it is not there yet."""
+    """Inputs of the files; None if an input is not ready."""
 
     kept: KeptPartition
     segmentation: Segmentation
@@ -48,7 +48,7 @@ class Found:
 
 @dataclass(frozen=True)
 class File:
-    """A file: its button, what it needs, the end of its name, and what makes it."""
+    """A file: its button, its input, the end of its name, and its maker."""
 
     label: str
     needs: str
@@ -91,7 +91,7 @@ FILES = {
 
 
 class AssignedFiles(Panel):
-    """A button for each file, and a line that does the same without a browser."""
+    """A button for each file, and a command that does the same without a browser."""
 
     needs = ("kept_partition", "segmentation")
     also = ("new_table?", "assigned", "cluster_rules?", "typing_tool?")
@@ -120,7 +120,7 @@ class AssignedFiles(Panel):
         cluster_rules: Result,
         typing_tool: Result,
     ) -> None:
-        """Offer what can be made."""
+        """Offer the files with ready inputs."""
         self._found = found = Found(
             kept_partition,
             segmentation,
@@ -144,7 +144,7 @@ class AssignedFiles(Panel):
         )
 
     def _make(self, key: str) -> None:
-        """Make a file on a thread, then hand it to the browser."""
+        """Make a file on a thread, then send it to the browser."""
         found, file = self._found, FILES.get(key)
         if found is None or file is None or getattr(found, file.needs) is None:
             return
@@ -159,7 +159,7 @@ class AssignedFiles(Panel):
 
 
 def _stem(name: str) -> str:
-    """Name of a segmentation as the beginning of that of a file, with its points."""
+    """Return the name of a segmentation as the stem of a file name, with its dots."""
     return file_stem(f"{name}{SEGMENTATION_SUFFIX}")
 
 

@@ -1,4 +1,4 @@
-"""What became of the new rows in a sentence, and keeping the result for them."""
+"""Headline of the new rows, with the controls that keep and refit a result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REFIT_ROWS = {"the new table": "new", "both tables": "both"}
 
 
 class NewRowsHeadline(Panel):
-    """What is missing next, or what became of the rows."""
+    """The next step, or a summary of the assigned rows."""
 
     needs = ("run_id?", "result?", "kept_partition?")
     also = ("new_table?", "placed", "drifted", "segmentations")
@@ -126,7 +126,7 @@ class NewRowsHeadline(Panel):
             self._text.body = _placed(placed, drifted, new_table.value.name)
 
     def _propose(self, name: str) -> None:
-        """Offer a name, unless the analyst has written another one."""
+        """Propose a name, unless the analyst has written another one."""
         if self._name.value in ("", self._proposed):
             self._name.value = name
         self._proposed = name
@@ -157,7 +157,7 @@ class NewRowsHeadline(Panel):
 
 
 def _before(run_id: str | None, result: AnalysisResult | None) -> str:
-    """Say what comes before there is a segmentation."""
+    """Write the next step while there is no segmentation."""
     if result is not None:
         return f"<p><b>Keep {safe(result.title)} for new rows.</b> {WHAT_FOR}</p>"
     way = TO_A_RUN
@@ -168,7 +168,7 @@ def _before(run_id: str | None, result: AnalysisResult | None) -> str:
 
 
 def _refitted(kept: KeptPartition) -> str:
-    """Say which clusters of the older segmentation are still there."""
+    """Write which clusters of the older segmentation remain."""
     if (found := kept.follows) is None:
         return ""
     told = [
@@ -188,7 +188,7 @@ def _refitted(kept: KeptPartition) -> str:
 
 
 def _placed(placed: Result, drifted: Result, name: str) -> str:
-    """Say whether the table is still like the first, and what became of its rows."""
+    """Write the verdict on the table, and a summary of its rows."""
     if placed.state == "failed":
         return f"<p><b>{safe(name)} cannot be placed;</b> the card below says why.</p>"
     if not placed.ready:
@@ -204,7 +204,7 @@ def _placed(placed: Result, drifted: Result, name: str) -> str:
 
 
 def _verdict(found: Drifted) -> str:
-    """Say "keep" or "refit", and why."""
+    """Write "keep" or "refit", with the reasons."""
     drift = found.drift
     if not found.tells:
         return (
@@ -227,7 +227,7 @@ def _verdict(found: Drifted) -> str:
 
 
 def _as_expected(drift: Drift) -> str:
-    """Say how many rows belong nowhere, which is no reason to refit."""
+    """Write how many rows belong nowhere, which is no reason to refit."""
     far, expected = percent(drift.nowhere), percent(drift.nowhere_expected)
     if math.isnan(drift.nowhere):
         return ""
@@ -237,7 +237,7 @@ def _as_expected(drift: Drift) -> str:
 
 
 def _rests_on(drifted: Result) -> str:
-    """Say what the verdict means, and what it does not."""
+    """Write the scope of the verdict."""
     if not drifted.ready or not drifted.value.tells:
         return ""
     alarms = f"False alarms: at most about {percent(LEVEL)}."
@@ -267,7 +267,7 @@ def _chips(found: Placed, drifted: Result) -> list[str]:
 
 
 def _shares(found: Placed) -> str:
-    """Say which of the shares that are drawn below are clearly others than before."""
+    """Write the clusters with clearly different shares."""
     changed = ", ".join(f"<b>{safe(name)}</b>" for name in found.changed)
     if not changed:
         return "The shares of the clusters are as they were, within chance."

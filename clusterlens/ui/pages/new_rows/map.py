@@ -1,4 +1,4 @@
-"""Where the new rows fall: over the old ones, on the axes of these."""
+"""Card of the map of new rows over the old ones, on the old axes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clusterlens.ui.work.derived import Result
 
 
 class NewRowsMap(Panel):
-    """Old rows grey, new ones in the colours of their clusters, crosses for nowhere."""
+    """Old rows in grey, new ones by cluster, crosses for rows that belong nowhere."""
 
     needs = ("new_map_picture", "new_map", "placed")
     also = ("look.new_row?", "new_nearest")
@@ -51,7 +51,7 @@ class NewRowsMap(Panel):
         new_row: Result,
         new_nearest: Result,
     ) -> None:
-        """Put the picture, the crosses and the ring on screen."""
+        """Show the picture, the crosses and the ring."""
         self._figure.show_map(new_map_picture, self.session.look.new_rows_view)
         at = np.flatnonzero(new_map.positions == new_row.value)
         self._figure.mark(new_map.crosses, new_map.xy[at])
@@ -62,7 +62,7 @@ class NewRowsMap(Panel):
         self.session.look.new_rows_first = "nowhere"
 
     def _tap(self, x: float, y: float, unit: float) -> None:
-        """Read the row nearest to a click, if it is near."""
+        """Select the row nearest to a click, if it is near."""
         tree = self.session.derived.get("new_nearest")
         found = self.session.derived.get("new_map")
         if not (tree.ready and found.ready):
@@ -73,7 +73,7 @@ class NewRowsMap(Panel):
 
 
 def _spoken(new_map: NewMap, placed: Placed) -> str:
-    """Say what the map shows."""
+    """Describe the map for screen readers."""
     first, second = map(percent, new_map.projection.explained)
     named = ", ".join(f"{one.name}: {whole(one.now.rows)}" for one in placed.clusters)
     return (
@@ -86,7 +86,7 @@ def _spoken(new_map: NewMap, placed: Placed) -> str:
 
 
 def _legend(new_map: NewMap, placed: Placed) -> str:
-    """Say what the colours, the crosses and the axes are."""
+    """Explain the colours, the crosses and the axes."""
     shown = placed.clusters[:LEGEND_ENTRIES]
     entries = [mark(PALE, f"{whole(len(new_map.projection.coordinates))} old rows")]
     entries += [
@@ -110,7 +110,7 @@ def _named(name: str, rows: int) -> str:
 
 
 def _nowhere(new_map: NewMap, far: int) -> Sequence[str]:
-    """Entries of the rows that belong nowhere, and of those outside of the map."""
+    """Return entries for rows that belong nowhere, and for rows outside the map."""
     entries = []
     if far:
         crosses = len(new_map.crosses)

@@ -1,4 +1,4 @@
-"""The map of new rows over old ones, with crosses where rows belong nowhere."""
+"""Map of new rows over old ones, with crosses for rows that belong nowhere."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clusterlens.ui.figures.map_frame import MapFrame
 
 
 class NewRowsFigure(MapFrame):
-    """Points, crosses, and a ring around the row that is read.
+    """Points, crosses, and a ring around the selected row.
 
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     tapped : callable
         Called with the place of a click and the data units of a pixel.
     """
@@ -34,7 +34,7 @@ class NewRowsFigure(MapFrame):
         )
         self._crosses = ColumnDataSource({"x": [], "y": []})
         self._ring = ColumnDataSource({"x": [], "y": []})
-        # A pale casing, so that a cross is seen on points and on a dark card.
+        # A pale casing makes a cross visible on points and on a dark card.
         for width, colour in ((4.5, "#ffffff"), (2, "#14181d")):
             self.draw(
                 self._crosses,
@@ -51,6 +51,6 @@ class NewRowsFigure(MapFrame):
         self.on_click(lambda x, y: tapped(x, y, self.pixel()))
 
     def mark(self, crosses: np.ndarray, ring: np.ndarray) -> None:
-        """Put crosses and rings at places of shape (n, 2)."""
+        """Draw crosses and rings at places of shape (n, 2)."""
         self.fill(self._crosses, {"x": crosses[:, 0], "y": crosses[:, 1]})
         self.fill(self._ring, {"x": ring[:, 0], "y": ring[:, 1]})

@@ -1,4 +1,4 @@
-"""The map of new rows: where they fall among the old ones."""
+"""Results for the map of new rows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
-# Crosses that are drawn; of more rows nowhere the others are dots of this colour.
+# Largest number of crosses; the other rows that belong nowhere are dots of this colour.
 MOST_CROSSES = 100
 NOWHERE_COLOUR = "#5f666e"
-# How far beyond the old rows the map reaches, in their extent.
+# Margin of the map beyond the old rows, relative to their extent.
 _REACH = 0.5
 
 
@@ -34,19 +34,19 @@ class NewMap:
     Parameters
     ----------
     projection : Projection
-        Of the rows of the first table.
+        Projection of the rows of the first table.
     positions : array of int, shape (n_placed,)
-        Rows of the new table that are placed, ascending.
+        Positions of the assigned rows of the new table, ascending.
     xy : array of float, shape (n_placed, 2)
-        Where they fall.
+        Their coordinates.
     clusters : array of int, shape (n_placed,)
         Their clusters by number on screen; noise is -1.
     far : array of bool, shape (n_placed,)
-        Which of them belong nowhere.
+        Whether they belong nowhere.
     around : array of float, shape (n, 2)
-        What the whole map has room for.
+        Points that the whole map must show.
     n_outside : int
-        New rows too far out for it.
+        Number of new rows outside the map.
     """
 
     projection: Projection
@@ -59,13 +59,13 @@ class NewMap:
 
     @property
     def crosses(self) -> np.ndarray:
-        """Where crosses stand, (n_crosses, 2): all rows nowhere, or some of many."""
+        """Return the places of crosses, (n_crosses, 2), thinned if there are many."""
         xy = self.xy[self.far]
         return xy[:: max(1, -(-len(xy) // MOST_CROSSES))]
 
 
 def features_of(segmentation: Segmentation, frame: pd.DataFrame) -> PreparedRows:
-    """Turn typed rows into the features that decide; some are left out for gaps."""
+    """Turn typed rows into features; rows with gaps may be left out."""
     preparation = segmentation.kept.preparation
     return preparation.transform_typed(frame, unknown="missing", gaps="leave out")
 
@@ -121,5 +121,5 @@ def new_map_picture(
 
 @node("live", "Preparing the map for clicks")
 def new_nearest(job: Job, new_map: NewMap) -> KDTree | None:
-    """Search tree over the new rows on the map, for clicks."""
+    """Return a search tree over the new rows on the map, for clicks."""
     return KDTree(new_map.xy) if len(new_map.xy) else None

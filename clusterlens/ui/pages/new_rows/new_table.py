@@ -1,4 +1,4 @@
-"""The new table: where it comes in, shares of the clusters then and now, and notes."""
+"""Card of the new table: drop zone, shares of the clusters then and now, notes."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ CSS = """
 .zone { border: 1px dashed #0b8a8a; border-radius: 6px; padding: 14px;
   text-align: center; background: color-mix(in srgb, #0b8a8a 6%, transparent); }
 """
-# Kinds of actions that bring a table in, or go on with it.
+# Kinds of actions that load a new table, or continue with it.
 _TAKING = ("load file", "take new table", "refit")
 
 
 class NewTable(Panel):
-    """Bars of shares, once there is a table; before, how to give one."""
+    """Bars of the shares; a drop zone before there is a table."""
 
     needs = ("kept_partition", "new_table?", "look.read_otherwise")
     also = ("placed", "assigned", "segmentation", "new_part", "new_parts")
@@ -111,12 +111,12 @@ class NewTable(Panel):
         new_part: Result,
         new_parts: Result,
     ) -> None:
-        """Draw the shares, or say why there are none."""
+        """Draw the shares, or the reason why there are none."""
         part, parts = new_part.value or (), new_parts.value or ()
         failed = any(one.state == "failed" for one in (segmentation, assigned, placed))
         is_text = part[:1] == ("separator",)
         said = any(map(self._said, self._writing))
-        # A text whose columns were found was most likely read as it should be.
+        # A text with recognised columns was most likely read correctly.
         offered = failed or read_otherwise or said
         offer_parts(self, self._part, part, parts, offered=offered or not is_text)
         for control in self._writing.values():
@@ -133,15 +133,15 @@ class NewTable(Panel):
             )
 
     async def _read_part(self, part: str) -> None:
-        """Read another part of the same file, or its cells apart by another sign."""
+        """Read another part of the same file, or with another separator."""
         await self.session.act("take new table", **{**self._file(), "part": part})
 
     async def _write(self, name: str, said: str) -> None:
-        """Read the same file as it is said to be written."""
+        """Read the same file with the given format."""
         await self.session.act("take new table", **{**self._file(), name: said or None})
 
     def _file(self) -> Mapping[str, Any]:
-        """What was said of the file of the new table; nothing where there is none."""
+        """Return the options of the file of the new table; empty if there is none."""
         done = self.session.history.done
         taken = (s.values for s in reversed(done) if s.kind == "take new table")
         return next(taken, {})
@@ -150,7 +150,7 @@ class NewTable(Panel):
         return str(self._file().get(name) or "")
 
     def _open(self, what: str) -> None:
-        """Offer how the file may be read otherwise."""
+        """Show the controls of the file's format."""
         self.session.look.read_otherwise = True
 
     def _do(self, what: str) -> None:
@@ -162,7 +162,7 @@ class NewTable(Panel):
         self.session.jobs.cancel()
 
     def _tell(self, event: Any) -> None:
-        """Show how far the table is on its way."""
+        """Show the progress of the new table."""
         shown = event.new
         takes = shown is not None and shown.kind in _TAKING
         self._reading.body = reading(shown) if takes else ""
@@ -195,7 +195,7 @@ def _invitation(segmentation: Result) -> str:
 
 
 def _not_placed(results: tuple[Result, ...], choice: str) -> str:
-    """Say that rows are on their way, or why they are not."""
+    """Write that rows are being assigned, or the reason why they are not."""
     failed = [result for result in results if result.state == "failed"]
     if failed:
         another = f"choose another of <b>{safe(choice)}</b> above, " if choice else ""
@@ -210,7 +210,7 @@ def _not_placed(results: tuple[Result, ...], choice: str) -> str:
 
 
 def _shares(found: Placed) -> str:
-    """Write then and now of each cluster, the rows that belong nowhere, and notes."""
+    """Write both shares of each cluster, the rows that belong nowhere, and notes."""
     shares = [s for one in found.clusters for s in (one.then, one.now)]
     top = max(share.high for share in (*shares, found.nowhere))
     step = _step(top)
@@ -252,7 +252,7 @@ def _row(
     top: float,
     expected: float | None = None,
 ) -> str:
-    """One name with its bars, and the numbers beside them."""
+    """Write one name with its bars and numbers."""
     canvas = Canvas((0, top), (0, len(bars)), words, room=(0, 1, 8, 1))
     numbers = []
     for k, (share, colour, opacity) in enumerate(bars):
@@ -285,5 +285,5 @@ def _axis(top: float) -> str:
 
 
 def _step(top: float) -> float:
-    """Distance of the ticks of an axis that ends about there."""
+    """Return the distance of the ticks of an axis."""
     return 0.2 if top > 0.5 else 0.1

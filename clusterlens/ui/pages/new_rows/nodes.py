@@ -1,4 +1,4 @@
-"""New rows: a partition that is kept, and where the rows of another table belong."""
+"""Results of new rows: a kept partition, and its clusters of another table's rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOISE = -1
 def kept_partition(
     segmentations: tuple[KeptPartition, ...], look_segmentation: int | None
 ) -> KeptPartition | None:
-    """The partition that is read: the one that was chosen, else the latest."""
+    """Return the selected kept partition, by default the latest."""
     if not segmentations:
         return None
     last = len(segmentations) - 1
@@ -44,13 +44,13 @@ def kept_partition(
 
 
 def cluster_of(label: int) -> int:
-    """Number of a cluster on screen, from 0, by its label; noise is -1."""
+    """Return the number of a cluster on screen, from 0, by its label; noise is -1."""
     return label - 1 if label > 0 else NOISE
 
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """A segmentation among the results of a process, with its largest array."""
+    """A segmentation in the cache of results, with its largest array."""
 
     segmentation: Segmentation
     rows: np.ndarray
@@ -58,7 +58,7 @@ class _Shared:
 
 @node("idle", "Learning where rows belong", keep=8)
 def segmentation(job: Job, kept_partition: KeptPartition) -> Segmentation:
-    """Learn where rows belong; who keeps the same elsewhere shares what comes of it."""
+    """Learn to assign rows; sessions that keep the same partition share the result."""
 
     def learn() -> tuple[_Shared, bool]:
         names = {number_of(k): name for k, name in kept_partition.names}
@@ -75,7 +75,7 @@ def segmentation(job: Job, kept_partition: KeptPartition) -> Segmentation:
 
 
 def _key(kept: KeptPartition) -> str:
-    """The same text where a segmentation would be the same."""
+    """Return a digest that is equal for equal segmentations."""
     dataset = kept.result.dataset
     names = [column.name for column in dataset.preparation.columns_]
     about = [dataset.name, names, dataset.roles, dataset.settings, kept.names]
@@ -89,7 +89,7 @@ def _key(kept: KeptPartition) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NewCells:
-    """The columns of the new table that decide, typed, and what was done to them."""
+    """Typed columns of the new table that the segmentation uses, with notes."""
 
     frame: pd.DataFrame
     notes: list[str]
@@ -97,14 +97,14 @@ class NewCells:
 
 @node("idle", "Reading the columns")
 def new_cells(job: Job, segmentation: Segmentation, new_table: Dataset) -> NewCells:
-    """Type the columns that decide, once for all that is asked of them."""
+    """Type the columns that the segmentation uses, once for all results."""
     columns, row_id = list(segmentation.columns), segmentation.kept.row_id
     return NewCells(*typed_table(new_table, columns, row_id))
 
 
 @node("idle", "Placing the new rows")
 def assigned(job: Job, segmentation: Segmentation, new_cells: NewCells) -> pd.DataFrame:
-    """Say where the rows of the new table belong; linear in their number."""
+    """Assign the rows of the new table to clusters; linear in their number."""
     return segmentation.assign_typed(
         new_cells.frame,
         new_cells.notes,
@@ -116,16 +116,16 @@ def assigned(job: Job, segmentation: Segmentation, new_cells: NewCells) -> pd.Da
 
 @dataclass(frozen=True)
 class Share:
-    """How much of a table is in a cluster.
+    """Share of a table in a cluster.
 
     Parameters
     ----------
     rows : int
-        Rows in it.
+        Rows in the cluster.
     of : int
-        Rows of the table that are placed at all.
+        Assigned rows of the table.
     low, high : float
-        Interval of the share at 95 % (Wilson).
+        Confidence interval of the share at 95% (Wilson).
     """
 
     rows: int
@@ -135,12 +135,12 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share, in [0, 1]; 0 of nothing."""
+        """Return the share, in [0, 1]; 0 if there are no rows."""
         return self.rows / self.of if self.of else 0.0
 
 
 def share_of(rows: int, of: int) -> Share:
-    """Return a share with its interval, which is everything where there are no rows."""
+    """Return a share with its interval; the interval of no rows is [0, 1]."""
     if not of:
         return Share(0, 0, 0.0, 1.0)
     low, high = binomtest(rows, of).proportion_ci(method="wilson")
@@ -149,17 +149,17 @@ def share_of(rows: int, of: int) -> Share:
 
 @dataclass(frozen=True)
 class ThenAndNow:
-    """Shares of one cluster in the table it is from, and in the new one.
+    """Shares of one cluster in the first table, and in the new one.
 
     Parameters
     ----------
     label : int
-        The cluster.
+        Label of the cluster.
     name : str
-        What it is called.
+        Name of the cluster.
     then, now : Share
-        Rows of the first table where they were held out and assigned, to the whole row;
-        rows of the new table, of which those that belong nowhere are in no cluster.
+        Shares of the first table, from held-out rows that were assigned; and of the new
+        table, where rows that belong nowhere count in no cluster.
     """
 
     label: int
@@ -169,7 +169,7 @@ class ThenAndNow:
 
     @property
     def changed(self) -> bool:
-        """Whether the shares differ, as written and beyond chance (Newcombe, 95 %)."""
+        """Return whether shares differ in print and beyond chance (Newcombe, 95%)."""
         less, more = sorted((self.then, self.now), key=lambda share: share.value)
         chance = math.hypot(less.high - less.value, more.value - more.low)
         is_clear = more.value - less.value > chance
@@ -178,18 +178,18 @@ class ThenAndNow:
 
 @dataclass(frozen=True)
 class Placed:
-    """What became of the rows of the new table.
+    """Summary of the assigned rows of the new table.
 
     Parameters
     ----------
     clusters : tuple of ThenAndNow
-        By label.
+        Shares of the clusters by label.
     nowhere : Share
         Rows that are too far from their cluster to belong there.
     n_rows : int
-        Rows of the table; those with gaps that are not filled are not placed.
+        Rows of the table; rows with gaps that are not filled are not assigned.
     notes : tuple of str
-        What was filled, left out or not used.
+        Notes on filled, dropped and unused cells.
     n_gaps : int
         Cells that are missing, or of a level that the first table did not have.
     """
@@ -202,9 +202,10 @@ class Placed:
 
     @property
     def changed(self) -> list[str]:
-        """Names of the clusters with clearly another share, none if all may be chance.
+        """Return names of clusters with changed shares; none if chance may explain all.
 
-        All shares together: of rows like the old ones `ALPHA` belong nowhere.
+        All shares are tested together: of rows like the old ones `ALPHA` belong
+        nowhere.
         """
         then = np.array([one.then.rows for one in self.clusters])
         expected = [*(1 - ALPHA) * then, ALPHA * then.sum()]
@@ -244,9 +245,9 @@ def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Plac
 def listed_rows(
     job: Job, assigned: pd.DataFrame, look_new_rows_first: str
 ) -> np.ndarray:
-    """Positions of the rows that are listed: the least or the most sure, or nowhere.
+    """Return positions of the least or most sure rows, or of rows that belong nowhere.
 
-    Among rows of the same margin the clearness decides, then how odd they are.
+    Ties in the margin are broken by clearness, then by p.
     """
     keys = [
         assigned[name].to_numpy(np.float64, na_value=np.nan)
@@ -263,7 +264,7 @@ def listed_rows(
 
 @node("idle", "Finding rules of the clusters", keep=8)
 def cluster_rules(job: Job, kept_partition: KeptPartition) -> ClusterRules | None:
-    """Describe each cluster by few conditions; nothing where there is only one."""
+    """Describe each cluster by few conditions; None if there is only one."""
     labels = kept_partition.labels
     if len(np.unique(labels)) < 2:
         return None
@@ -274,7 +275,7 @@ def cluster_rules(job: Job, kept_partition: KeptPartition) -> ClusterRules | Non
 def typing_tool(
     job: Job, kept_partition: KeptPartition
 ) -> few_columns.TypingTool | None:
-    """Find few questions that tell the clusters apart; nothing where there is one."""
+    """Find few questions that identify the clusters; None if there is only one."""
     labels = kept_partition.labels
     if len(np.unique(labels[labels != NOISE])) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Page: a partition that is kept, and where the rows of another table belong."""
+"""Page New rows: kept partitions, and the clusters of another table's rows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ GRID = """
     grid-template-areas: "kept table map" "row drift list"; }
 }
 """
-# Where each card stands, in their order.
+# Grid areas of the cards, in their order.
 AREAS = ("kept", "table", "map", "drift", "list", "row")
 
 
 class NewRowsPage(Page):
-    """The segmentation left, the new table in the middle, a row right, files below."""
+    """Segmentation left, new table in the middle, a row right, files below."""
 
     def build(self) -> Steps:
         session = self.session
@@ -65,7 +65,7 @@ class NewRowsPage(Page):
             sizing_mode="stretch_width",
             margin=0,
         )
-        # What is hidden must not say itself how it is displayed.
+        # A hidden component must not set its own display style.
         self._cards = pn.Column(
             share(grid, "1 1 0"), foot, styles={**COLUMN, "gap": "8px"}, **fill
         )
@@ -75,7 +75,7 @@ class NewRowsPage(Page):
         return under(headline.view, self._body, css="cl-page-new-rows")
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards where something is kept."""
+        """Show the cards if a partition is kept."""
         self._body.visible = bool(self.session.analysis.segmentations)
 
 

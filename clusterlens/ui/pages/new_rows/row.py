@@ -1,4 +1,4 @@
-"""The inspector of the page New rows: a row, why there, and what it lies near to."""
+"""Inspector of a new row: its cluster, the reasons, its neighbours."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ td.level { overflow-wrap: anywhere; white-space: normal; }
 
 
 class NewRowCard(Panel):
-    """A row that was clicked, else the first of the list."""
+    """The clicked row, by default the first of the list."""
 
     needs = ("new_row", "segmentation", "listed_rows")
     also = ("new_changes",)
@@ -66,7 +66,7 @@ class NewRowCard(Panel):
         listed_rows: np.ndarray,
         new_changes: Result,
     ) -> None:
-        """Write what is known of the row."""
+        """Write the facts about the row."""
         self._order, self._at = listed_rows, new_row.position
         steps = (
             f"{link('↑', 'previous', kind='pill', name='the row before in the list')}"
@@ -84,7 +84,7 @@ class NewRowCard(Panel):
         self._text.body = head + told
 
     def _do(self, what: str) -> None:
-        """Turn to the row before or after it in the list."""
+        """Select the previous or the next row of the list."""
         at = np.flatnonzero(self._order == self._at)
         step = {"next": 1, "previous": -1}.get(what, 0)
         if not len(self._order):
@@ -98,7 +98,7 @@ def _named(label: int, segmentation: Segmentation) -> str:
 
 
 def _cluster(row: Standing, segmentation: Segmentation) -> str:
-    """Name its cluster, the next one and the margin."""
+    """Write its cluster, the next one and the margin."""
     beside = ""
     if row.other is not None:
         beside = f"<p>next: {_named(row.other, segmentation)}</p>"
@@ -111,7 +111,7 @@ def _cluster(row: Standing, segmentation: Segmentation) -> str:
 
 
 def _belongs(row: Standing, segmentation: Segmentation) -> str:
-    """Say how odd it is in its cluster, and the bound."""
+    """Write how unusual it is in its cluster, and the bound."""
     near = row.company
     if row.label == NOISE:
         why = "The old rows nearest to it are mostly noise, too."
@@ -134,7 +134,7 @@ def _belongs(row: Standing, segmentation: Segmentation) -> str:
 
 
 def _why(row: Standing, segmentation: Segmentation) -> str:
-    """List the columns that speak for its cluster against the next, and against it."""
+    """List the columns that speak for its cluster over the next, and against it."""
     if row.pulls is None or row.other is None:
         return ""
     pulls = row.pulls
@@ -178,7 +178,7 @@ def _pull(one: Any, colour: str, largest: float) -> str:
 
 
 def _takes(changes: Result, segmentation: Segmentation) -> str:
-    """List the smallest changes of single columns that would put the row elsewhere."""
+    """List the smallest changes of single columns that change the cluster."""
     if not changes.ready or changes.value is None:
         return ""
     found = changes.value.dropna(subset="cluster").head(SHOWN_CHANGES)
@@ -210,7 +210,7 @@ def _change(one: Any, segmentation: Segmentation) -> str:
 
 
 def _apart(value: Any, other: Any) -> tuple[str, str]:
-    """Write two values, with as many digits as tell them apart."""
+    """Format two values with enough digits to distinguish them."""
     told = _value(value), _value(other)
     if told[0] == told[1] and value != other and isinstance(value, Real):
         for digits in range(4, 18):

@@ -1,4 +1,4 @@
-"""One row of the new table: why it belongs where it does."""
+"""Results for one row of the new table."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from clusterlens.ui.work.jobs import Job
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """Where a row belongs, and what speaks for it.
+    """Cluster of a row, with the reasons.
 
     Parameters
     ----------
     label : int
-        Its cluster.
+        Label of its cluster.
     margin : float
-        How surely, in [0, 1].
+        Certainty, in [0, 1].
     other : int or None
-        The next cluster.
+        Label of the next cluster.
     far : bool
         Whether it belongs nowhere.
     company : Company
-        What it lies near to.
+        Its neighbours.
     near_ids : tuple of object
-        Ids of the rows of the first table that `company.rows` are.
+        Row ids of `company.rows` in the first table.
     pulls : DataFrame or None
-        Which cluster its columns speak for, as of `pulls`.
+        Contribution of each column, made by `pulls`.
     """
 
     label: int
@@ -53,9 +53,9 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class NewRow:
-    """A row of the new table: its position, its id, and where it belongs.
+    """A row of the new table: its position, its id, and its cluster.
 
-    Without a standing gaps keep it from being placed.
+    Without a standing the row is not assigned because of gaps.
     """
 
     position: int
@@ -73,7 +73,7 @@ def new_row(
     listed_rows: np.ndarray,
     look_new_row: int | None,
 ) -> NewRow | None:
-    """Read a row: the one that was chosen, else the first that is listed."""
+    """Explain the selected row, by default the first of the list."""
     if not len(assigned):
         return None
     row = look_new_row
@@ -93,7 +93,7 @@ def _standing(
     raw: pd.DataFrame,
     assigned: pd.DataFrame,
 ) -> Standing:
-    """Explain where one row belongs, of tables of that row alone."""
+    """Explain the cluster of one row, from tables of that row alone."""
     told = assigned.iloc[0]
     label, beside = int(told["cluster"]), told["nearest other"]
     other = None if pd.isna(beside) else int(beside)
@@ -111,7 +111,7 @@ def _standing(
 
 
 def _ids(dataset: Dataset, rows: np.ndarray) -> tuple[Any, ...]:
-    """Ids of the rows of the first table that prototypes (n, n_features) are."""
+    """Return the row ids of prototypes (n, n_features) in the first table."""
     at = [int(((dataset.X - row) ** 2).sum(axis=1).argmin()) for row in rows]
     return tuple(np.asarray(dataset.row_ids)[at].tolist())
 
@@ -123,7 +123,7 @@ def _pulls(
     label: int,
     other: int,
 ) -> pd.DataFrame:
-    """Compare the values of a row with those of both clusters."""
+    """Compare the values of a row with the values of both clusters."""
     dataset, names = kept.result.dataset, list(segmentation.columns)
     of_rows = dataset.positions
     labels = kept.labels[of_rows[of_rows >= 0]]
@@ -139,7 +139,7 @@ def new_changes(
     new_cells: NewCells,
     new_row: NewRow,
 ) -> pd.DataFrame | None:
-    """Say what it would take for the row to be elsewhere, of each column by itself."""
+    """Return the smallest change of each single column that changes the cluster."""
     if new_row.standing is None:
         return None
     raw = new_cells.frame.iloc[[new_row.position]]

@@ -1,4 +1,4 @@
-"""Rows of the new table with their clusters, the least sure ones first."""
+"""List of new rows with their clusters, the least sure first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ORDERS = {
 
 
 class AssignedRows(Panel):
-    """A list of at most two hundred rows; the file has all."""
+    """At most two hundred rows; the file has all."""
 
     needs = ("assigned", "listed_rows", "segmentation")
     also = ("look.new_rows_first", "new_row")
@@ -102,7 +102,7 @@ class AssignedRows(Panel):
 def _line(
     at: int, is_read: bool, row: Any, far: bool, segmentation: Segmentation
 ) -> str:
-    """One row of the new table as markup."""
+    """Write one row of the new table as markup."""
     _, label, name, margin, other, *_ = row
     own = mark(cluster_colour(cluster_of(int(label))), safe(name))
     if label == NOISE:

@@ -1,4 +1,4 @@
-"""A segmentation: its clusters, how well it gives the old rows back, and rules."""
+"""Card of a segmentation: its clusters, accuracy on the old rows, and rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CSS = """
 
 
 class SegmentationCard(Panel):
-    """What is kept; new rows do not change it."""
+    """The kept partition; new rows do not change it."""
 
     needs = ("kept_partition", "segmentation")
     also = ("cluster_rules?", "typing_tool?", "segmentations")
@@ -64,13 +64,13 @@ class SegmentationCard(Panel):
         )
 
     def _chosen(self) -> int:
-        """Position of the segmentation that is read."""
+        """Return the position of the selected segmentation."""
         last = max(len(self.session.analysis.segmentations) - 1, 0)
         at = self.session.look.segmentation
         return last if at is None else min(at, last)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Offer the others, where there are some."""
+        """Offer the other segmentations, if there are any."""
         names = [one.name for one in results["segmentations"].value or ()]
         if names:
             self.offer(self._which, options={name: k for k, name in enumerate(names)})
@@ -84,7 +84,7 @@ class SegmentationCard(Panel):
         typing_tool: Result,
         segmentations: Result,
     ) -> None:
-        """Write the clusters, each with its rule when there is one."""
+        """Write the clusters, each with its rule if there is one."""
         found: ClusterRules | None = cluster_rules.value
         by_label = {rule.cluster: rule for rule in found.rules} if found else {}
         rows = segmentation.to_frame()
@@ -108,7 +108,7 @@ def _origin(kept: KeptPartition) -> str:
 
 
 def _cluster(row: Any, rule: ClusterRule | None) -> str:
-    """One cluster with its size, and its rule on rows not used to find it."""
+    """Write one cluster with its size, and its rule on held-out rows."""
     name = mark(cluster_colour(cluster_of(row.cluster)), f"<b>{safe(row.name)}</b>")
     told = ""
     if rule is not None and rule.is_good:
@@ -144,7 +144,7 @@ def _reproduced(segmentation: Segmentation) -> str:
 
 
 def _exact(share: float) -> str:
-    """Write a share near 1 without rounding it up to all."""
+    """Format a share near 1 without rounding it up to all."""
     return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"
 
 
@@ -162,7 +162,7 @@ def _rules(rules: Result) -> str:
 
 
 def _typing(told: Result) -> str:
-    """Write the questions in the order of what they add, and what they reach."""
+    """Write the questions in the order of their gain, with the accuracy."""
     if told.state == "pending":
         return "<p class='muted'>Questions are being looked for.</p>"
     if not told.ready or told.value is None:
@@ -185,7 +185,7 @@ def _typing(told: Result) -> str:
 
 
 def _names(segmentation: Segmentation, rows: pd.DataFrame) -> str:
-    """Name the clusters that are too small to say who is too far away."""
+    """Name the clusters that are too small for a bound on distances."""
     small = rows.loc[~rows["nowhere can be told"].astype(bool), "name"]
     if not len(small):
         return ""
