@@ -1,4 +1,7 @@
-"""Which value to report: two questions about how the data arose, never the values."""
+"""Guide to the value to report: two questions on the origin of the data.
+
+The answers never depend on the values.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ h4 { margin: 3px 0 1px; font-size: .9em; }
 
 
 class FuzzyGuide(Panel):
-    """Two questions pick row and column and write the sentence."""
+    """Two questions that choose row and column and write the sentence."""
 
     needs = ("fuzzy_pair", "fuzzy_choices")
     also = (
@@ -57,7 +60,7 @@ class FuzzyGuide(Panel):
         return card("Which one to report", self._text, note=self.status, css="cl-guide")
 
     def prepare(self, results: Any) -> None:
-        """Ask nothing without a pair."""
+        """Show no questions without a pair."""
         if not results["fuzzy_pair"].ready:
             self._text.body = ""
 
@@ -133,7 +136,7 @@ def _button(does: str, words: str, title: str, chosen: bool) -> str:
 
 
 def _floored(sides: tuple[Side, Side] | None) -> str:
-    """Count memberships that the fits had to raise."""
+    """Write how many memberships the fits had to raise."""
     if sides is None:
         return ""
     floored = sum(side.fit.n_floored for side in sides)

@@ -1,4 +1,4 @@
-"""Which two partitions are compared, and how far they agree, in a line."""
+"""Headline: the two compared partitions and their agreement, in a line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.reading import read_apart
 
-# Under the selects where names would be cut beside it.
+# Below the selects if names would be cut beside it.
 SUMMARY_CSS = """
 :host { flex: 1 1 220px; }
 @media (max-width: 1150px) {
@@ -125,7 +125,7 @@ class FuzzyHeadline(Panel):
         )
 
     def _say(self, needed: Mapping[str, Result]) -> str:
-        """Name the first thing that is missing."""
+        """Name the first missing input."""
         analysis = self.session.analysis
         has_table = (analysis.samples or analysis.dataset) is not None
         missing = ""
@@ -148,7 +148,7 @@ class FuzzyHeadline(Panel):
             self.session.look.param.update(fuzzy_u=v, fuzzy_v=u)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Offer what can be compared."""
+        """Offer the partitions that can be compared."""
         found: Choices | None = results["fuzzy_choices"].value
         offers = {one.title: one.key for one in found.listed} if found else {}
         for which, widget in self._selects.items():
@@ -167,7 +167,7 @@ class FuzzyHeadline(Panel):
         fuzzy_pairs: Result,
         **more: Result,
     ) -> None:
-        """Write NDC and what can be done with the pair."""
+        """Write NDC and the commands on the pair."""
         toy = self.session.look.fuzzy_case == "toy"
         found: Choices = fuzzy_choices.value
         self._text.body = (
@@ -185,7 +185,7 @@ class FuzzyHeadline(Panel):
         )
 
     def _saved(self, found: Choices, pair: Pair, saved: Any) -> str:
-        """Offer to save the pair, and the saved ones."""
+        """Offer to save the pair, and list the saved pairs."""
         if self.session.look.fuzzy_case == "toy":
             return ""
         now = (pair.u, pair.v)
@@ -236,7 +236,7 @@ class FuzzyHeadline(Panel):
         look, session = self.session.look, self.session
         pair = session.derived.get("fuzzy_pair")
         if verb in ("toy", "table") and verb != look.fuzzy_case:
-            # The other case has other partitions; its sides come back with it.
+            # The other case has other partitions; its sides are restored with it.
             u, v = look.fuzzy_set_aside
             look.param.update(
                 fuzzy_case=verb,
@@ -260,17 +260,17 @@ class FuzzyHeadline(Panel):
             super()._retry(what)
 
     async def _take_file(self, event: Any) -> None:
-        """Read uploaded memberships; the notice says what is wrong with them."""
+        """Read uploaded memberships; a notice reports any error."""
         name = self._upload.filename
         if not event.new or not name:
             return
         await self._read(name, event.new)
 
     async def _read(self, name: str, content: bytes, **options: Any) -> None:
-        """Take memberships in as U; offer to divide rows that were refused."""
+        """Add memberships as U; offer to divide refused rows by their sums."""
         before = self.session.derived.get("fuzzy_pair").value
         if self.session.look.fuzzy_case == "toy":
-            before = None  # of another table
+            before = None  # a pair of the toy case, not of the table
         key = await asyncio.to_thread(self.session.keep_file, content)
         done = await self.session.act(
             "add memberships", name=name, sha256=key, **options
@@ -290,7 +290,7 @@ class FuzzyHeadline(Panel):
             self._compare(f"upload {name}", before)
 
     def _compare(self, key: str, before: Pair | None) -> None:
-        """Show an upload as U, or as V beside another one; name what it replaced."""
+        """Show an upload as U, or as V beside another one; name the replaced side."""
         session = self.session
         sides = vars(before or Pair(session.look.fuzzy_u, session.look.fuzzy_v))
         second = sides["u"].startswith("upload ") and sides["u"] != key
@@ -321,7 +321,7 @@ class FuzzyHeadline(Panel):
 
 
 def _divides(job: Job, name: str, content: bytes, row_ids: Any) -> bool:
-    """Whether a file is refused for nothing but the sums of its rows."""
+    """Return whether a file is refused only because of the sums of its rows."""
     try:
         read_apart(job, name, content, load_memberships, row_ids, normalize=True)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Both membership maps side by side, where they disagree, and one sample of both."""
+"""Card of both membership maps, their disagreement, and one sample."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST = 8
 
 
 class FuzzyMaps(Panel):
-    """Three maps with one view; a click reads a sample."""
+    """Three maps with one view; a click selects a sample."""
 
     needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")
     also = ("look.fuzzy_sample?", "fuzzy_hidden", "nearest", "samples")
@@ -42,7 +42,7 @@ class FuzzyMaps(Panel):
         self._tap = taps(
             self.session, "nearest", lambda at: setattr(look, "fuzzy_sample", at)
         )
-        # One range, so that zooming in one map zooms in all; the first one tells of it.
+        # A shared range, so that all maps zoom together; the first one reports it.
         made = (self.sees("fuzzy_view"), self._tap)
         first = MembershipMap(*made)
         others = [MembershipMap(*made, beside=first) for _ in _TITLES[1:]]
@@ -84,7 +84,7 @@ class FuzzyMaps(Panel):
         )
 
     def _say(self, needed: Mapping[str, Result]) -> str:
-        """Say nothing where only the size is missing: what is gone never gets one."""
+        """Say nothing if only the size is missing: a hidden card never gets a size."""
         waits = self.session.look.fuzzy_case == "table" and needed["projection"].ready
         if waits and needed["fuzzy_maps"].state == "empty":
             return ""
@@ -101,7 +101,7 @@ class FuzzyMaps(Panel):
         samples: Result,
         **more: Result,
     ) -> None:
-        """Put the pictures and the words below on screen."""
+        """Show the pictures and the text below."""
         at = fuzzy_sample.value
         place = None if at is None else projection.coordinates[at]
         for figure, picture in zip(self._figures, fuzzy_maps.pictures, strict=True):
@@ -119,7 +119,7 @@ class FuzzyMaps(Panel):
 
 
 def _spoken(maps: Maps, sides: tuple[Side, Side], n_samples: int) -> tuple[str, ...]:
-    """Say what each of the three maps shows."""
+    """Describe the three maps for screen readers."""
     of = [
         f"memberships of {name} in {count(side.partition.n_clusters, 'cluster')}"
         for name, side in zip("UV", sides, strict=True)
@@ -151,7 +151,7 @@ def _reading(
     at: int | None,
     hidden: bool,
 ) -> str:
-    """The two rows of the clicked sample, else of the one they differ most about."""
+    """Write both rows of the clicked sample, by default of the most discordant."""
     clicked = at is not None
     row = at if at is not None else int(np.argmax(found.values))
     how = "" if clicked else " differs most"
@@ -167,7 +167,7 @@ def _reading(
 
 
 def _row(side: Side, at: int) -> str:
-    """The memberships of a sample, the largest first."""
+    """Write the memberships of a sample, the largest first."""
     values = side.partition.memberships[at]
     order = np.argsort(-values, kind="stable")[:_MOST]
     return "&ensp;".join(

@@ -1,4 +1,4 @@
-"""What the Fuzzy page shows: two soft partitions compared under random models."""
+"""Results of the page Fuzzy: two soft partitions compared under random models."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ from clusterlens.ui.state.partitions import free_name, position_in_python
 from clusterlens.ui.work.derived import Node, node
 from clusterlens.ui.work.jobs import Job
 
-# The models of soft partitions, in the order of what they keep.
+# Random models of soft partitions, in the order of the properties that they keep.
 MODELS = tuple(key for key, model in RANDOM_MODELS.items() if model.distribution)
 SIDES: tuple[Literal["u", "v"] | None, ...] = (None, "u", "v")
 PRECISIONS = {"± 0.001": 5e-4, "± 0.0002": 1e-4, "± 0.00004": 2e-5}
 MOST_IN_SET = 9
 BINS = 12
-# Shown instead of a value while values are hidden.
+# Replaces values while they are hidden.
 HIDDEN = "•••"
 _SEED = 0
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A partition that can be compared.
+    """Partition that can be compared.
 
     Parameters
     ----------
     key : str
-        What it is known by, plain text.
+        Identifier, plain text.
     title : str
         Name on screen.
     kind : {"soft", "hard"}
@@ -72,12 +72,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """What can be compared, how each is made, and of which samples.
+    """Partitions that can be compared, with their makers.
 
     Parameters
     ----------
     listed : tuple of Choice
-        In the order of the selects: soft ones first.
+        Partitions in the order of the selects: soft ones first.
     make : dict of str to callable
         Makes the partition of a key.
     """
@@ -87,11 +87,11 @@ class Choices:
 
     @property
     def soft(self) -> list[Choice]:
-        """Those with memberships of their own."""
+        """Return the partitions with memberships of their own."""
         return [one for one in self.listed if one.kind == "soft"]
 
     def titled(self, key: str) -> Choice:
-        """The choice of a key."""
+        """Return the partition of a key."""
         return next(one for one in self.listed if one.key == key)
 
 
@@ -102,9 +102,10 @@ def fuzzy_choices(
     ensemble: Ensemble | None,
     memberships: tuple[SoftTable, ...],
 ) -> Choices | None:
-    """List what can be compared; nothing where there are not two.
+    """List the partitions that can be compared; None if there are fewer than two.
 
-    Keys name the models: what is saved is meant of this model in another run, too.
+    Keys are names of models, so that a saved pair also applies to these models of
+    another run.
     """
     listed: list[Choice] = []
     make: dict[str, Callable[[], FuzzyPartition]] = {}
@@ -151,7 +152,7 @@ def _add_soft(add: Callable[..., None], samples: Dataset, ensemble: Ensemble) ->
         if spec.get("clusterer") != "CNS":
             add(f"model {name}", name, "soft", code, partial(_given, rows))
             continue
-        # A saved model may hold the largest neighbourhood that was on offer.
+        # A saved model may hold the largest neighbourhood that was offered.
         other = ("clusterer", "max_neighbors")
         options = {key: value for key, value in spec.items() if key not in other}
         fitted = f"cl.CNS({', '.join(keywords(options))}).fit(dataset.X)"
@@ -167,7 +168,7 @@ def _given(rows: Any) -> Any:
 
 
 def _seed_shares(X: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
-    """Seed shares of a model with these parameters."""
+    """Return seed shares of a model with these parameters."""
     return CNS(**options).fit(X).seed_shares_
 
 
@@ -178,7 +179,7 @@ def _as_fuzzy(made: Callable[[], Any]) -> FuzzyPartition:
 
 @dataclass(frozen=True)
 class Pair:
-    """The keys of both sides."""
+    """Keys of both sides."""
 
     u: str
     v: str
@@ -188,7 +189,7 @@ class Pair:
 def fuzzy_pair(
     fuzzy_choices: Choices, look_fuzzy_u: str, look_fuzzy_v: str
 ) -> Pair | None:
-    """The chosen sides, else the first soft ones that are not the same model."""
+    """Return the chosen sides, by default the first soft ones of different models."""
     known = [one.key for one in fuzzy_choices.listed]
     if len(fuzzy_choices.soft) == 0 and look_fuzzy_u not in known:
         return None
@@ -203,12 +204,12 @@ def fuzzy_pair(
 def fuzzy_hidden(
     look_fuzzy_hidden: bool, look_fuzzy_model: str, look_fuzzy_side: str
 ) -> bool:
-    """Whether values are hidden: until both questions of the guide are answered."""
+    """Return whether values are hidden: until both questions are answered."""
     return look_fuzzy_hidden and not (look_fuzzy_model and look_fuzzy_side)
 
 
 def side(job: Job, choices: Choices, pair: Pair, which: str) -> FuzzyPartition:
-    """The partition of a side."""
+    """Return the partition of a side."""
     return choices.make[getattr(pair, which)]()
 
 
@@ -219,7 +220,7 @@ def fuzzy_ndc(
     fuzzy_v: FuzzyPartition,
     look_fuzzy_precision: float,
 ) -> NDC:
-    """NDC, unadjusted."""
+    """Return NDC, unadjusted."""
     return ndc(
         fuzzy_u,
         fuzzy_v,
@@ -230,7 +231,7 @@ def fuzzy_ndc(
 
 
 def _pairs(precision: float) -> int:
-    """Pairs to draw where not all can be compared."""
+    """Return the number of pairs to draw if there are too many."""
     return int(1e6 * min(5e-4 / precision, 10))
 
 
@@ -240,7 +241,7 @@ Adjusted = Mapping[Literal["u", "v"] | None, AdjustedIndex]
 def adjusted(
     job: Job, u: FuzzyPartition, v: FuzzyPartition, precision: float, model: str
 ) -> Adjusted:
-    """The values under one random model: both sides random, then one kept fixed."""
+    """Return the values under one random model: both random, then one side fixed."""
     options = {"precision": precision, "n_pairs": _pairs(precision)}
 
     def value(fixed: Literal["u", "v"] | None) -> AdjustedIndex:
@@ -255,13 +256,13 @@ def adjusted(
 def fuzzy_discordance(
     job: Job, fuzzy_u: FuzzyPartition, fuzzy_v: FuzzyPartition
 ) -> SampleDiscordance:
-    """How far both sides disagree about each sample."""
+    """Return the discordance of both sides at each sample."""
     return sample_discordance(fuzzy_u, fuzzy_v, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A side as it is drawn: hue and strength of each sample, and its marginals.
+    """A side with the hue and strength of each sample, and its marginals.
 
     Parameters
     ----------
@@ -272,9 +273,9 @@ class Side:
     labels, strength : array, shape (n_samples,)
         Column of the largest membership, and this membership.
     counts : array of int, shape (n_clusters, BINS)
-        Memberships per step from 0 to 1.
+        Number of memberships per step from 0 to 1.
     fit, sym : DirichletFit
-        The distributions that the models of these names draw rows from.
+        Distributions of rows in the random models with these names.
     """
 
     partition: FuzzyPartition
@@ -286,7 +287,7 @@ class Side:
     sym: DirichletFit
 
     def expected(self, fit: DirichletFit) -> np.ndarray:
-        """Memberships per step that a Dirichlet expects, shape (n_clusters, BINS)."""
+        """Return memberships per step that a Dirichlet expects, (n_clusters, BINS)."""
         alpha = fit.alpha[:, None]
         edges = np.linspace(0, 1, BINS + 1)
         shares = np.diff(beta.cdf(edges, alpha, alpha.sum() - alpha), axis=1)
@@ -297,14 +298,14 @@ class Side:
 def fuzzy_sides(
     job: Job, fuzzy_u: FuzzyPartition, fuzzy_v: FuzzyPartition
 ) -> tuple[Side, Side]:
-    """Describe both sides; hues of V follow those of U, for the eye only."""
+    """Describe both sides; hues of V follow the hues of U, for display only."""
     first = np.arange(fuzzy_u.n_clusters)
     second = match_hues(fuzzy_u, fuzzy_v)
     return _describe(fuzzy_u, first), _describe(fuzzy_v, second)
 
 
 def match_hues(u: FuzzyPartition, v: FuzzyPartition) -> np.ndarray:
-    """Hue of each cluster of V: that of the cluster of U it overlaps most with."""
+    """Return for each cluster of V the hue of the most overlapping cluster of U."""
     overlap = u.memberships.T @ v.memberships
     rows, columns = linear_sum_assignment(-overlap)
     hues = np.full(v.n_clusters, -1)
@@ -332,7 +333,7 @@ def _describe(partition: FuzzyPartition, hues: np.ndarray) -> Side:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """Pictures of U, of V and of where they disagree, of one view."""
+    """Pictures of U, of V and of their disagreement, in one view."""
 
     pictures: tuple[Picture, Picture, Picture]
     darkest: float
@@ -389,7 +390,7 @@ def fuzzy_compared(
 
 @node("live", "Comparing the toys")
 def fuzzy_toy(job: Job, look_fuzzy_case: str) -> pd.DataFrame | None:
-    """The ten pairs of the toy example with their values under every model."""
+    """Return the ten pairs of the toy example, with values under every model."""
     if look_fuzzy_case != "toy":
         return None
     partitions = toy_partitions()

@@ -1,4 +1,4 @@
-"""Page: two soft partitions compared under explicit random models."""
+"""Page Fuzzy: two soft partitions compared under explicit random models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FuzzyPage(Page):
         left = stacked(share(values.view, "1 1 0"), *self._places)
         shares = zip(right, ("1.6 1 0", "0.85 1 0", "1 1 0"), strict=True)
         side = stacked(*(share(panel.view, flex) for panel, flex in shares))
-        # What is hidden must not say itself how it is displayed.
+        # A hidden component must not set its own display style.
         grid = pn.Column(left, side, stylesheets=[GRID], **fill)
         self._cards = share(grid, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
@@ -47,7 +47,7 @@ class FuzzyPage(Page):
         return under(headline.view, self._cards, css="cl-page-fuzzy")
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards where there is a pair; the toys in place of the maps."""
+        """Show the cards if there are partitions; the toys replace the maps."""
         toy = self.session.look.fuzzy_case == "toy"
         analysis = self.session.analysis
         some = analysis.ensemble is not None or bool(analysis.memberships)

@@ -1,4 +1,4 @@
-"""All pairs of the soft partitions; a click opens the pair."""
+"""Card of all pairs of the soft partitions; a click opens a pair."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class FuzzyPairs(Panel):
         )
 
     def _begin_file(self) -> tuple[str, Callable[[], bytes]]:
-        """Return the name of the file of all pairs, and what makes its content."""
+        """Return the name and the maker of the file of all pairs."""
         _, table = self.session.derived.get("fuzzy_compared").value
         found = self.session.derived.get("fuzzy_choices").value
         look = self.session.look
@@ -178,7 +178,7 @@ def _write_pairs(
 
 
 def sorted_keys(keys: tuple[str, ...], table: pd.DataFrame, by: str) -> list[str]:
-    """Order partitions by likeness to one of them, most alike first."""
+    """Sort partitions by likeness to a given one, most alike first."""
     if by not in keys:
         return list(keys)
     like = {by: np.inf}

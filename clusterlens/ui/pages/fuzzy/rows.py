@@ -1,4 +1,4 @@
-"""The rows of both sides under the models: histograms, fitted marginals, a triangle."""
+"""Card of both sides' rows: histograms, fitted marginals, a triangle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS_CSS = """
 
 
 class FuzzyRows(Panel):
-    """A small histogram for each cluster of both sides; a triangle where K = 3."""
+    """A small histogram for each cluster of both sides; a triangle if K = 3."""
 
     needs = ("fuzzy_pair", "fuzzy_sides")
 
@@ -78,7 +78,7 @@ def _side(side: Side) -> str:
 
 
 def _marginal(side: Side, k: int) -> str:
-    """Draw one column of memberships with what the fits expect."""
+    """Draw one column of memberships with the expectations of the fits."""
     hard = side.partition.is_hard
     counts = np.sqrt(side.counts[k])
     curves = (
@@ -121,7 +121,10 @@ def _triangle(side: Side) -> str:
 
 
 def _density(alpha: np.ndarray) -> list[tuple[np.ndarray, float]]:
-    """Cells of the triangle with the square root of a Dirichlet density, at most 1."""
+    """Return cells of the triangle with the square root of a Dirichlet density.
+
+    The largest weight is 1.
+    """
     n, cells, logs = _TRIANGLE_STEPS, [], []
     for i in range(n):
         for j in range(n - i):

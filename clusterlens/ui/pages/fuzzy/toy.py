@@ -1,4 +1,4 @@
-"""The toy example of the paper: ten pairs, five values, five orders."""
+"""Card of the paper's toy example: ten pairs, five values, five orders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS
 from clusterlens.ui.parts.panel import Panel
 
-# Values that differ by less differ by rounding, and share a rank.
+# Values that differ by less are equal up to rounding, and share a rank.
 _TIE = 1e-6
 
 TOY_CSS = """
@@ -78,5 +78,5 @@ class FuzzyToy(Panel):
 
 
 def rank_with_ties(values: pd.Series) -> list[int]:
-    """Rank values, the highest is 1; what differs by rounding shares a rank."""
+    """Rank values, the highest first; values equal up to rounding share a rank."""
     return [1 + int((values > value + _TIE).sum()) for value in values]

@@ -1,4 +1,4 @@
-"""NDC and its adjusted values under every model, as a dot plot beside the numbers."""
+"""Card of NDC and its adjusted values under every model: numbers and dot plot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
 OWN = "#0b7d7d"
-# Of the width of the chart, from the middle of a name of a model to the next.
+# Distance between the names of models, relative to the width of the chart.
 _NAME = 0.25
 VALUES_CSS = """
 .canvas em { font-style: normal; }
@@ -86,7 +86,7 @@ class FuzzyValues(Panel):
         fuzzy_hidden: Result,
         **models: Result,
     ) -> None:
-        """Write the rows; values arrive one model after the other."""
+        """Write the rows; values arrive one model after another."""
         found = {model: models[f"fuzzy_{model}"] for model in MODELS}
         ready = {model: result.value for model, result in found.items() if result.ready}
         low = _lowest(float(fuzzy_ndc), ready)
@@ -123,7 +123,7 @@ def _plot(low: float, words: str) -> Canvas:
 
 
 def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
-    """The unadjusted value, and what each model expects of it."""
+    """Write the unadjusted value, with its expectation under each model."""
     canvas = _plot(low, "hidden" if hidden else f"NDC {fixed(float(value), 3)}")
     if not hidden:
         expected = {
@@ -150,7 +150,7 @@ def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
 
 
 def _row(model: str, result: Result, low: float, *, hidden: bool, chosen: bool) -> str:
-    """One model with its three values."""
+    """Write one model with its three values."""
     entry = RANDOM_MODELS[model]
     head = (
         f"<div><button data-do='{model}' aria-pressed='{str(chosen).lower()}'>"
@@ -182,7 +182,7 @@ def _row(model: str, result: Result, low: float, *, hidden: bool, chosen: bool) 
 def _marks(
     canvas: Canvas, model: str, values: dict[Any, AdjustedIndex], low: float
 ) -> None:
-    """Put the three values with two standard errors on the line of a model."""
+    """Draw the three values with two standard errors on the line of a model."""
     places = [max(float(value), low) for value in values.values()]
     canvas.line([(min(places), 0.5), (max(places), 0.5)], opacity=0.3)
     for side, value in values.items():
@@ -196,7 +196,7 @@ def _marks(
 
 
 def _cell(model: str, values: dict[Any, AdjustedIndex], side: Any, hidden: bool) -> str:
-    """One value with its error, or what is special about it."""
+    """Write one value with its error, or the reason why it has none."""
     if model == "permutation" and side is not None:
         return "<div class='number muted'>the same</div>"
     value = values[side]
