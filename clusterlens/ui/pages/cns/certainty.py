@@ -1,4 +1,4 @@
-"""How certain the samples are, and the line below which they lie between clusters."""
+"""Card of the certainty of samples, with the limit for samples between clusters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CERTAIN, TORN = "#0b7d7d", "#9db8b8"
 
 
 class CNSCertainty(Panel):
-    """A histogram of the share of seed stops at the likeliest seed."""
+    """Histogram of the share of seed stops at the likeliest seed."""
 
     needs = ("cns_summary",)
     also = ("look.cns_certain",)
@@ -64,7 +64,7 @@ class CNSCertainty(Panel):
 
 
 def draw_certainty(summary: Summary, line: float) -> str:
-    """Draw the counts, those below the line paler, the largest bins cut."""
+    """Draw the counts, paler below the line, with the largest bins cut."""
     counts, n_clusters = summary.counts, summary.solution.n_clusters
     low = 1 / n_clusters if n_clusters > 1 else 0.0
     edges = np.linspace(low, 1, len(counts) + 1)

@@ -1,4 +1,4 @@
-"""The criterion over neighbours and alpha, at the number of clusters in force."""
+"""Card of the criterion over neighbours and alpha, at the present K."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clusterlens.ui.parts.panel import Panel
 
 
 class CNSCriterion(Panel):
-    """A map of all settings at one number of clusters; a click goes there."""
+    """Map of all settings at one number of clusters; a click selects one."""
 
     needs = ("cns_criterion", "cns_automatic", "cns_displayed_setting", "cns_graph")
 
@@ -78,7 +78,7 @@ class CNSCriterion(Panel):
         )
 
     def _go(self, k: float, alpha: float) -> None:
-        """Put the nearest setting on offer in force."""
+        """Put the nearest available setting in force."""
         graph, setting = map(self.session.derived.get, ("cns_graph", "cns_setting"))
         if graph.ready and setting.ready:
             size = int(np.clip(round(k), 1, graph.value.max_neighbors))

@@ -1,4 +1,4 @@
-"""What CNS finds at the setting in force, in two lines."""
+"""Headline of CNS: its result at the setting in force, in two lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from clusterlens.ui.parts.moves import go_to_setting
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
-# Beside the text they break into two lines where there is no room for one.
+# The buttons wrap to two lines if the text leaves too little width.
 _BUTTONS = {
     "display": "flex",
     "flex": "0 1 auto",
@@ -34,14 +34,14 @@ _BUTTONS = {
     "gap": "8px",
     "justify-content": "flex-end",
 }
-# A criterion that is higher by less is told as the same on screen.
+# A smaller gain of the criterion is not shown.
 _HIGHER = 0.005
-# A smaller error of a membership is not worth a number on screen.
+# A smaller error of a membership is not shown.
 _ROUNDING = 1e-9
 
 
 class CNSHeadline(Panel):
-    """Clusters, samples between them, criterion, and how exact all of it is."""
+    """Clusters, samples between them, criterion, and exactness."""
 
     needs = ("dataset", "cns_summary")
     also = (
@@ -76,7 +76,7 @@ class CNSHeadline(Panel):
         return card("", row, note=self.status, css="cl-cns-headline", fills=False)
 
     def prepare(self, results: Any) -> None:
-        """Say nothing of a table that is gone."""
+        """Remove the text if there is no table."""
         if results["dataset"].state == "empty":
             self._text.body = ""
         for button in self._buttons:
@@ -93,13 +93,13 @@ class CNSHeadline(Panel):
         self._reset.disabled = self.session.analysis.cns is None
 
     def _automatic(self, event: Any) -> None:
-        """Leave the setting to be automatic again."""
+        """Restore the automatic setting."""
         self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
         if self.session.analysis.cns is not None:
             self.session.act_now("set CNS")
 
     def _go(self, what: str) -> None:
-        """Put the best setting that was compared in force."""
+        """Put the best compared setting in force."""
         setting, grid = map(self.session.derived.get, ("cns_setting", "cns_criterion"))
         if setting.ready and grid.ready:
             go_to_setting(self.session, setting.value, **vars(best_setting(grid.value)))
@@ -111,7 +111,7 @@ class CNSHeadline(Panel):
         return await self.session.act("add CNS", **self._parameters(setting.value))
 
     def _parameters(self, setting: Setting) -> dict[str, Any]:
-        """Return the parameters of `CNS` for the solution on the page."""
+        """Return the parameters of `CNS` for the displayed solution."""
         solution = self.session.derived.get("cns_solution")
         # A table with fewer distinct rows than K has fewer seeds.
         found = {"n_clusters": solution.value.n_clusters} if solution.ready else {}
@@ -160,7 +160,7 @@ class CNSHeadline(Panel):
         )
 
     def _script(self, dataset: Dataset, found: Setting) -> str:
-        """The solution in force as calls of the library."""
+        """Return the solution in force as calls of the library."""
         model = call("cl.CNS", *keywords(self._parameters(found)))
         lines = [
             f"model = {model}.fit(dataset.X)",
@@ -175,7 +175,7 @@ class CNSHeadline(Panel):
 
 
 def _higher(automatic: Automatic | None, grid: CriterionGrid | None) -> str:
-    """Say where the criterion is higher than at the automatic choice."""
+    """Write the setting with a higher criterion than the automatic choice."""
     if automatic is None or grid is None:
         return ""
     best, highest = best_setting(grid), grid.choice().criterion
@@ -189,7 +189,7 @@ def _higher(automatic: Automatic | None, grid: CriterionGrid | None) -> str:
 
 
 def _limits(n_samples: int) -> str:
-    """Say what is coarser in a large table."""
+    """Write the simplifications for a large table."""
     if n_samples <= FEW:
         return ""
     if n_samples <= LARGE:
@@ -236,7 +236,7 @@ def _exactness(summary: Summary) -> str:
 
 
 def _bound(error: float) -> str:
-    """Write a bound as a decimal that is not below it, rounded up to one digit."""
+    """Format a bound, rounded up to one digit."""
     if not 0 < error < 1:
         return number(error)
     digits = -math.floor(math.log10(error))
@@ -244,7 +244,7 @@ def _bound(error: float) -> str:
 
 
 def _empty_seeds(summary: Summary) -> str:
-    """Warn of seeds that no sample is closest to, and of a single cluster."""
+    """Warn of seeds without samples, and of a single cluster."""
     if summary.solution.n_clusters == 1:
         return "<p class='warn'>One cluster: no clarity is gained.</p>"
     idle = int((summary.sizes == 0).sum())

@@ -1,4 +1,4 @@
-"""The samples by their likeliest seed, paler the less certain it is."""
+"""Card of the samples by their likeliest seed, paler the less certain it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clusterlens.ui.work.derived import Result
 
 
 class Memberships(Panel):
-    """The map that follows the sliders."""
+    """Map that follows the sliders."""
 
     needs = ("cns_picture", "cns_solution", "prepared_projection")
     also = ("cns_summary", "cns_shown?", "look.cns_sample?", "cns_nearest")
@@ -57,7 +57,7 @@ class Memberships(Panel):
         cns_sample: Result,
         cns_nearest: Result,
     ) -> None:
-        """Put the picture, the seeds and the walks of a sample on screen."""
+        """Show the picture, the seeds and the walks of a sample."""
         self._figure.show_map(cns_picture, self.session.look.cns_view)
         xy = prepared_projection.coordinates[:, :2]
         version: Fitted | None = cns_shown.value
@@ -85,7 +85,7 @@ class Memberships(Panel):
 
 
 def _how(version: Fitted | None) -> str:
-    """How to read the map, and what it is of where that is not the setting."""
+    """Explain the map, and name the version if it is not the setting in force."""
     if version is None:
         return (
             "Hue: likeliest seed; the paler, the less certain. ★ seeds. Click a sample "
@@ -97,7 +97,7 @@ def _how(version: Fitted | None) -> str:
 
 
 def _in_line(entries: list[str], undecided: int) -> str:
-    """Write the first entries side by side, how many more, and what is undecided."""
+    """Write the first entries side by side, the number of others, and undecided."""
     shown = [f"<span class='name'>{entry}</span>" for entry in entries[:LEGEND_ENTRIES]]
     more = len(entries) - LEGEND_ENTRIES
     shown += [f"and {more} more"] * (more > 0)
@@ -106,7 +106,7 @@ def _in_line(entries: list[str], undecided: int) -> str:
 
 
 def _legend_of(version: Fitted) -> str:
-    """The clusters of a published version."""
+    """Write the clusters of a published version."""
     sizes = version.sizes.tolist()
     undecided = int((version.labels < 0).sum())
     entries = [
@@ -120,7 +120,7 @@ def _legend_of(version: Fitted) -> str:
 
 
 def _words_of(version: Fitted) -> str:
-    """What the map of a published version shows."""
+    """Describe the map of a published version for screen readers."""
     sizes = version.sizes.tolist()
     undecided = int((version.labels < 0).sum())
     return (
@@ -131,7 +131,7 @@ def _words_of(version: Fitted) -> str:
 
 
 def _words(summary: Summary) -> str:
-    """What the map shows."""
+    """Describe the map for screen readers."""
     sizes = ", ".join(map(str, summary.sizes.tolist()))
     return (
         f"Map of memberships: {count(summary.solution.n_clusters, 'cluster')} of "

@@ -1,4 +1,4 @@
-"""What the CNS page shows: the graph of neighbours, the solution, its picture."""
+"""Results of the page CNS: the graph of neighbours, the solution, its picture."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from clusterlens.ui.work.jobs import Job
 
 # Bins of the histogram of certainty.
 CERTAINTY_BINS = 20
-# Up to LARGE samples the criterion is compared at sizes beside the default grid,
-# up to FEW at other alphas, too.
+# Up to LARGE samples the criterion is compared at more sizes than the default grid, up
+# to FEW at more alphas, too.
 LARGE, FEW = 20_000, 2_000
 _SIZES = 9
 
 
 @node("live", "Searching the nearest neighbours", keep=1)
 def cns_graph(job: Job, dataset: Dataset, look_cns_metric: Any) -> CNSGraph:
-    """Search the neighbours, half as many again as the default grid asks for."""
+    """Search the neighbours, half as many again as the default grid requires."""
     n = len(dataset.X)
     if n < 3:
         raise ValueError(
@@ -82,7 +82,7 @@ def cns_automatic(job: Job, cns_graph: CNSGraph) -> Automatic:
 def cns_criterion(
     job: Job, cns_graph: CNSGraph, cns_automatic: Automatic
 ) -> CriterionGrid:
-    """The criterion at every K, over sizes on offer and alphas."""
+    """Return the criterion at every K, over the available sizes and alphas."""
     few = cns_graph.n_samples <= FEW
     return cns_graph.criterion_grid(
         _grid_sizes(cns_graph),
@@ -93,7 +93,7 @@ def cns_criterion(
 
 
 def best_setting(grid: CriterionGrid) -> Setting:
-    """The setting of the highest criterion of all compared."""
+    """Return the setting with the highest criterion of all compared."""
     return _setting_of(grid.choice())
 
 
@@ -102,7 +102,7 @@ def _setting_of(found: Choice) -> Setting:
 
 
 def _grid_sizes(graph: CNSGraph) -> list[int]:
-    """The default grid; in smaller tables also sizes between and beyond."""
+    """Return the default grid; in smaller tables also sizes between and beyond."""
     sizes = set(graph.default_neighbors)
     if graph.n_samples <= LARGE:
         evenly = np.linspace(min(3, graph.max_neighbors), graph.max_neighbors, _SIZES)
@@ -117,7 +117,7 @@ Chosen = tuple[int, float, int]
 def cns_released(
     cns_graph: CNSGraph, cns: Chosen | None, cns_automatic: Later[Automatic]
 ) -> Setting:
-    """The setting that was chosen, else the automatic one, else a first guess."""
+    """Return the chosen setting, otherwise the automatic one, or a first guess."""
     if cns is not None:
         return Setting(*cns)
     if cns_automatic is not None:
@@ -130,13 +130,13 @@ def cns_released(
 
 @node()
 def cns_setting(cns_released: Setting, look_cns_preview: Chosen | None) -> Setting:
-    """The setting in force: where a slider is held, else the one it was left at."""
+    """Return the setting in force, which follows a held slider."""
     return Setting(*look_cns_preview) if look_cns_preview is not None else cns_released
 
 
 @node("live", "Following", rests=True)
 def cns_held(job: Job, look_cns_preview: Chosen) -> Setting:
-    """Where a slider is held and rests."""
+    """Return the setting of a held slider after it has rested."""
     return Setting(*look_cns_preview)
 
 
@@ -148,13 +148,13 @@ def cns_displayed_setting(cns_released: Setting, cns_held: Setting | None) -> Se
 
 @node()
 def cns_neighbors(cns_setting: Setting) -> int:
-    """The neighbourhood size in force."""
+    """Return the neighbourhood size in force."""
     return cns_setting.n_neighbors
 
 
 @node("live", "Preparing previews", keep=1, rests=True)
 def cns_filled(job: Job, cns_graph: CNSGraph, cns_neighbors: int) -> int:
-    """Make the cache of previews at the neighbourhood size in force; return it."""
+    """Fill the cache of previews at the neighbourhood size in force; return it."""
     cns_graph.fill(cns_neighbors, progress=job.report, cancel=job.cancelled)
     return cns_neighbors
 
@@ -175,7 +175,7 @@ def cns_solution(
     cns_exact: Later[LiveSolution],
     cns_filled: Later[int],
 ) -> LiveSolution:
-    """The exact solution at the setting, a preview until it is there."""
+    """Return the exact solution at the setting, or a preview until it is ready."""
     if cns_exact is not None:
         return cns_exact
     return cns_graph.preview(**vars(cns_setting))
@@ -191,23 +191,23 @@ def cns_displayed_solution(
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What a solution comes to.
+    """Summary of a solution.
 
     Parameters
     ----------
     solution : LiveSolution
-        What is summed up.
+        Summarised solution.
     sizes : array of int, shape (n_clusters,)
-        Decided samples whose likeliest seed is each.
+        Number of decided samples by likeliest seed.
     between, undecided, tied : int
         Samples between clusters, samples that reach no seed, and samples with several
         likeliest seeds.
     counts : array of int, shape (CERTAINTY_BINS,)
-        Decided samples by certainty, from 1/K to 1.
+        Number of decided samples by certainty, from 1/K to 1.
     criterion : float
         Gain in clarity of this setting.
     error_bound : float
-        No membership is wrong by more.
+        Bound on the error of all memberships.
     """
 
     solution: LiveSolution
@@ -258,7 +258,7 @@ def step_colours(step: SmoothingStep) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A published version as it chose by itself.
+    """A published version with its own choice of setting.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class Fitted:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Decided samples of each seed, shape (n_clusters,)."""
+        """Return the numbers of decided samples of the seeds, shape (n_clusters,)."""
         return np.bincount(self.labels[self.labels >= 0], minlength=len(self.seeds))
 
 
@@ -288,7 +288,7 @@ class Fitted:
 def cns_shown(
     cns_fits: Later[Mapping[str, Fitted]], look_cns_version: str
 ) -> Fitted | None:
-    """The published version on the map, none where it is the setting in force."""
+    """Return the published version on the map; None shows the setting in force."""
     return cns_fits.get(look_cns_version) if cns_fits is not None else None
 
 
@@ -300,7 +300,7 @@ def cns_colours(
     look_cns_step: int | None,
     cns_shown: Fitted | None,
 ) -> np.ndarray:
-    """Hue by the likeliest seed, saturation by its share of the seed stops."""
+    """Return colours: hue by likeliest seed, saturation by its share of seed stops."""
     if cns_shown is not None:
         hues = np.append(cns_shown.hues, -1)[cns_shown.labels]
         return certain_colours(hues, cns_shown.certainty, len(cns_shown.seeds))
@@ -332,5 +332,5 @@ def cns_picture(
 
 @node("live", "Preparing the map for clicks")
 def cns_nearest(job: Job, prepared_projection: Projection) -> KDTree:
-    """Search tree over the map, for clicks."""
+    """Return a search tree over the map, for clicks."""
     return KDTree(prepared_projection.coordinates[:, :2])

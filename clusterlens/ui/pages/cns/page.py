@@ -1,4 +1,4 @@
-"""Page: CNS tuned while its memberships are looked at."""
+"""Page CNS: settings of CNS with a map that follows them."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class CNSPage(Page):
             for column in columns
         ]
         grid = pn.Column(*stacks, stylesheets=[GRID], **fill)
-        # What is hidden must not say itself how it is displayed.
+        # A hidden component must not set its own display style.
         self._cards = share(grid, "1 1 0")
         self.session.history.param.watch(self._arrange, ["steps", "cursor"])
         self._arrange()
         return under(headline.view, self._cards, css="cl-page-cns")
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards where there is a prepared table."""
+        """Show the cards if there is a prepared table."""
         self._cards.visible = self.session.analysis.dataset is not None
 
 

@@ -1,4 +1,4 @@
-"""Where the walks from one sample stop."""
+"""Card of the seeds that walks from one sample stop at."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SEEDS = 12
 
 
 class CNSReading(Panel):
-    """The share of seed stops at each seed, the membership beside it."""
+    """Share of seed stops at each seed, with the membership beside it."""
 
     needs = ("look.cns_sample", "cns_displayed_solution", "dataset")
     empty = "<p>Click a sample on the map to read where its walks stop.</p>"
@@ -30,7 +30,7 @@ class CNSReading(Panel):
         return card("Sample", self._text, note=self.status, css="cl-cns-reading")
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Say nothing where no sample is read."""
+        """Show nothing if no sample is selected."""
         if results["look.cns_sample"].state == "empty":
             self._text.body = ""
 

@@ -1,4 +1,4 @@
-"""Neighbours, alpha and number of clusters of CNS, each with its criterion."""
+"""Card of neighbours, alpha and number of clusters of CNS, with the criterion."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ MOST_CLUSTERS = 20
 METRICS = {"Euclidean": "euclidean", "cosine": "cosine"}
 OWN = "#0b7d7d"
 _MARGIN = 12
-# The track of the slider begins so far inside.
+# Pixels from the edge of the slider to its track.
 _TRACK = 22
 
 
 class CNSSettings(Panel):
-    """Sliders that act while they move, with a field for an exact value each.
+    """Sliders that act while they move, each with a field for an exact value.
 
-    A curve above each slider says where it leads.
+    A curve above each slider shows the criterion.
     """
 
     needs = ("cns_displayed_setting", "cns_graph")
@@ -103,26 +103,27 @@ class CNSSettings(Panel):
             visible=False,
             css_classes=[SLIDERS[field][0]],
         )
-        # Panel would gather moves for 50 ms; live work drops older wishes by itself.
+        # Panel would debounce moves by 50 ms; the live lane drops older requests
+        # anyway.
         slider._debounce = 0
         for parameter, act in (("value", self._moved), ("value_throttled", self._left)):
             slider.param.watch(lambda event, act=act: act(field, event.new), parameter)
         return slider
 
     def _moved(self, field: str, value: Any) -> None:
-        """Act at once, so that no older position can come after a newer one."""
+        """Act at once, so that no older position can arrive after a newer one."""
         setting = self.session.derived.get("cns_setting")
         if setting.ready and not self._updating:
             preview_setting(self.session, setting.value, **{field: value})
 
     def _left(self, field: str, value: Any) -> None:
-        """Choose the setting where the slider was let go: one step of the log."""
+        """Choose the setting at the release of the slider: one step of the log."""
         setting = self.session.derived.get("cns_setting")
         if setting.ready and not self._updating:
             go_to_setting(self.session, setting.value, **{field: value})
 
     def _typed(self, wish: str) -> None:
-        """Choose an exact value, or say why it cannot be."""
+        """Choose an exact value, or report the reason why it is refused."""
         field, text = wish.split(" ", 1)
         found = [
             self.session.derived.get(name) for name in ("cns_setting", "cns_graph")
@@ -138,7 +139,7 @@ class CNSSettings(Panel):
             go_to_setting(self.session, setting, **{field: value})
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Show sliders only where there is something to set."""
+        """Show the sliders only if there is a graph."""
         ready = results["cns_graph"].ready
         for part in (
             *self._sliders.values(),
@@ -155,7 +156,7 @@ class CNSSettings(Panel):
         cns_automatic: Result,
         cns_curves: Result,
     ) -> None:
-        """Set the ranges, the marks, the curves and the words beside the sliders."""
+        """Set the ranges, the marks, the curves and the texts of the sliders."""
         automatic: Automatic | None = cns_automatic.value
         chosen = automatic.setting if automatic else None
         most = max(
@@ -163,7 +164,7 @@ class CNSSettings(Panel):
         )
         ends = limits(cns_graph)
         low, high = ends["alpha"]
-        # A track as long as all K that can be typed would be too coarse for the usual.
+        # A track for every K that can be typed would be too coarse for the usual ones.
         ends["n_clusters"] = (1, min(most, cns_graph.max_clusters))
         self._sliders["alpha"].step = 10.0 ** math.floor(math.log10(high - low) - 1.5)
         for field, (start, end) in ends.items():
@@ -177,7 +178,7 @@ class CNSSettings(Panel):
     def _place(
         self, field: str, start: Any, end: Any, setting: Setting, chosen: Setting | None
     ) -> None:
-        """Put one slider where the setting is, the automatic choice marked."""
+        """Place one slider at the setting, and mark the automatic choice."""
         value, marks = getattr(setting, field), []
         if chosen is not None:
             best = getattr(chosen, field)
@@ -213,7 +214,7 @@ class CNSSettings(Panel):
 
 
 def _mark_inside(share: float) -> dict[str, Any]:
-    """Let the name of a mark at this share of the track stay between its ends."""
+    """Keep the label of a mark within the ends of the track."""
     return {
         "& .MuiSlider-root": {"marginBottom": "12px"},
         "& .MuiSlider-markLabel": {
@@ -225,7 +226,7 @@ def _mark_inside(share: float) -> dict[str, Any]:
 
 
 def limits(graph: CNSGraph) -> dict[str, tuple[float, float]]:
-    """The least and the most of each setting on this graph."""
+    """Return the least and the largest value of each setting on this graph."""
     return {
         "n_clusters": (1, graph.max_clusters),
         "n_neighbors": (1, graph.max_neighbors),
@@ -234,7 +235,7 @@ def limits(graph: CNSGraph) -> dict[str, tuple[float, float]]:
 
 
 def _read(field: str, text: str, ends: tuple[float, float]) -> float:
-    """Read a value that was typed; ValueError says what is wrong with it."""
+    """Read a typed value; raise ValueError with the reason if it is invalid."""
     low, high = ends
     kind, words = (float, "number") if field == "alpha" else (int, "whole number")
     with suppress(ValueError):
@@ -254,7 +255,7 @@ def draw_curve(
     setting: Setting,
     chosen: Setting | None,
 ) -> str:
-    """Draw the criterion over one slider, where it stands and the automatic choice."""
+    """Draw the criterion over one slider, with its place and the automatic choice."""
     points = [p for p in curves.by.get(field, ()) if ends[0] <= p[0] <= ends[1]]
     best = [p for p in curves.best if ends[0] <= p[0] <= ends[1]]
     dashed = best if field == "n_clusters" else []

@@ -1,4 +1,4 @@
-"""Step through the smoothing: from the seeds to the fixed point."""
+"""Card of the smoothing step by step, from the seeds to the fixed point."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEPS_CSS = """
 
 
 class CNSSteps(Panel):
-    """A small picture of each state; a click puts it on the map, play shows all."""
+    """A small picture of each state; a click shows it on the map, play shows all."""
 
     needs = ("cns_thumbnails", "cns_steps", "cns_released")
     also = ("look.cns_step?",)
@@ -53,7 +53,7 @@ class CNSSteps(Panel):
         return card("", self._how, self._text, note=self.status, css="cl-cns-smoothing")
 
     def prepare(self, results: Any) -> None:
-        """Say what this will be while it is made."""
+        """Write the title while the steps are computed."""
         if not results["cns_thumbnails"].ready and not self._has_shown:
             self._how.body = "<h2>Step through the smoothing</h2>"
 
@@ -64,7 +64,7 @@ class CNSSteps(Panel):
         cns_released: Setting,
         cns_step: Result,
     ) -> None:
-        """Write the states with the share of samples that are settled."""
+        """Write the states with the share of settled samples."""
         self._count = len(cns_steps)
         last = self._count - 1
         at = last if cns_step.value is None else cns_step.value
@@ -108,7 +108,7 @@ class CNSSteps(Panel):
 def _state(at: int, step: SmoothingStep, picture: str, *, shown: bool) -> str:
     name = "exact" if step.iterations is None else str(step.iterations)
     settled = f"{percent(step.settled)} settled"
-    # Where there is little room the share stands alone.
+    # A narrow card shows the share without its noun.
     words = (
         "<span class='wide'>the </span>fixed<span class='wide'> point</span>"
         if step.iterations is None

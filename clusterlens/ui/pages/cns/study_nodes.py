@@ -1,4 +1,4 @@
-"""What the CNS page says around a solution: curves, steps, published versions."""
+"""Results around a solution of CNS: curves, steps, published versions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from clusterlens.ui.work.jobs import Job
 # Size of the pictures of single steps, in pixels.
 STEP_SIZE = (118, 74)
 VERSIONS = tuple(product(("revised", "v2", "v1"), ("euclidean", "cosine")))
-# Above so many samples the published versions are not compared on the page.
+# With more samples the published versions are not compared on the page.
 MOST_COMPARED = 20_000
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The criterion where one slider moves and the others stay.
+    """The criterion over one slider while the others stay.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def cns_curves(
     cns_displayed_setting: Setting,
     cns_criterion: Later[CriterionGrid],
 ) -> Curves:
-    """The criterion over K at once, over the other sliders from the settings known."""
+    """Return the criterion over K, and over the other sliders if it is known."""
     here = tuple(enumerate(cns_displayed_solution.criterion.tolist(), 1))
     by: dict[str, tuple[tuple[float, float], ...]] = {"n_clusters": here}
     if cns_criterion is None or cns_displayed_setting.n_clusters > len(
@@ -94,7 +94,7 @@ def _known(x: np.ndarray, y: np.ndarray) -> tuple[tuple[float, float], ...]:
 def cns_steps(
     job: Job, cns_graph: CNSGraph, cns_released: Setting
 ) -> tuple[SmoothingStep, ...]:
-    """The memberships on the way from the seeds to the fixed point."""
+    """Return the memberships on the way from the seeds to the fixed point."""
     return cns_graph.smoothing_steps(
         cns_released.n_neighbors,
         cns_released.alpha,
@@ -108,7 +108,7 @@ def cns_steps(
 def cns_thumbnails(
     job: Job, prepared_projection: Projection, cns_steps: tuple[SmoothingStep, ...]
 ) -> tuple[str, ...]:
-    """A small picture of each state, as a data address."""
+    """Return a small picture of each state, as a data address."""
     xy = prepared_projection.coordinates[:, :2]
     port = Viewport(width=STEP_SIZE[0], height=STEP_SIZE[1])
     return tuple(
@@ -119,12 +119,12 @@ def cns_thumbnails(
 
 @dataclass(frozen=True, eq=False)
 class Versions:
-    """What each published version chooses by itself, under both distances.
+    """Settings that each published version chooses, under both distances.
 
     Parameters
     ----------
     table : DataFrame
-        A row for each, with what it chose.
+        A row for each, with its choice.
     models : dict of str to CNS
         The fitted models by "version metric".
     """
@@ -170,7 +170,7 @@ def cns_versions(job: Job, dataset: Dataset) -> Versions:
 def cns_fits(
     cns_versions: Versions, cns_displayed_solution: LiveSolution
 ) -> dict[str, Fitted]:
-    """The versions as they are drawn: their hues follow those of the solution."""
+    """Return the versions for drawing, with hues that follow the solution."""
     return {
         key: _fitted(key, model, cns_displayed_solution)
         for key, model in cns_versions.models.items()
@@ -184,7 +184,7 @@ def _fitted(key: str, model: CNS, solution: LiveSolution) -> Fitted:
 
 
 def _hues(model: CNS, solution: LiveSolution) -> np.ndarray:
-    """Colour of each seed: of the cluster of the solution it overlaps most with."""
+    """Return for each seed the colour of the most overlapping cluster."""
     own, other = match_clusters(contingency_table(model.seed_labels_, solution.labels))
     hues = np.full(len(model.seeds_), -1)
     hues[own] = other

@@ -1,4 +1,4 @@
-"""What the three published versions choose by themselves, under both distances."""
+"""Card of the three published versions and their choices, for both distances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterlens.ui.parts.panel import Panel
 
 
 class CNSVersions(Panel):
-    """A row for each version and distance, once asked for."""
+    """A row for each version and distance, on request."""
 
     needs = ("cns_versions",)
     also = ("look.cns_version", "run?", "dataset?")
@@ -24,7 +24,7 @@ class CNSVersions(Panel):
         )
 
     def _say(self, needed: Any) -> str:
-        """Offer the comparison where it has not been asked for."""
+        """Offer the comparison before it has been requested."""
         if needed["cns_versions"].state == "declined":
             words = link("Fit all three, both distances", "retry", css="cl-versions")
             return (
@@ -34,12 +34,12 @@ class CNSVersions(Panel):
         return super()._say(needed)
 
     def prepare(self, results: Any) -> None:
-        """Take the rows of another table off."""
+        """Remove the rows of another table."""
         if not results["cns_versions"].ready:
             self._text.body = ""
 
     def show(self, cns_versions: Versions, cns_version: Any, **more: Any) -> None:
-        """Write the table; each row can be put on the map and join the pool."""
+        """Write the table; each row can be shown on the map and added to the pool."""
         rows = "".join(
             f"<tr><td>{_name(row, cns_version.value)}</td>"
             f"<td class='number'>{row.n_clusters}{_occupied(row)}</td>"
@@ -69,7 +69,7 @@ class CNSVersions(Panel):
 
 
 def _name(row: Any, shown: str) -> str:
-    """The button that puts a version on the map."""
+    """Write the button that shows a version on the map."""
     key = f"{row.version} {row.metric}"
     pressed = str(key == shown).lower()
     return (
@@ -79,7 +79,7 @@ def _name(row: Any, shown: str) -> str:
 
 
 def _occupied(row: Any) -> str:
-    """Say how many seeds own a sample, where not all do."""
+    """Write how many seeds own a sample, unless all do."""
     if row.n_occupied == row.n_clusters:
         return ""
     return f" <span class='warn'>({row.n_occupied} owned)</span>"
