@@ -1,10 +1,9 @@
-"""Actions: every way in which an analysis changes, one file per subject.
+"""Actions: all ways to change an analysis, one file per subject.
 
-An action is a function `(analysis, values, job) -> analysis` with plain values, and one
-entry in `ACTIONS` of the file it belongs to. Slow ones run on a thread and report to
-the job; they take in the analysis as it was when they began, and `merge` puts what they
-changed on top of what was done meanwhile. One that makes something also says its
-Python (`lines`).
+An action is a function `(analysis, values, job) -> analysis` with plain values, and an
+entry in `ACTIONS` of its file. Slow actions run on a thread and report to the job. They
+start from the analysis at their beginning, and `merge` applies their changes to the
+present analysis. An action that makes something also writes its Python (`lines`).
 """
 
 from clusterlens.ui.actions import (

@@ -1,4 +1,4 @@
-"""What an action is: a way in which an analysis changes."""
+"""Definition of an action, a way to change an analysis."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import Shape
 
 Values = Mapping[str, Any]
-# Characters of the name of a run or a cluster, which heads columns and captions.
+# Longest name of a run or a cluster, because names head columns and captions.
 NAME_LENGTH = 80
 
 
 @dataclass(frozen=True)
 class Action:
-    """A way in which an analysis changes.
+    """A way to change an analysis.
 
     Parameters
     ----------
     title : str
-        What is done, for the timeline and while it is under way.
+        Description in the timeline and in the progress bar.
     apply : callable
-        `(analysis, values, job) -> analysis`; raises ValueError where it cannot.
+        `(analysis, values, job) -> analysis`; raises ValueError if the change is
+        impossible.
     takes : Shape
-        What its values are, also where they are read back from a log.
+        Shape of its values, also when they are read from a log.
     slow : bool, default False
-        Whether it takes longer than a blink and so runs on a thread.
+        Whether it takes longer than milliseconds and so runs on a thread.
     of_run : bool, default False
-        Whether it is about the run that is read: refused while that forms, and where
-        another one is read once its turn has come.
+        Whether it applies to the selected run. It is refused while that run is
+        unfinished, and if another run has been selected before its turn.
     python : callable, optional
-        `(lines, step, before)` says in `lines` what a step that changed the analysis
-        `before` stands for. Without it the action sets a value, which is written where
-        it is used, or what no script has.
+        `(lines, step, before)` adds the Python of a step to `lines`, given the analysis
+        `before` it. An action without it sets a value that is written where it is used,
+        or that no script needs.
     """
 
     title: str
@@ -49,7 +50,7 @@ class Action:
 
 
 def limited(text: str, most: int, what: str) -> str:
-    """Return a text of the analyst; ValueError where it has too many characters."""
+    """Return a text of the analyst; raise ValueError if it is too long."""
     if len(text) > most:
         raise ValueError(
             f"{what} has {whole(len(text))} characters; {whole(most)} are kept, "

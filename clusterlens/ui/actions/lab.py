@@ -1,4 +1,4 @@
-"""Actions of the lab: CNS as it is set, memberships and their pairs."""
+"""Actions of the lab: the setting of CNS, memberships and their pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterlens.ui.work.reading import read_apart
 
 
 def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Choose neighbours, alpha and K of CNS, or leave them to be automatic."""
+    """Choose neighbours, alpha and K of CNS, or return to the automatic choice."""
     if not values:
         return replace(analysis, cns=None)
     chosen = tuple(values[name] for name in ("n_neighbors", "alpha", "n_clusters"))
@@ -24,7 +24,7 @@ def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Take in uploaded memberships of the samples; another upload replaces its name."""
+    """Add uploaded memberships of the samples; the same name replaces older ones."""
     samples = analysis.samples or analysis.dataset
     others = [one for one in analysis.memberships if one.name != values["name"]]
     known = samples or (others[0] if others else None)
@@ -41,7 +41,7 @@ def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, memberships=(*others, table))
 
 
-# Ids of the rows of a file of memberships without a table.
+# Row ids of a file of memberships without a table.
 _IDS_OF = "{0}.table[next(c for c, role in {0}.roles.items() if role == 'row id')]"
 
 
@@ -64,7 +64,7 @@ def _say_memberships(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def save_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Keep a pair of soft partitions, to come back to it."""
+    """Save a pair of soft partitions."""
     pair = (values["u"], values["v"])
     if pair in analysis.fuzzy_pairs:
         raise ValueError("this pair is saved already.")
@@ -72,7 +72,7 @@ def save_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def drop_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Take a saved pair off the list."""
+    """Remove a saved pair."""
     left = tuple(p for p in analysis.fuzzy_pairs if p != (values["u"], values["v"]))
     return replace(analysis, fuzzy_pairs=left)
 

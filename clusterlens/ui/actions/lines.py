@@ -1,10 +1,10 @@
-"""Lines: a log as Python that does it again, with public names of the library.
+"""Lines: a log as Python that repeats it, with public names of the library.
 
-Each action says what it stands for, as assignments to variables. What is written in the
-end is what the variables asked for rest on, and nothing else.
+Each action adds its assignments to variables. The final script contains only the
+assignments that the requested variables depend on.
 
-Until then a variable or constant stands between two NUL characters. No literal holds
-one, so that what comes from the analysis is never taken for a name.
+Until then a variable or constant is a name between two NUL characters. No literal holds
+NUL, so text of the analysis is never taken for a name.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _NAME = re.compile("\0(\\w+) (\\d+)\0")
 
 
 class Lines:
-    """What the steps of a log say, one after another."""
+    """Assignments that the steps of a log stand for, in order."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[Hashable, int]] = {}
         self._constants: dict[str, tuple[Any, str]] = {}
-        # Variables, the places in them that are assigned to, and what is assigned.
+        # Variables, optional subscripts, and the assigned expressions.
         self._said: list[tuple[str, str, str]] = []
         self._runs: dict[str, Run] = {}
         self._datasets: dict[str, str] = {}
@@ -49,7 +49,7 @@ class Lines:
         return self.name("dataset", (self._n_tables, repr(dict(settings))))
 
     def change_table(self) -> None:
-        """Put another table in force; what is prepared is made of it from now on."""
+        """Put another table in force, which later preparations use."""
         self._n_tables += 1
 
     def ensemble(self, run_id: str) -> str:
@@ -61,39 +61,39 @@ class Lines:
         return self._datasets.get(run_id, self.name("dataset", ("of run", run_id)))
 
     def samples(self, analysis: Analysis) -> str:
-        """Return the variable of the prepared table of the run that is read, if any."""
+        """Return the variable of the prepared table of the selected run, if any."""
         run, dataset = analysis.run, analysis.dataset
         if run is not None and run.dataset is not dataset:
             return self.dataset(run.id)
         return self.prepared(dataset.settings if dataset else {})
 
     def constant(self, kind: str, value: Any, note: str = "") -> str:
-        """Return the constant that holds a plain value; equal ones are one."""
+        """Return the constant for a plain value; equal values share one."""
         name = self.name(kind, (literal(value), note))
         self._constants[name] = value, note
         return name
 
     def file(self, kind: str, step: Step) -> str:
-        """Return the constant that holds the name of the file that a step read."""
+        """Return the constant with the name of the file that a step read."""
         name = str(step.values["name"])
         note = comment(f"SHA-256 {step.values['sha256']}")
         return self.constant(kind, PurePath(name).name or name, f"\n{note}")
 
     def say(self, name: str, code: str, at: str = "") -> None:
-        """Assign to a variable, or to what is at a place in it."""
+        """Assign to a variable, or to a subscript of it."""
         self._said.append((name, at, code))
 
     def has(self, name: str) -> bool:
-        """Whether a variable was assigned to."""
+        """Return whether a variable was assigned to."""
         return any(name == said for said, _, _ in self._said)
 
     def begin(self, run: Run, dataset: str, code: str) -> None:
-        """Say what the partitions of a new run are, and of which prepared table."""
+        """Assign the partitions of a new run, and note its prepared table."""
         self._runs[run.id], self._datasets[run.id] = run, dataset
         self.say(self.ensemble(run.id), code)
 
     def base(self, run: Run, before: Analysis) -> Run:
-        """Return the run that another one copies, of those there were before it."""
+        """Return the run that another one copies and extends."""
         known = chain([before.run], before.runs[::-1], [*self._runs.values()][::-1])
         for one in known:
             if one and _is_copy(run, one):
@@ -107,34 +107,35 @@ class Lines:
         return self._runs[run_id]
 
     def let_vote(self, run: Run) -> None:
-        """Say whose votes count in a new run, unless each model has one."""
+        """Assign vote weights in a new run, unless each model has one vote."""
         if run.votes != "models":
             self.weigh(run)
 
     def weigh(self, run: Run) -> None:
-        """Say whose votes count in a run."""
+        """Assign vote weights in a run."""
         ensemble = self.ensemble(run.id)
         votes = call("cl.vote_weights", ensemble, literal(run.votes))
         self.say(ensemble, f"{ensemble}.with_weights({votes})")
 
     def written(self, wanted: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Write what some variables rest on.
+        """Write the assignments that some variables depend on.
 
         Parameters
         ----------
         wanted : iterable of str
-            The variables, one of each kind, which are called by it alone. Of others
-            there may be several, which are numbered.
+            The variables, one of each kind, named by their kind. Several other
+            variables of a kind are numbered.
 
         Returns
         -------
         constants, lines : list of str
-            Assignments to constants, and those to variables in the order of the log.
+            Assignments to constants, and assignments to variables in the order of the
+            log.
 
         Raises
         ------
         ScriptError
-            If the log does not say how one of the variables was made.
+            If the log lacks the step that made a variable.
         """
         wanted, lines = set(wanted), []
         needed, used = set(wanted), set(wanted)
@@ -150,7 +151,7 @@ class Lines:
         if unsaid := needed - self._constants.keys():
             kinds = sorted(match[1] for match in map(_NAME.fullmatch, unsaid) if match)
             raise ScriptError(f"the log does not say how its {kinds[0]} was made.")
-        # Written only here: to break the rows of a large table into lines takes long.
+        # Formatted only here, because wrapping the rows of a large table takes long.
         constants = [
             f"{name} = {_pretty(value)}{note}"
             for name, (value, note) in self._constants.items()
@@ -165,7 +166,7 @@ class Lines:
 
 
 def _called(used: set[str], wanted: set[str]) -> dict[str, str]:
-    """Return what variables are called in the end."""
+    """Return the final names of variables."""
     kinds = {name: match for name in used if (match := _NAME.fullmatch(name))}
     several = [match[1] for match in kinds.values()]
     return {
@@ -177,7 +178,7 @@ def _called(used: set[str], wanted: set[str]) -> dict[str, str]:
 
 
 def _is_copy(run: Run, base: Run) -> bool:
-    """Whether a run has all of another one, and more."""
+    """Return whether a run has all models of another one, and more."""
     more = run.ensemble.n_partitions - base.ensemble.n_partitions
     return (
         more > 0
@@ -200,7 +201,7 @@ def new_run(step: Step, before: Analysis) -> Run:
 
 
 def call(function: str, *arguments: str) -> str:
-    """Write a call, on one line where that is not too long."""
+    """Write a call, on one line if it is not too long."""
     inside = ", ".join(arguments)
     if len(function) + len(inside) < _ON_ONE_LINE:
         return f"{function}({inside})"

@@ -47,7 +47,7 @@ def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def leave_unsure(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Say that two rows cannot be told: no link is between them, nor asked for."""
+    """Mark a pair as unsure; its link is removed, and it is not suggested again."""
     a, b = values["a"], values["b"]
     _check_rows(analysis, [a, b])
     if a == b:
@@ -59,7 +59,7 @@ def leave_unsure(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def ask_again(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Let a pair that could not be told be asked about again."""
+    """Allow an unsure pair to be suggested again."""
     rest = without_pair(analysis.unsure, values["a"], values["b"])
     if rest == analysis.unsure:
         raise ValueError("that pair may be asked about already; choose one listed.")
@@ -67,7 +67,7 @@ def ask_again(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def join_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Say that rows are of one class: must-links from each to the next span them."""
+    """Link rows as one class: must-links from each to the next span them."""
     rows = list(dict.fromkeys(values["rows"]))
     if len(rows) < 2:
         raise ValueError("fewer than two rows are given; select at least two.")
@@ -77,7 +77,7 @@ def join_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
-    """Refuse rows that the table does not have, and those of a run named otherwise."""
+    """Refuse unknown rows, and a run with row ids from another column."""
     index, samples, dataset = rows_of(analysis), analysis.samples, analysis.dataset
     if samples and dataset and not named_alike(samples, dataset):
         raise ValueError(
@@ -90,7 +90,7 @@ def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
 
 
 def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Take the links of a file in; those between the same rows are replaced."""
+    """Import the links of a file; they replace links between the same rows."""
     text, rows = values["text"].encode(), rows_of(analysis)
     new, unsure = read_apart(job, "links", text, links_from_file, rows)
     if not new and not unsure:
@@ -107,7 +107,7 @@ def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def _imported(before: Sequence[Link], new: Sequence[Link]) -> str:
-    """Say what became of each link of a file."""
+    """Describe the effect of the links of a file."""
     kinds = {frozenset((link.a, link.b)): link.kind for link in before}
     pairs = {frozenset((link.a, link.b)): link.kind for link in new}
     n_new = len(pairs.keys() - kinds.keys())
@@ -123,7 +123,7 @@ def _imported(before: Sequence[Link], new: Sequence[Link]) -> str:
 
 
 def _with_links(analysis: Analysis, new: Sequence[Link]) -> Analysis:
-    """Add links; of those between the same two rows the latest one holds."""
+    """Add links; the latest link between two rows wins."""
     pairs = {frozenset((link.a, link.b)): link for link in (*analysis.links, *new)}
     if any(len(pair) < 2 for pair in pairs):
         raise ValueError("a row is linked with itself; link two different rows.")
@@ -131,7 +131,7 @@ def _with_links(analysis: Analysis, new: Sequence[Link]) -> Analysis:
 
 
 def remove_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Take the link between two rows away."""
+    """Remove the link between two rows."""
     at = _linked_at(analysis, values)
     return replace(analysis, links=_without(analysis.links, at))
 
@@ -141,9 +141,9 @@ def _without(links: tuple[Link, ...], at: int) -> tuple[Link, ...]:
 
 
 def swap_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Turn a must-link into a cannot-link, or back."""
+    """Turn a must-link into a cannot-link, or the reverse."""
     link = analysis.links[_linked_at(analysis, values)]
-    # Whoever answered did not say this.
+    # The respondent did not give this answer.
     swapped = replace(link, kind=OTHER[link.kind], by="")
     return _linked(analysis, with_link(analysis.links, swapped))
 
@@ -159,7 +159,7 @@ def _linked_at(analysis: Analysis, values: Values) -> int:
 
 
 def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
-    """Put links in force; what is linked is no longer unsure."""
+    """Put links in force; linked pairs are no longer unsure."""
     refuse_contradiction(links)
     if not analysis.unsure:
         return replace(analysis, links=links)
@@ -169,7 +169,7 @@ def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
 
 
 def set_link_weight(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Take links as evidence, or charge an amount for breaking all of them."""
+    """Count links as evidence, or charge an amount for breaking all of them."""
     weight = values["weight"]
     weight = weight if weight == EVIDENCE else float(weight)
     return replace(analysis, link_weight=weight)

@@ -1,4 +1,4 @@
-"""What a slow action made, on top of what was done meanwhile."""
+"""Merge of the result of a slow action with later changes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from clusterlens.ui.state.analysis import Analysis, Run
 
 
 def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
-    """Put what an action changed between base and result on top of current.
+    """Apply the changes from base to result to the current analysis.
 
-    Quick actions and undo may have happened while a slow one was under way; a new
-    table replaces everything, a new run joins the runs there are.
+    Quick actions and undo may have changed the analysis during a slow action. A new
+    table replaces everything; a new run is added to the runs.
 
     Raises
     ------
     ValueError
-        If the table is another one by now.
+        If the table has been replaced meanwhile.
     """
     if current is base or result.table is not base.table:
         return result
@@ -46,7 +46,7 @@ def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
 
 
 def _numbered(analysis: Analysis, number: int) -> Analysis:
-    """Call the run that was made last by another number, as its own is taken."""
+    """Rename the latest run, if its number is taken."""
     *older, made = analysis.runs
     if made.name == f"run {analysis.runs_made}":
         made = replace(made, name=f"run {number}")
@@ -54,7 +54,7 @@ def _numbered(analysis: Analysis, number: int) -> Analysis:
 
 
 def _with_changes(current: Run, base: Run, result: Run) -> Run:
-    """Put what became of a run between base and result on top of what it is now."""
+    """Apply the changes of a run from base to result to the current run."""
     return replace(
         current,
         **{

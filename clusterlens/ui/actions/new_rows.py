@@ -1,4 +1,4 @@
-"""Actions on new rows: keeping the result for other tables, and taking one in."""
+"""Actions on new rows: keep the result for other tables, and load one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterlens.ui.state.shapes import LONG_TEXT, TEXT, any_of, key, nothing, r
 
 
 def keep_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Keep the result as it is now, with its names, for other tables."""
+    """Keep the present result, with its names, for other tables."""
     result = analysis.result
     if result is None:
         raise ValueError("there is no result to keep; choose one on Clusters.")
@@ -45,7 +45,7 @@ def _say_segmentation(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def take_new_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Read an uploaded file as the table whose rows are to be placed."""
+    """Read an uploaded file as the table of new rows."""
     if not analysis.segmentations:
         raise ValueError("no segmentation is kept; keep the result on New rows first.")
     table, part, parts = read_table(values, job)

@@ -1,4 +1,4 @@
-"""Actions on partitions: keeping, importing and naming them."""
+"""Actions on partitions: keep, import and name them."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given la
 
 
 def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Put a partition among the models of a copy of the run, without a vote.
+    """Add a partition to the models of a copy of the run, without a vote.
 
-    It is made of what the models say, or of what the analyst thinks, so that a vote
-    would count that twice.
+    It is derived from the models or from the analyst's opinion, so a vote would count
+    these twice.
     """
     run = analysis.run
     choice, labels = chosen_labels(analysis, values["partition"], **job.kernels)
@@ -110,7 +110,7 @@ def _say_kept(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Read partitions made elsewhere as a new run, or with the models of this one."""
+    """Read partitions of other tools as a new run, or with the models of this one."""
     dataset, run = analysis.dataset, analysis.run
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
@@ -156,7 +156,7 @@ def _say_imported(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Name a cluster of a partition; an empty name takes its name away."""
+    """Name a cluster of a partition; an empty name removes its name."""
     _, labels = chosen_labels(analysis, values["partition"], **job.kernels)
     run = analysis.run
     rows = np.flatnonzero(labels == values["cluster"])
@@ -170,9 +170,10 @@ def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def choose_result(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Make a partition the result; names go with clusters that share most of the rows.
+    """Make a partition the result.
 
-    `numbers` lists the number on screen of each label, so that colours stay.
+    Names stay with clusters that share most of their rows. `numbers` lists the number
+    on screen of each label, so that colours stay.
     """
     choice, labels = chosen_labels(analysis, values["partition"], **job.kernels)
     run = analysis.run
@@ -221,20 +222,20 @@ def say_clusters(
     run: Run,
     links: Sequence[Link],
 ) -> None:
-    """Say the labels of a partition, and its clusters by their numbers on the page.
+    """Assign the labels of a partition, and its clusters by their numbers on screen.
 
     Parameters
     ----------
     lines : Lines
-        What was said so far.
+        Lines so far.
     made : dict
-        How the partition is made, the plain values of a `Choice`.
+        Definition of the partition, the plain values of a `Choice`.
     numbers : sequence of (int, int)
-        Each label as it is made, and its number on screen.
+        Each original label, with its number on screen.
     run : Run
-        The run that it is made of.
+        Run of the partition.
     links : sequence of Link
-        Those that it may obey.
+        Links that the partition may obey.
     """
     labels = lines.name("labels")
     lines.say(labels, labels_in_python(lines, made, len(numbers), run, links))
@@ -258,13 +259,13 @@ def labels_in_python(
 def _label_names(
     samples: Dataset, labels: np.ndarray, every: Sequence[PlainId]
 ) -> Iterator[ClusterName]:
-    """Name the rows of each given label by it."""
+    """Name the rows of each given label by the label."""
     for label in np.unique(labels[labels >= 0]).tolist():
         rows = tuple(every[at] for at in np.flatnonzero(labels == label))
         yield ClusterName(label_title(samples.label_names[label]), rows)
 
 
-# As `Choice.values` writes it.
+# As written by `Choice.values`.
 _PARTITION = record(
     {"kind": choice(*get_args(Kind))},
     {
@@ -275,7 +276,7 @@ _PARTITION = record(
 
 
 def PARTITION(value: Any) -> None:
-    """A partition of a run; a model has its position, a group its rows."""
+    """Check a partition of a run; a model has its position, a group its rows."""
     _PARTITION(value)
     needed = {"model": "model", "group": "rows"}.get(value["kind"], "kind")
     if needed not in value:

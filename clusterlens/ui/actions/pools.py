@@ -1,4 +1,4 @@
-"""Actions that fit models: a pool, more models, some rows once more."""
+"""Actions that fit models: a pool, more models, a part of the rows."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ from clusterlens.ui.state.shapes import (
 )
 from clusterlens.ui.work.results import content_key
 
-# A consensus is that of several.
+# A consensus needs several models.
 LEAST_COMPARED = 2
-# Samples of a run up to which models are made for links.
+# Largest run, in samples, to make models for links.
 MOST_OBEYING = 5_000
 
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Fit a pool of clusterings to the prepared table and read the new run."""
+    """Fit a pool of clusterings to the prepared table and select the new run."""
     dataset, pool = analysis.dataset, list(values["pool"])
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
@@ -94,7 +94,8 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             on_model=forming.ended,
             workers=job.workers,
         )
-        # A worker that died, or memory that was short, is of this run alone.
+        # Failures of workers, or of memory, concern this run alone, so it is not
+        # shared.
         return ensemble, not (job.kept() or forming.has_failed)
 
     key = content_key(dataset.X, pool, seed)
@@ -131,10 +132,10 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
 def _repeatable(
     pool: list[Any], ensemble: Ensemble, X: FloatArray, random_state: int
 ) -> list[Any]:
-    """Return the pool that gives what a run had when it was stopped, so far as it can.
+    """Return a pool that reproduces a stopped run, as far as possible.
 
-    That of the models it kept, one entry each, so that doing it again does not fit the
-    others; the pool as asked where copies of one model would be numbered anew.
+    It has one entry for each kept model, so that repeating it fits no others. If copies
+    of a model would be numbered differently, the original pool is returned.
     """
     kept = [dict(spec) for spec in ensemble.specs]
     names = [model.name for model in plan_pool(kept, X, random_state).models]
@@ -145,7 +146,7 @@ def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     dataset = lines.prepared(run.dataset.settings)
     lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
-    # A pool that is run again may give models that the run left out.
+    # A repeated pool may give models that the run left out.
     if step.values.get("distinct_only") or run.stopped_of or run.ensemble.notes:
         ensemble = lines.ensemble(run.id)
         models = lines.constant("MODELS", list(run.ensemble.names))
@@ -155,29 +156,29 @@ def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
-    """Write the call that fits entries of the pool of a run to a prepared table."""
+    """Write the call that fits entries of a run's pool to a prepared table."""
     entries = lines.constant("POOL", [dict(entry) for entry in pool])
     seed = f"random_state={literal(run.random_state)}"
     return call("cl.run_pool", dataset, entries, seed) + noise_in_python(run)
 
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Add a model of CNS, with its memberships, to a copy of the run that is read."""
-    # A saved step may hold the largest neighbourhood that was on offer.
+    """Add a model of CNS, with its memberships, to a copy of the selected run."""
+    # A saved step may hold the largest neighbourhood that was offered.
     given = {name: value for name, value in values.items() if name != "max_neighbors"}
     entry = {"clusterer": "CNS", "metric": "euclidean", **given}
     return add_models(analysis, {"pool": [entry]}, job)
 
 
 def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Add models to a copy of the run that is read."""
+    """Add models to a copy of the selected run."""
     run, entries = _run_of_table(analysis), list(values["pool"])
     added = fitted(run.dataset.X, entries, run, job)
     return _with_more(analysis, run, entries, added, job)
 
 
 def _run_of_table(analysis: Analysis) -> Run:
-    """Return the run that is read, if it is of the prepared table."""
+    """Return the selected run, if it is of the prepared table."""
     run = analysis.run
     if run is None or run.dataset is not analysis.dataset:
         raise ValueError(
@@ -189,7 +190,7 @@ def _run_of_table(analysis: Analysis) -> Run:
 def _with_more(
     analysis: Analysis, run: Run, entries: list[Any], added: Ensemble, job: Any
 ) -> Analysis:
-    """Put models, and the entries that ask for them, into a copy of a run."""
+    """Add models, with their pool entries, to a copy of a run."""
     number = analysis.runs_made + 1
     n_more = len(plan_pool(entries, run.dataset.X, run.random_state).models)
     copy = replace(
@@ -212,7 +213,7 @@ def _say_models(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def _answered(analysis: Analysis) -> tuple[Run, Constraints, list[Link]]:
-    """Return the run that is read, and the links between its samples, if there are."""
+    """Return the selected run and the links between its samples."""
     run = analysis.run
     if run is None:
         raise ValueError("there is no run to add models to; run a pool first.")
@@ -232,7 +233,8 @@ def look_closer(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
     def fit() -> tuple[Ensemble, bool]:
         found = fitted(X, finer, run, job)
-        # A worker that died, or memory that was short, is of this look alone.
+        # Failures of workers, or of memory, concern this call alone, so it is not
+        # shared.
         return found, not found.notes
 
     key = content_key(X, finer, run.random_state, f"finer, noise: {run.ensemble.noise}")
@@ -245,7 +247,7 @@ def look_closer(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Add models made for the links to a copy of the run that is read."""
+    """Add models made for the links to a copy of the selected run."""
     run, known, here = _answered(analysis)
     if len(run.dataset.row_ids) > MOST_OBEYING:
         raise ValueError(
@@ -290,7 +292,7 @@ def _say_answers(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Prepare some rows of the run anew and fit its pool to them, as a new run."""
+    """Prepare some rows of the run again, and fit its pool to them as a new run."""
     run = analysis.run
     if run is None:
         raise ValueError("there is no run whose rows could be clustered again.")
@@ -327,7 +329,7 @@ def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def fitted(X: FloatArray, pool: list[Any], run: Run, job: Any) -> Ensemble:
-    """Fit a pool as a run was; no model is shown before all are there."""
+    """Fit a pool with the settings of a run, without partial results."""
     ensemble = run_pool(
         X,
         pool,

@@ -1,4 +1,4 @@
-"""Action: cluster again what a segmentation is of, on the new table or on both."""
+"""Action: refit a segmentation on the new table, or on both tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from clusterlens.ui.state.shapes import TEXT, choice, record
 
 
 def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Begin anew with another table; clusters that are still there keep their names."""
+    """Start again from another table; clusters that remain keep their names."""
     kept, run = _kept(analysis, values["of"])
     name = limited(" ".join(str(values["name"]).split()), NAME_LENGTH, "the name")
     if not name or any(one.name == name for one in analysis.segmentations):
@@ -98,7 +98,7 @@ def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis
 
 
 def _kept(analysis: Analysis, name: str) -> tuple[KeptPartition, Run]:
-    """Return a segmentation by its name, and the run that it is of."""
+    """Return a segmentation by its name, and its run."""
     for kept in analysis.segmentations:
         if kept.name == name:
             break
@@ -114,10 +114,10 @@ def _kept(analysis: Analysis, name: str) -> tuple[KeptPartition, Run]:
 
 
 def _made_alike(result: AnalysisResult, run: Run, new: Run) -> Mapping[str, Any]:
-    """Say how the new run makes the partition as the old one did.
+    """Return the definition of the partition in the new run.
 
-    The model of the same name, else a consensus into as many clusters. Links, votes of
-    answers and given labels are of the rows of then.
+    It is the model of the same name, otherwise a consensus with as many clusters.
+    Links, votes from answers and given labels belong to the old rows and are not used.
     """
     made = result.made
     if made["kind"] == "model":
@@ -149,7 +149,7 @@ def _result(
 
 
 def _labels(found: Refit) -> list[int]:
-    """Label of each cluster of the new partition, in the order of the matches."""
+    """Return the label of each new cluster, in the order of the matches."""
     stays = found.matches.loc[found.matches["state"] == "stays", "then"].tolist()
     fresh = set(np.unique(found.labels).tolist()) - {-1, *stays}
     return [*stays, *sorted(fresh)]
@@ -158,7 +158,7 @@ def _labels(found: Refit) -> list[int]:
 def _names(
     result: AnalysisResult, own: tuple[tuple[int, str], ...]
 ) -> list[ClusterName]:
-    """Give the rows of clusters that are still there the names they had."""
+    """Return the given names of clusters together with their rows."""
     ids = plain_ids(result.dataset.row_ids)
     return [
         ClusterName(text, tuple(ids[at] for at in np.flatnonzero(result.clusters == k)))
@@ -167,7 +167,7 @@ def _names(
 
 
 def _succession(kept: KeptPartition, values: Values, found: Refit) -> Succession:
-    """Say what became of the clusters, by name."""
+    """Return the names of the clusters that stayed, vanished or are new."""
     named = found.matches.groupby("state")["name"].agg(tuple).to_dict()
     return Succession(
         kept.name, values["rows"], *(named.get(s, ()) for s in ("stays", "gone", "new"))

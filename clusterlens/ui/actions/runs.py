@@ -1,4 +1,4 @@
-"""Actions on the runs: which is read, whose votes count, by which score."""
+"""Actions on runs: selection, votes, score, threshold."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ NOTE_LENGTH = 2000
 
 
 def read_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Read another run, at the mean rule."""
+    """Select another run, at the mean rule."""
     return _read(analysis, _known(analysis, values["id"]).id)
 
 
 def rename_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Give a run another name."""
+    """Rename a run."""
     name = limited(str(values["name"]).strip(), NAME_LENGTH, "the name")
     if not name:
         raise ValueError("the name of a run is empty; give it at least one letter.")
@@ -46,7 +46,7 @@ def rename_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def delete_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Take a run out of the analysis; undo brings it back."""
+    """Remove a run from the analysis."""
     gone = _known(analysis, values["id"])
     left = tuple(run for run in analysis.runs if run.id != gone.id)
     rest = replace(analysis, runs=left)
@@ -72,7 +72,7 @@ def set_score(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def set_threshold(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Ask for another number of agreeing models; None is the mean rule."""
+    """Set the number of models that must agree; None is the mean rule."""
     threshold, ensemble = values["threshold"], analysis.ensemble
     if ensemble is None:
         raise ValueError("there is no run to set a threshold of; run a pool first.")
@@ -85,14 +85,14 @@ def set_threshold(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def count_fully(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Count the agreements of the run exactly, whatever it costs."""
+    """Count the agreements of the run exactly, whatever the cost."""
     if analysis.run is None:
         raise ValueError("there is no run to count; run a pool first.")
     return replace(analysis, counted_fully=analysis.counted_fully | {analysis.run.id})
 
 
 def weigh_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Say whose votes count in the run."""
+    """Set the vote weights of the run."""
     run = analysis.run
     if run is None:
         raise ValueError("there is no run whose models could vote; run a pool first.")
@@ -110,9 +110,10 @@ def _say_votes(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
-    """Weigh the models as `vote_weights` does; who is no candidate stays none.
+    """Weight the models as `vote_weights` does; models without a vote keep none.
 
-    What has these weights already is shared with other sessions, and stays what it is.
+    An ensemble that already has these weights is shared with other sessions, so it is
+    returned unchanged.
     """
     weights = vote_weights(ensemble, by, **job.kernels)
     if np.array_equal(weights, ensemble.weights):
@@ -121,27 +122,27 @@ def weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
 
 
 def joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble:
-    """The partitions of both, in order; those of the second may have no votes."""
+    """Concatenate two ensembles; the models of the second may have no votes."""
     both = first.concat(second.replace(noise=first.noise))
     silent = np.zeros(len(second))
     return both if votes else both.with_weights([*first.weights, *silent])
 
 
 def say_joined(lines: Lines, run: Run, base: Run, more: str) -> None:
-    """Say that a run has the partitions of another one and more, with votes."""
+    """Assign a run as another run with more partitions, and its votes."""
     both = f"{lines.ensemble(base.id)}.concat({more})"
     lines.begin(run, lines.dataset(base.id), both)
     lines.let_vote(run)
 
 
 def noise_in_python(run: Run) -> str:
-    """Write what noise means in a run, where that is not a cluster."""
+    """Write the treatment of noise in a run, unless noise is a cluster."""
     noise = run.ensemble.noise
     return "" if noise == "cluster" else f".replace(noise={literal(noise)})"
 
 
 def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Put a note of the analyst into the report, or take it out."""
+    """Set the note of the analyst in the report; an empty text removes it."""
     text = limited(str(values["text"]).strip(), NOTE_LENGTH, "the note")
     return replace(analysis, note=text)
 

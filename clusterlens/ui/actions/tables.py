@@ -1,4 +1,4 @@
-"""Actions on the table: reading and preparing it."""
+"""Actions on the table: read and prepare it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from clusterlens.ui.state.shapes import (
 )
 from clusterlens.ui.work.reading import read_apart
 
-# How text is written, where that is said rather than found out.
+# Options of the format of text, if they are given rather than detected.
 WRITING = {
     "decimal": any_of(nothing, choice(*DECIMAL_NAMES)),
     "encoding": any_of(nothing, choice(*ENCODING_NAMES)),
@@ -48,10 +48,10 @@ _RULES = inspect.signature(prepare).parameters
 
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Read an uploaded file, kept by the session under its SHA-256.
+    """Read an uploaded file, stored by the session under its SHA-256.
 
-    "part" chooses one of several sheets or arrays; without one it is the usual one, or
-    the first. Of text it is the separator; without one that is found out.
+    "part" selects one of several sheets or arrays, by default the usual one or the
+    first. For text it is the separator, which is detected by default.
     """
     table, part, parts = read_table(values, job)
     return replace(_begin(table, job), part=part, parts=parts)
@@ -60,9 +60,9 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
 def read_table(
     values: Values, job: Any
 ) -> tuple[Dataset, tuple[str, ...], tuple[str, ...]]:
-    """Read an uploaded file as a table; say which of its parts it is, and name all.
+    """Read an uploaded file as a table; return its part and the names of all parts.
 
-    The parts of text are what may separate its cells.
+    The parts of text are the separators that may divide its cells.
     """
     name, part = values["name"], values.get("part")
     job.enter(f"Read {name}", unit="MB")
@@ -74,12 +74,12 @@ def read_table(
 
 
 def _writing(values: Values) -> dict[str, str]:
-    """What is said of how a text is written, but for its separator."""
+    """Return the given options of the format of a text, without its separator."""
     return {name: values[name] for name in WRITING if values.get(name)}
 
 
 def _separator(table: Dataset) -> str | None:
-    """What separates the cells of the text that a table was read from, if it was."""
+    """Return the separator of the text that a table was read from, or None."""
     for note in map(as_note, table.reading_notes):
         if note.kind == "text read":
             return str(note.numbers["separator"])
@@ -87,7 +87,7 @@ def _separator(table: Dataset) -> str | None:
 
 
 def chosen_part(step: Step, part: tuple[str, ...]) -> dict[str, str]:
-    """Return what a step was told of its file as arguments, not what is found out."""
+    """Return the given options of a step's file as arguments, without detected ones."""
     found_out = part[:1] == ("separator",) and not step.values.get("part")
     return dict([part] if part and not found_out else []) | _writing(step.values)
 
@@ -113,7 +113,7 @@ def _say_table(lines: Lines, step: Step, code: str) -> None:
 
 
 def _begin(table: Dataset, job: Any) -> Analysis:
-    """Begin an analysis of a table, prepared by the default rules where they do."""
+    """Begin an analysis of a table, prepared by the default rules if possible."""
     try:
         dataset = _prepared(table, job)
     except ValueError as error:
@@ -123,7 +123,7 @@ def _begin(table: Dataset, job: Any) -> Analysis:
 
 
 def _prepared(table: Dataset, job: Any, **rules: Any) -> Dataset:
-    """Prepare a table, with progress and an ear for Cancel."""
+    """Prepare a table, with progress and cancellation."""
     job.enter("Preparing the table", unit="%")
     return prepare(table, progress=job.report, cancel=job.cancelled, **rules)
 
@@ -156,7 +156,7 @@ def _say_preparation(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def rules_of(dataset: Dataset) -> dict[str, Any]:
-    """Return the rules of a prepared table that are not those by default, plain."""
+    """Return the rules of a prepared table that are not defaults, as plain values."""
     return {
         rule: list(value) if isinstance(value, tuple) else value
         for rule, value in dataset.settings.items()
@@ -165,7 +165,7 @@ def rules_of(dataset: Dataset) -> dict[str, Any]:
 
 
 def rows_of(analysis: Analysis) -> pd.Index:
-    """Row ids of all rows of the table, as the column of row ids names them now."""
+    """Return the row ids of all rows of the table, by the present id column."""
     named = analysis.dataset or analysis.table
     if named is None:
         raise ValueError("no table is loaded; load one on the Data page.")
@@ -175,7 +175,7 @@ def rows_of(analysis: Analysis) -> pd.Index:
 def _renamed(
     links: tuple[Link, ...], before: pd.Index, after: pd.Index
 ) -> tuple[Link, ...]:
-    """Let links follow their rows to other row ids, those of another column."""
+    """Rename the rows of links if another column names the rows."""
     if not links or before.equals(after):
         return links
     new = dict(zip(plain_ids(before), plain_ids(after), strict=True))
@@ -183,7 +183,7 @@ def _renamed(
 
 
 def _tell_of_links(analysis: Analysis, dataset: Dataset, job: Any) -> None:
-    """Name the linked rows that a preparation leaves out."""
+    """Warn about linked rows that a preparation leaves out."""
     if analysis.links:
         places = {row: k for k, row in enumerate(plain_ids(dataset.row_ids))}
         gone = rows_without(analysis.links, places)
@@ -196,7 +196,7 @@ def _tell_of_links(analysis: Analysis, dataset: Dataset, job: Any) -> None:
 
 
 def _of_columns(before: Values, values: Values, rule: str) -> dict[str, Any]:
-    """What a rule is for single columns; None or another role takes it away."""
+    """Merge a rule of single columns; None or a new role removes an entry."""
     kept = {**before.get(rule, {}), **values.get(rule, {})}
     other = set(values.get("roles", {})) - set(values.get(rule, {}))
     kept = {k: v for k, v in kept.items() if v is not None and k not in other}
