@@ -1,1 +1,1 @@
-"""Nodes: what follows from the analysis and the look for more than one page."""
+"""Nodes: results derived from the analysis and the view state, for several pages."""

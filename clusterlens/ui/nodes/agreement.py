@@ -1,4 +1,4 @@
-"""What the models of a run agree on, and the order that follows from it."""
+"""Agreement of the models of a run, and the rankings that follow."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from clusterlens.ui.work.results import ensemble_key
 
 SEED = 0
 LEADERS = 3
-# The tables of an agreement.
+# Arrays of an agreement.
 _TABLES = (
     *("pair_counts", "joint_counts", "seen_counts"),
     *("samples", "group_pairs", "group_joint"),
@@ -56,7 +56,7 @@ _TABLES = (
 
 @node("live", "Counting agreements")
 def cost(job: Job, ensemble: Ensemble) -> AgreementCost:
-    """What counting all agreements takes."""
+    """Return the cost of counting all agreements."""
     return agreement_cost(ensemble)
 
 
@@ -64,7 +64,7 @@ def cost(job: Job, ensemble: Ensemble) -> AgreementCost:
 def agreement(
     job: Job, ensemble: Ensemble, cost: AgreementCost, exact: bool
 ) -> Agreement:
-    """Count all agreements, or estimate them where that would take minutes."""
+    """Count all agreements, or estimate them if counting would take minutes."""
     counts_all = exact or cost.affordable
 
     def count() -> dict[str, np.ndarray]:
@@ -88,26 +88,26 @@ def agreement(
 def threshold_asked(
     threshold: int | None, look_threshold_preview: int | None
 ) -> int | None:
-    """The threshold that is dragged or was set, None for the mean rule."""
+    """Return the dragged or chosen threshold, None for the mean rule."""
     return threshold if look_threshold_preview is None else look_threshold_preview
 
 
 @node()
 def threshold_in_force(agreement: Agreement, threshold_asked: int | None) -> int:
-    """The number of models that must agree, by the mean rule unless asked for."""
+    """Return the number of models that must agree, by default of the mean rule."""
     return agreement.threshold if threshold_asked is None else threshold_asked
 
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """The models by the score and links in force; one result, so that all see both.
+    """Ranking by the score and links in force; one result keeps both parts consistent.
 
     Parameters
     ----------
     ranking : Ranking
-        With the links.
+        Ranking with the links.
     posterior : AnswerPosterior or None
-        What links say that are evidence.
+        Posterior if links count as evidence.
     """
 
     ranking: Ranking
@@ -123,12 +123,12 @@ def scored(
     return rank_partitions(agreement, score=score, **at, **job.kernels)
 
 
-# An answer is seen in the ranking at once: no thread is waited for.
+# On the event loop, so that an answer changes the ranking at once.
 @node(keep=64)
 def weighed(
     scored: Ranking, constraints: Constraints | None, link_weight: Weight
 ) -> Weighed:
-    """Rank the models with the links, and weigh them by the answers."""
+    """Rank the models with the links, and compute their probabilities."""
     ranked = scored.with_constraints(constraints, link_weight)
     if constraints is None or link_weight != EVIDENCE:
         return Weighed(ranked, None)
@@ -137,7 +137,7 @@ def weighed(
 
 @node()
 def ranking(weighed: Weighed) -> Ranking:
-    """The models in order of the score in force."""
+    """Return the models in order of the score in force."""
     return weighed.ranking
 
 
@@ -155,13 +155,13 @@ def makeups(
 
 @node(keep=16)
 def robustness(makeups: Makeups, ranking: Ranking) -> Robustness:
-    """See how the ranking, with its links, fares without each family."""
+    """Return the ranks of the models, with the links, without each family."""
     return rank_makeups(makeups, np.abs(ranking.values - ranking.unconstrained))
 
 
 @node("live", "Matching the clusters")
 def reference(job: Job, agreement: Agreement) -> int:
-    """The model whose clusters give all others their colours, without a result."""
+    """Return the model that sets the colours of clusters if there is no result."""
     return int(rank_partitions(agreement, executor=job.server.kernels).order[0])
 
 
@@ -172,7 +172,7 @@ def selected(
     result: AnalysisResult | None,
     run_id: str | None,
 ) -> int:
-    """The model that is looked at: the result or the leader unless one was chosen."""
+    """Return the displayed model: the chosen one, else the result or the leader."""
     model = look_model
     if model is None and result is not None:
         model = result.model_of(run_id)
@@ -181,7 +181,7 @@ def selected(
 
 @node("live", "Judging the models")
 def model_table(job: Job, agreement: Agreement, samples: Dataset) -> pd.DataFrame:
-    """Every score and index of every model, one row each."""
+    """Compute every score and index of every model, one row each."""
     return compare_models(
         agreement,
         samples.X,
@@ -193,50 +193,50 @@ def model_table(job: Job, agreement: Agreement, samples: Dataset) -> pd.DataFram
 
 @node("live", "Comparing the models")
 def model_map(job: Job, ensemble: Ensemble) -> ModelMap:
-    """The models as points, near where they agree."""
+    """Return the models as points, near each other if they agree."""
     return map_models(ensemble, **job.kernels)
 
 
 @node("live", "Looking for hubs")
 def hubs(job: Job, ensemble: Ensemble) -> Hubs:
-    """Groups of models that share a structure."""
+    """Return groups of models that share a structure."""
     return find_hubs(ensemble, **job.kernels)
 
 
 @node()
 def leader(ranking: Ranking) -> int:
-    """The model that comes first."""
+    """Return the model with the best rank."""
     return int(ranking.order[0])
 
 
 @node("idle", "Looking for near-copies", keep=16, rests=True)
 def likeness_to_leader(job: Job, ensemble: Ensemble, leader: int) -> np.ndarray:
-    """Adjusted Rand index of each model with the leader, shape (n_partitions,)."""
+    """Return the adjusted Rand index of each model with the leader."""
     return likeness(ensemble, leader)
 
 
 @node()
 def copies_of_leader(likeness_to_leader: np.ndarray) -> np.ndarray:
-    """The models that are nearly the same as the leader, itself among them."""
+    """Return the near-copies of the leader, with the leader itself."""
     return np.flatnonzero(likeness_to_leader >= NEAR_COPY)
 
 
 @node("live", "Comparing partitions")
 def copies(job: Job, ensemble: Ensemble) -> np.ndarray:
-    """Number of the distinct partition of each model, shape (n_partitions,)."""
+    """Return the number of the distinct partition of each model."""
     return distinct_partitions(ensemble)[1]
 
 
 @node()
 def rows(ranking: Ranking, copies: np.ndarray) -> np.ndarray:
-    """The first model of each distinct partition, in the order of the ranking."""
+    """Return the first model of each distinct partition, in order of the ranking."""
     first = np.unique(copies[ranking.order], return_index=True)[1]
     return ranking.order[np.sort(first)]
 
 
 @node("live", "Measuring disagreement")
 def disagreement(job: Job, ensemble: Ensemble) -> np.ndarray:
-    """Disagreement of the pool about each sample, in [0, 1], shape (n_samples,)."""
+    """Return the disagreement of the pool at each sample, in [0, 1]."""
 
     def measure() -> dict[str, np.ndarray]:
         kernels = {"executor": job.server.kernels, "cancel": job.cancelled}
@@ -268,7 +268,7 @@ class Leaders:
 
 @node("live", "Ranking at every threshold")
 def threshold_ranks(job: Job, agreement: Agreement) -> np.ndarray:
-    """Rank of every model at every threshold, shape (n_partitions, T + 2)."""
+    """Return the rank of every model at every threshold, (n_partitions, T + 2)."""
     return rank_values(threshold_scores(agreement), False)
 
 

@@ -1,4 +1,4 @@
-"""What the answers say of the models: how probable each is, and when it is enough."""
+"""Evidence of the answers: probabilities of the models, and when to stop."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 VOTES = 1000
-# Numbers of answers after which models are weighed, for their curves.
+# Largest number of points of the curves of probabilities.
 MOST_STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What answers say of the models of a run.
+    """Evidence of the answers about the models of a run.
 
     Parameters
     ----------
     posterior : AnswerPosterior
-        Given the answers.
+        Posterior given the answers.
     fits : array of float, shape (n_partitions,)
         Probability of each distinct partition, at each of its copies.
     before : array of float, shape (n_partitions,)
         The same before any answer.
     broken : int
-        Answers that the most probable model contradicts.
+        Number of answers that the most probable model contradicts.
     """
 
     posterior: AnswerPosterior
@@ -52,7 +52,7 @@ class Answers:
 def unanswered(
     scored: Ranking, link_weight: Weight, copies: np.ndarray
 ) -> np.ndarray | None:
-    """How probable each distinct partition is before any answer, at each copy."""
+    """Return the prior probability of each distinct partition, per model."""
     if link_weight != EVIDENCE:
         return None
     return np.bincount(copies, weigh_ranking(scored, None).values)[copies]
@@ -62,7 +62,7 @@ def unanswered(
 def answers(
     weighed: Weighed, copies: np.ndarray, unanswered: np.ndarray | None
 ) -> Answers | None:
-    """What the answers say; None where there are none, or links are no evidence."""
+    """Return the evidence of the answers; None if links are missing or no evidence."""
     found = weighed.posterior
     if found is None or unanswered is None:
         return None
@@ -78,9 +78,10 @@ def answers(
 def heard(
     ensemble: Ensemble, answers: Answers | None, look_pool_alone: bool
 ) -> Ensemble:
-    """The models with the votes that the consensus is made of.
+    """Return the models with the vote weights of the consensus.
 
-    Those of the run where nothing was answered, no model fits, or it is wished.
+    Falls back to the votes of the run if there are no answers, if no model fits them,
+    or on request.
     """
     if answers is None or look_pool_alone or answers.posterior.none_fits:
         return ensemble
@@ -91,7 +92,7 @@ def heard(
 
 @node()
 def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold_in_force: int) -> int:
-    """Return the votes that must join a pair: the share of them that is asked for."""
+    """Return the votes that must join a pair, for the chosen share of the votes."""
     if heard is ensemble:
         return threshold_in_force
     needed = -(-threshold_in_force * heard.n_votes // ensemble.n_votes)
@@ -99,7 +100,7 @@ def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold_in_force: int) -
 
 
 def answers_words(found: Answers) -> str:
-    """Say how many answers there are, and how many models have a say after them."""
+    """Format the number of answers, and the effective number of voting models."""
     n_models = len(found.posterior.ensemble)
     return (
         f"{count(found.n_answers, 'answer')}, as if {found.posterior.n_effective:.1f} "
@@ -109,20 +110,20 @@ def answers_words(found: Answers) -> str:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What one more answer may change.
+    """Effects of one more answer.
 
     Parameters
     ----------
     leader_change : float
-        Chance that one of the next answers makes another model the most probable, at
-        most.
+        Upper bound on the chance that the next answer changes the most probable model.
     consensus_change : float
-        Mean absolute change of the consensus that is expected of it, at most.
+        Upper bound on the expected mean absolute change of the consensus.
     enough : bool
         Whether both are small and a model fits.
     likest : int or None
-        The model that is expected to be most like the right one, if it is no near-copy
-        of the most probable: a safer choice while answers are few or some are wrong.
+        The model with the highest expected likeness to the right one, if it is no
+        near-copy of the most probable: a safer choice while answers are few or some are
+        wrong.
     likeness : float
         Its expected adjusted Rand index.
     """
@@ -136,7 +137,7 @@ class Outlook:
 
 @node("idle", "Looking at what one more answer may change", keep=16, rests=True)
 def outlook(job: Job, answers: Answers, copies_of_leader: np.ndarray) -> Outlook:
-    """See what the most informative answers may still change."""
+    """Return the possible effects of the most informative answers."""
     found = answers.posterior
     ahead = Outlook(found.leader_change, found.expected_change, found.enough)
     likest = int(found.likeness.argmax())
@@ -152,7 +153,7 @@ def broken_by_all(
     row_positions: dict[PlainId, int],
     link_weight: Weight,
 ) -> frozenset[Link]:
-    """Links that every model breaks which says something certain about both rows."""
+    """Return the links that every model breaks, among models certain of both rows."""
     here = [one for one in links if one.a in row_positions and one.b in row_positions]
     if not here:
         return frozenset()
@@ -171,7 +172,7 @@ def broken_by_all(
 
 @dataclass(frozen=True, eq=False)
 class ByAnswer:
-    """How likely the models of a run are by the first answers alone.
+    """Probabilities of the models of a run by the first answers alone.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class ByAnswer:
 
     @property
     def leaders(self) -> np.ndarray:
-        """Most probable model at each step, the first of its copies, (n_steps,)."""
+        """Return the most probable model at each step, the first of its copies."""
         return np.asarray(self.fits.argmax(axis=1))
 
 
@@ -199,9 +200,9 @@ def by_answer(
     link_weight: Weight,
     copies: np.ndarray,
 ) -> ByAnswer | None:
-    """Weigh the models after each answer in the order of the list.
+    """Compute the probabilities after each answer in the order of the list.
 
-    Of many answers after some of them only; None where links are no evidence.
+    For many answers only some steps are computed. None if links are no evidence.
     """
     here = [one for one in links if not rows_without([one], row_positions)]
     if link_weight != EVIDENCE or not here:

@@ -1,6 +1,6 @@
-"""All nodes: what several pages watch, and what belongs to one.
+"""All nodes: shared ones, and the nodes of each page.
 
-A new result is one function marked by `@node`, in the file it belongs to.
+A new result is one function marked by `@node` in the file of its subject.
 """
 
 from clusterlens.ui.nodes import (

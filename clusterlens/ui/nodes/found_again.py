@@ -1,8 +1,8 @@
-"""Whether clusters are found again in other samples, and whether they lie apart.
+"""Stability and separation of clusters, measured without the pool's agreement.
 
-Neither asks the pool what it agrees on, which the clusters may come from. A model of
-the run clusters the samples again; the one that comes closest stands for a partition
-that is no model.
+The clusters may come from that agreement, so it is no independent evidence. A model of
+the run clusters the bootstrap samples; for a partition that is no model, the closest
+model does.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ BOOTSTRAPS = 100
 COPIES = 2
 # The table, and its copies of each kind.
 TABLES = 1 + COPIES * len(KINDS)
-# Of one fit beside the time of the model: to hand it to a worker and to compare.
+# Overhead of one fit beside the model's time: transfer to a worker and comparison.
 _SECONDS_PER_FIT = 0.005
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The model whose runs on bootstrap samples judge a partition, and what they cost.
+    """Model that is fitted to bootstrap samples to evaluate a partition, with the cost.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class Judge:
     agreement : float
         Adjusted Rand index with the partition.
     seconds : float
-        Estimate for all runs; NaN where the time of a fit is not known.
+        Estimated time of all fits; NaN if the time of a fit is unknown.
     spec : dict
-        How the model is made.
+        Specification of the model.
     """
 
     model: int
@@ -69,9 +69,9 @@ class Judge:
 def choose_judge(
     job: Job, clusters: np.ndarray, ensemble: Ensemble, own: int | None = None
 ) -> Judge | None:
-    """Choose the model that can judge a partition; None where none was fitted.
+    """Choose the model that can evaluate a partition; None if none was fitted.
 
-    `own` is the model that the partition is, if it is one.
+    `own` is the model of the partition, if it is one.
     """
     fitted = np.flatnonzero(np.isfinite(ensemble.seconds))
     if not len(fitted):
@@ -103,7 +103,7 @@ def stability_key(
 def find_again(
     job: Job, samples: Dataset, clusters: np.ndarray, judge: Judge, random_state: int
 ) -> ClusterStability:
-    """Measure how well clusters come back, numbered by their first rows."""
+    """Measure the stability of clusters, numbered by their first rows."""
     return cluster_stability(
         samples.X,
         judge.spec,
@@ -121,19 +121,19 @@ Found = TypeVar("Found", ClusterStability, ClusterSeparation)
 
 
 def renumbered(found: Found, clusters: np.ndarray) -> Found:
-    """Return a check of clusters under the numbers that they have on screen.
+    """Renumber a check of clusters by their numbers on screen.
 
     Parameters
     ----------
     found : ClusterStability or ClusterSeparation
-        Its clusters are numbered by their first rows.
+        Check of clusters numbered by their first rows.
     clusters : array of int, shape (n_samples,)
         The same partition; noise is -1.
 
     Raises
     ------
     ValueError
-        If it is of other clusters.
+        If the check is of other clusters.
     """
     codes = numbered_by_rows(clusters)
     inside = clusters != NOISE
@@ -153,7 +153,7 @@ def renumbered(found: Found, clusters: np.ndarray) -> Found:
 
 @node("live", "Looking for the closest model", keep=8)
 def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
-    """The model that judges the clusters of the page Class labels."""
+    """Return the model that evaluates the clusters of the page Class labels."""
     if judged.noun == "class":
         return None
     own = None if judged.merged else judged.model
@@ -162,7 +162,7 @@ def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
 
 @node("live", "Looking for earlier checks", keep=8)
 def judged_digest(job: Job, judged: Judged) -> str:
-    """Return the digest of the features that are judged."""
+    """Return the digest of the evaluated features."""
     return features_digest(judged.dataset.X)
 
 
@@ -186,15 +186,15 @@ def judged_again_key(
 def judged_again(
     job: Job, judged_again_key: str, judged: Judged, judged_by: Judge, random_state: int
 ) -> ClusterStability:
-    """Measure how well each of the clusters is found again."""
+    """Measure the stability of each cluster."""
     return find_again(job, judged.dataset, judged.codes, judged_by, random_state)
 
 
 @node(keep=8)
 def told_run(told: Told, run: Run, runs: tuple[Run, ...]) -> Run | None:
-    """Choose the run whose models judge the exported partition.
+    """Return the run with models that evaluate the exported partition.
 
-    The present run if it has the same rows, else the run that made the partition.
+    It is the present run if it has the same rows, otherwise the run of the partition.
     """
     if np.array_equal(told.dataset.row_ids, run.dataset.row_ids):
         return run
@@ -203,7 +203,7 @@ def told_run(told: Told, run: Run, runs: tuple[Run, ...]) -> Run | None:
 
 @node("live", "Looking for the closest model", keep=8)
 def told_judged_by(job: Job, told: Told, told_run: Run) -> Judge | None:
-    """Choose the model that judges the exported partition."""
+    """Choose the model that evaluates the exported partition."""
     is_model = told.run_id == told_run.id and told.made["kind"] == "model"
     own = told.made.get("model", 0) if is_model else None
     return choose_judge(job, told.clusters, told_run.ensemble, own)
@@ -230,7 +230,7 @@ def told_stability_key(
 def told_stability(
     job: Job, told_stability_key: str, told: Told, told_run: Run, told_judged_by: Judge
 ) -> ClusterStability:
-    """Measure how well each cluster of the exported partition is found again."""
+    """Measure the stability of each cluster of the exported partition."""
     dataset, seed = told_run.dataset, told_run.random_state
     return find_again(job, dataset, told.clusters, told_judged_by, seed)
 
@@ -251,7 +251,7 @@ def judged_apart_key(job: Job, judged: Judged, judged_digest: str) -> str | None
     fitted=lambda found, key, judged: renumbered(found, judged.codes),
 )
 def judged_apart(job: Job, judged_apart_key: str, judged: Judged) -> ClusterSeparation:
-    """Measure how far each of the clusters lies apart."""
+    """Measure the separation of each cluster."""
     return cluster_separation(
         judged.dataset.X,
         numbered_by_rows(judged.codes),

@@ -1,4 +1,4 @@
-"""What the inspector says about a model, a sample and a selection."""
+"""Results of the inspector: a model, a sample, a selection."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ COMPANY = 5
 
 @node("live", "Describing the clusters", keep=8)
 def profiles(job: Job, samples: Dataset, clusters: np.ndarray) -> ClusterProfiles:
-    """What characterises each cluster, in the original columns and units."""
+    """Return the distinguishing features of each cluster, in original units."""
     return cluster_profiles(samples, clusters)
 
 
 @node("live", "Counting the samples", keep=8)
 def cluster_sizes(job: Job, clusters: np.ndarray) -> dict[int, int]:
-    """How many samples each cluster of the selected model has; -1 is noise."""
+    """Return the size of each cluster of the displayed partition; -1 is noise."""
     names, counts = np.unique(clusters, return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
 
@@ -40,7 +40,7 @@ def cluster_sizes(job: Job, clusters: np.ndarray) -> dict[int, int]:
 def held_groups(
     ensemble: Ensemble, clusters: np.ndarray, **kernels: Any
 ) -> ClusterConsensus:
-    """How well the models keep groups together, noise (-1) always being one of them."""
+    """Measure the consensus of groups; noise (-1) is always a group."""
     rest = int(clusters.max()) + 1
     shown = np.where(clusters < 0, rest, clusters)
     found = cluster_consensus(ensemble, shown, **kernels)
@@ -52,7 +52,7 @@ def held_groups(
 def held_together(
     job: Job, ensemble: Ensemble, clusters: np.ndarray
 ) -> ClusterConsensus:
-    """Measure how well the pool keeps the clusters of the selected model together."""
+    """Measure the consensus of the pool within the clusters of the partition."""
     return held_groups(ensemble, clusters, **job.kernels)
 
 
@@ -60,13 +60,13 @@ def held_together(
 def held_by_answers(
     job: Job, ensemble: Ensemble, heard: Ensemble, clusters: np.ndarray
 ) -> ClusterConsensus | None:
-    """Measure the same with the votes that answers give; None without answers."""
+    """Measure the same with the votes weighted by answers; None without answers."""
     return None if heard is ensemble else held_groups(heard, clusters, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a value of a sample lies in its column.
+    """Value of a sample relative to its column.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Place:
         The value and the middle 80 % of its cluster as shares of the column's range;
         None for text and missing values.
     surprise : float
-        How far outside of its cluster it lies, in standard deviations.
+        Distance from the middle 80 % of its cluster, in standard deviations.
     """
 
     column: str
@@ -94,12 +94,12 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class SampleReading:
-    """What is known of one sample.
+    """Facts about one sample.
 
     Parameters
     ----------
     position : int
-        Its position.
+        Position of the sample.
     row_id : object
         Its row id.
     cluster : int
@@ -109,9 +109,9 @@ class SampleReading:
     goes_with : list of (int, float)
         Mean consensus with the members of each cluster, the largest first.
     values : list of Place
-        Its values, the most surprising first.
+        Values, the most surprising first.
     company : list of (int, object, int)
-        Position, row id and votes of those most often joined with it.
+        Position, row id and votes of the samples most often joined with it.
     """
 
     position: int
@@ -134,7 +134,7 @@ def sample_reading(
     held_together: ClusterConsensus,
     disagreement: np.ndarray,
 ) -> SampleReading:
-    """Read what the models and the table say about one sample."""
+    """Gather the facts about one sample from the models and the table."""
     items = held_together.items[look_inspected]
     order = np.argsort(-items, kind="stable")
     votes = votes_together(ensemble, look_inspected).copy()
@@ -153,7 +153,7 @@ def sample_reading(
 
 
 def _places(samples: Dataset, position: int, own: np.ndarray) -> list[Place]:
-    """Place each value of a sample beside those of its cluster."""
+    """Compare each value of a sample with the values of its cluster."""
     table = samples.table.loc[samples.row_ids]
     places = [_place(table[column], position, own) for column in table.columns]
     return sorted(places, key=lambda place: -place.surprise)
@@ -177,18 +177,19 @@ def _place(column: pd.Series, position: int, own: np.ndarray) -> Place:
 
 @dataclass(frozen=True, eq=False)
 class SelectionReading:
-    """What is known of the brushed samples.
+    """Facts about the brushed samples.
 
     Parameters
     ----------
     brush : Brush
-        Which they are.
+        The samples.
     within, rest : float
-        Mean consensus of the pool of the pairs among them, and among the others.
+        Mean consensus of the pool over pairs of them, and over pairs of the others.
     answered : float or None
-        That among them with the votes that answers give; None without answers.
+        Mean consensus over pairs of them with the votes weighted by answers; None
+        without answers.
     sizes : list of (int, int)
-        How many are in each cluster of the selected model, the most first.
+        Number of them in each cluster of the displayed partition, the largest first.
     profiles : ClusterProfiles
         Label 1 for them, 0 for the others.
     """
@@ -210,7 +211,7 @@ def selection_reading(
     heard: Ensemble,
     clusters: np.ndarray,
 ) -> SelectionReading | None:
-    """Read what the models and the table say about the brushed samples."""
+    """Gather the facts about the brushed samples from the models and the table."""
     if not len(look_brush):
         return None
     inside = np.zeros(ensemble.n_samples, np.int64)

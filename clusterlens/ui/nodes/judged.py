@@ -1,4 +1,4 @@
-"""What is judged: given classes, the clusters of a partition, or a group of rows."""
+"""Evaluated labels: given classes, the clusters of a partition, or a group of rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
 MOST_CLASSES = 40
-# Rows that tell that a column has too many values.
+# The first rows suffice to find that a column has too many values.
 _LOOKED_AT = 1_000
 _FEATURES = ("numeric", "categorical", "ordinal")
 
@@ -45,24 +45,24 @@ class Judged:
     dataset : Dataset
         The table.
     title : str
-        Whose classes these are.
+        Name of the column or partition.
     noun : {"class", "cluster"}
-        What one of them is called.
+        Word for a class.
     given, codes : array of int, shape (n_samples,)
         Class of each sample, -1 for none, before and after merging.
     names : tuple of str
-        What the codes stand for.
+        Names of the codes.
     code : str
-        The codes in Python, before merging; empty for those of the result, which the
-        log says.
+        The codes in Python, before merging; empty for the result, which the log
+        contains.
     note : str
-        What to know of them, plain text.
+        Note on the classes, plain text.
     merged : tuple of (int, int)
-        Pairs of classes that were made one, in this order.
+        Pairs of merged classes, in this order.
     model : int or None
-        Which model of the run these are the clusters of.
+        Model of the run with these clusters, if any.
     of_run : bool
-        Whether the code is about the models of the run.
+        Whether the code refers to the models of the run.
     """
 
     dataset: Dataset
@@ -78,24 +78,24 @@ class Judged:
     of_run: bool = False
 
     def name(self, code: int) -> str:
-        """Name of a class, with those merged into it."""
+        """Return the name of a class, with the names of classes merged into it."""
         parts = [self.name(b) for a, b in self.merged if a == code]
         return " + ".join([self.names[code], *parts])
 
     @property
     def is_label_column(self) -> bool:
-        """Whether these are the given labels of the table, none merged."""
+        """Return whether these are the given labels of the table, none merged."""
         return self.code == "dataset.labels_true" and not self.merged
 
     @property
     def sizes(self) -> dict[int, int]:
-        """Samples of each class that there is."""
+        """Return the number of samples of each class."""
         found, counts = np.unique(self.codes[self.codes >= 0], return_counts=True)
         return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
     @property
     def n_left_out(self) -> int:
-        """Samples without a class."""
+        """Return the number of samples without a class."""
         return int((self.codes < 0).sum())
 
 
@@ -150,7 +150,7 @@ def judged(
 
 
 def label_column(table: Dataset) -> str:
-    """Name of the column that holds the labels."""
+    """Return the name of the column with the labels."""
     return next(name for name, role in table.roles.items() if role == "label")
 
 
@@ -189,8 +189,8 @@ def _numbered(codes: np.ndarray) -> tuple[str, ...]:
 def _of_result(
     table: Dataset, result: AnalysisResult, here: np.ndarray, run_id: str | None
 ) -> Judged:
-    """The clusters of the result."""
-    # Given labels stay labels, also where they were chosen as the result.
+    """Return the clusters of the result."""
+    # Given labels stay labels even if they were chosen as the result.
     noun: Literal["class", "cluster"] = "cluster"
     if result.made["kind"] == "labels":
         noun = "class"
@@ -215,12 +215,12 @@ def _of_consensus(
 
 
 def consensus_title(n_clusters: int) -> str:
-    """Name of a cut of the consensus tree."""
+    """Return the name of a cut of the consensus tree."""
     return f"consensus tree k={n_clusters}"
 
 
 def _of_column(table: Dataset, name: str) -> Judged:
-    """The values of any column as classes."""
+    """Return the values of any column as classes."""
     values = table.table.loc[table.row_ids, name]
     codes, names = pd.factorize(values, sort=True)
     codes = codes.astype(np.int64)
@@ -245,7 +245,7 @@ def _of_column(table: Dataset, name: str) -> Judged:
 
 
 def _of_group(table: Dataset, group: Brush) -> Judged:
-    """A brushed group against the rest."""
+    """Return a brushed group and the rest as two classes."""
     codes = np.ones(len(table.row_ids), np.int64)
     codes[group.positions] = 0
     rows = plain_ids(np.asarray(table.row_ids)[group.positions])
@@ -265,9 +265,9 @@ def _of_group(table: Dataset, group: Brush) -> Judged:
 def judged_named(
     job: Job, judged: Judged, cluster_names: tuple[ClusterName, ...]
 ) -> Judged:
-    """Return what is judged with the names that the other pages show.
+    """Return the evaluated labels with the names of the other pages.
 
-    Nothing that is measured follows from it, as a name changes no measure.
+    No measurement depends on this result, because names change no measure.
     """
     if judged.code and not judged.of_run:  # classes and groups have their own names
         return judged
@@ -281,7 +281,7 @@ def judged_named(
 def label_columns(
     job: Job, dataset: Dataset | None, samples: Dataset | None
 ) -> tuple[str, ...]:
-    """Columns that could be classes, too: few values, two rows of each on average."""
+    """Return columns that could be classes: few values, on average two rows of each."""
     table = samples if samples is not None else dataset
     if table is None:
         return ()
@@ -292,7 +292,7 @@ def label_columns(
         if role in ("label", "row id"):
             continue
         column = table.table[name]
-        # Most columns are numbers of their own; the first rows tell.
+        # The first rows rule out most numeric columns cheaply.
         few = column.head(_LOOKED_AT).nunique() <= MOST_CLASSES
         if few and 2 <= column.nunique() <= min(MOST_CLASSES, len(column) // 2):
             found.append(name)
@@ -300,7 +300,7 @@ def label_columns(
 
 
 def _refuse(found: Judged) -> None:
-    """Raise ValueError where there is nothing to compare pair by pair."""
+    """Raise ValueError if the number of classes does not allow pairwise comparison."""
     sizes = found.sizes
     if len(sizes) < 2:
         raise ValueError(
@@ -318,7 +318,7 @@ def _refuse(found: Judged) -> None:
 
 
 def question(judged: Judged) -> str:
-    """What the page answers, plain text."""
+    """Return the question that the page answers, plain text."""
     if judged.noun == "class":
         return f"Are the labels of “{judged.title}” clusters?"
     return f"Are the clusters of “{judged.title}” groups of their own?"

@@ -1,6 +1,6 @@
-"""Which model leads, in words that page and report share, and what joined models move.
+"""Sentences on the leading model, shared by page and report.
 
-Every sentence is made of the results whose numbers stand beside it.
+Every sentence is made from the results shown beside it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _COPIES = {"permuted": "permuted columns", "gaussian": "Gaussian columns"}
 
 @dataclass(frozen=True)
 class Joined:
-    """What models that joined a run later take of the probabilities.
+    """Effect on the probabilities of models that were added to a run.
 
     Parameters
     ----------
     n_before, n_joined : int
-        Models of the run that they joined, and how many they are.
+        Number of models before, and number of added models.
     share : float
-        Probability that they have together, given the answers.
+        Total probability of the added models, given the answers.
     leader : str
-        The most probable model of those before.
+        The most probable of the earlier models.
     alone : float
-        Its probability among those before alone.
+        Its probability among the earlier models alone.
     """
 
     n_before: int
@@ -50,7 +50,7 @@ class Joined:
 def joined(
     run: Run, runs: tuple[Run, ...], answers: Answers | None, copies: np.ndarray
 ) -> Joined | None:
-    """See what the models take that joined the largest earlier run; None without."""
+    """Return the effect of models added to the largest earlier run, if any."""
     if answers is None:
         return None
     ensemble = run.ensemble
@@ -71,7 +71,7 @@ def joined(
 
 
 def _is_begun_by(run: Run, other: Run) -> bool:
-    """Whether a run has the models of another one and, after them, more."""
+    """Return whether a run has the models of another one and, after them, more."""
     names, n = other.ensemble.names, other.ensemble.n_partitions
     return (
         other.dataset is run.dataset
@@ -81,7 +81,7 @@ def _is_begun_by(run: Run, other: Run) -> bool:
 
 
 def joined_words(found: Joined | None) -> str:
-    """Say why the probabilities moved when models joined, as markup."""
+    """Explain, as markup, how added models changed the probabilities."""
     if found is None:
         return ""
     return (
@@ -94,16 +94,16 @@ def joined_words(found: Joined | None) -> str:
 
 @dataclass(frozen=True)
 class Likeliest:
-    """The model that leads by the answers, with its near-copies, and the next one.
+    """The most probable model with its near-copies, and the next one.
 
     Parameters
     ----------
     first : int
         The model.
     n_near : int
-        Near-copies of it that may be right, too.
+        Number of near-copies that may be right, too.
     chance : float
-        Probability of all of them: another of them would be no other answer.
+        Total probability of the model and its near-copies, which count as one answer.
     second : int or None
         The first model in the ranking that is no near-copy.
     """
@@ -119,9 +119,9 @@ def likeliest(
     answers: Answers,
     near_copies: Sequence[int] | np.ndarray | None,
 ) -> Likeliest:
-    """Return the likeliest model; near-copies are None as long as they are not known.
+    """Return the likeliest model; `near_copies` is None while they are unknown.
 
-    Takes what `leading` takes.
+    The arguments are those of `leading`.
     """
     fits, order = answers.fits, ranking.order
     distinct, group = distinct_partitions(ranking.ensemble)
@@ -133,7 +133,7 @@ def likeliest(
 
 
 def likeliest_words(found: Likeliest) -> str:
-    """Say how likely a model is, with its near-copies; what follows its name."""
+    """Format the probability of a model with its near-copies, to follow its name."""
     near = ""
     if found.n_near:
         near = f" with {count(found.n_near, 'near-copy', 'near-copies')}"
@@ -146,18 +146,18 @@ def leading(
     outlook: Outlook | None,
     near_copies: Sequence[int] | np.ndarray | None,
 ) -> str:
-    """Say which model leads, and how surely, as markup.
+    """Write which model leads, and how certainly, as markup.
 
     Parameters
     ----------
     ranking : Ranking
-        With the links.
+        Ranking with the links.
     answers : Answers or None
-        What answers say of the models; None without, or where links are no evidence.
+        Evidence of the answers; None without answers, or if links are no evidence.
     outlook : Outlook or None
-        What one more answer may change, as far as that is known.
+        Effects of one more answer, if known.
     near_copies : sequence of int or None
-        Near-copies of the leader, itself among them.
+        Near-copies of the leader, with the leader itself.
     """
     if answers is None:
         return typical(ranking)
@@ -180,7 +180,7 @@ def leading(
 
 
 def typical(ranking: Ranking) -> str:
-    """Name the model closest to what the pool agrees on, and say if links count."""
+    """Name the model closest to the consensus of the pool, and note counted links."""
     first = np.flatnonzero(ranking.ranks == 1)
     links = ", with the links counted" if ranking.violated.any() else ""
     name = safe(ranking.ensemble.names[first[0]])
@@ -191,7 +191,7 @@ def typical(ranking: Ranking) -> str:
 
 
 def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> str:
-    """Say what comes before the likeliest model, or the two that may be it."""
+    """Write the words before the likeliest model, or before the likeliest two."""
     if outlook is not None and outlook.likest is not None:
         return (
             f"<b>{safe(names[outlook.likest])}</b> is the <span title='expected to be "
@@ -205,12 +205,12 @@ def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> 
 
 
 def enough_words(answers: Answers) -> str:
-    """Say among which models it holds that answers are enough."""
+    """Write the scope of the statement that answers are enough."""
     return f"among these {count(len(answers.posterior.ensemble), 'model')} only"
 
 
 def copies_words(found: NullAgreement) -> str:
-    """Say what the best models reach on the data and on copies without groups."""
+    """Format the best scores on the data and on copies without groups."""
     better = "higher" if SCORES[found.score].greater_is_better else "lower"
     reached = ", ".join(
         f"{fixed(np.nanmin(best), 3)} to {fixed(np.nanmax(best), 3)} on copies with "

@@ -1,4 +1,4 @@
-"""What links do: which are kept, what one more would change, which to ask about."""
+"""Results on links: which are kept, effects of one more link, suggestions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ SUGGESTED = 6
 
 
 def links_broken(ranking: Ranking, links: Constraints) -> tuple[np.ndarray, np.ndarray]:
-    """Count the links that each model breaks, and those that it is judged by.
+    """Count the links that each model breaks, and the links that it is judged by.
 
-    As a share, those of rows that a model left out say nothing of it.
+    If links count as a share, links of rows that a model left out do not count for it.
     """
     judged = np.full(ranking.ensemble.n_partitions, links.n_pairs)
     if ranking.posterior is None:
@@ -47,7 +47,7 @@ def links_broken(ranking: Ranking, links: Constraints) -> tuple[np.ndarray, np.n
 
 
 def is_judged_in_part(ranking: Ranking, model: int) -> bool:
-    """Whether links of rows that a model left out are not counted for it."""
+    """Return whether some links do not count for a model because it left rows out."""
     return ranking.posterior is None and bool(ranking.ensemble.n_missing[model])
 
 
@@ -55,10 +55,10 @@ def is_judged_in_part(ranking: Ranking, model: int) -> bool:
 def row_positions(
     job: Job, samples: Dataset, dataset: Dataset | None
 ) -> dict[PlainId, int]:
-    """Position of each sample by its plain row id.
+    """Return the position of each sample by its plain row id.
 
-    Of none where the run names its rows by another column than the table does now: the
-    same id may be another row.
+    Empty if the run takes its row ids from another column than the present table,
+    because the same id may name another row.
     """
     if dataset is not None and not named_alike(samples, dataset):
         return {}
@@ -69,28 +69,28 @@ def row_positions(
 def constraints(
     links: tuple[Link, ...], row_positions: dict[PlainId, int]
 ) -> Constraints | None:
-    """Links as positions of samples; those of rows that are left out do not count."""
+    """Return links by positions of samples; links of omitted rows do not count."""
     found = as_constraints(links, row_positions)
     return found if found.n_pairs else None
 
 
 @dataclass(frozen=True)
 class LinkState:
-    """A link and what the selected model makes of it.
+    """State of a link in the displayed partition.
 
     Parameters
     ----------
     link : Link
-        By row ids.
+        Link by row ids.
     ends : pair of int or None
         Positions of the two samples, None if the run leaves one of them out.
     broken : bool
-        Whether the partition that is looked at breaks it.
+        Whether the displayed partition breaks it.
     uncertain : bool
-        Whether the partition says nothing certain about it: a row was left out, or is
-        noise where links are evidence.
+        Whether the partition neither keeps nor breaks it: a row was left out, or is
+        noise and links count as evidence.
     missing : tuple of plain ids
-        Its rows that the run leaves out.
+        Rows of the link that the run leaves out.
     """
 
     link: Link
@@ -109,7 +109,7 @@ def link_states(
     result_here: np.ndarray | None,
     link_weight: Weight,
 ) -> list[LinkState]:
-    """See which links the partition that is looked at keeps."""
+    """Return the state of each link in the displayed partition."""
     if looked_at.model is not None:
         codes = ensemble.codes_and_gaps[looked_at.model]
         labels = ensemble.labels[looked_at.model]
@@ -144,7 +144,7 @@ class Marks:
 def link_marks(
     link_states: list[LinkState], look_pair: tuple[int, ...], places: np.ndarray
 ) -> Marks:
-    """Mark links and the pair that is asked about, on both sides of the diagonal."""
+    """Mark links and the present pair, on both sides of the diagonal."""
     marked = [
         (state.ends, LINK_COLOURS[state.link.kind])
         for state in link_states
@@ -162,16 +162,16 @@ def link_marks(
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a must-link or a cannot-link of a pair would do.
+    """Effect of a must-link or a cannot-link between a pair.
 
     Parameters
     ----------
     leader : int or None
-        The model that would lead; None where the link contradicts others.
+        The model that would lead; None if the link contradicts others.
     rises, falls : int
-        Models that would rank better, and worse.
+        Number of models that would rank better, and worse.
     chain : tuple of Link
-        The links that it contradicts, empty where it does not.
+        The links that it contradicts; empty if it contradicts none.
     """
 
     leader: int | None
@@ -182,16 +182,16 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """A column in which two samples differ: both values as read, and by how much.
+    """A column with different values in two samples.
 
     Parameters
     ----------
     column : str
-        Its name.
+        Name of the column.
     a, b : object
-        The values.
+        Values as read.
     by : float or None
-        In standard deviations of the column; None for levels without an order.
+        Difference in standard deviations of the column; None for unordered levels.
     """
 
     column: str
@@ -202,7 +202,7 @@ class Difference:
 
 @node("live", "Looking at the columns")
 def spreads(job: Job, samples: Dataset) -> np.ndarray:
-    """Standard deviation of each feature column as read, 0 where it has none."""
+    """Return the standard deviation of each feature column as read, 0 if undefined."""
     found = pd.DataFrame(samples.encoded.values).std(ddof=0)
     return found.fillna(0.0).to_numpy()
 
@@ -210,10 +210,10 @@ def spreads(job: Job, samples: Dataset) -> np.ndarray:
 def differences(
     samples: Dataset, spreads: np.ndarray, pair: tuple[int, ...]
 ) -> list[Difference]:
-    """List the feature columns in which two samples differ, the most first.
+    """List the feature columns with different values in two samples, the most first.
 
-    Levels without an order come where a standard deviation would, as they are as far
-    apart as levels can be; columns in which a value is missing are left out.
+    Unordered levels rank as one standard deviation. Columns with a missing value are
+    left out.
     """
     encoded, found = samples.encoded, []
     rows = samples.table.loc[samples.row_ids[list(pair)]]
@@ -230,22 +230,22 @@ def differences(
 
 @dataclass(frozen=True, eq=False)
 class PairReading:
-    """What is known of two samples before they are linked.
+    """Facts about two samples before they are linked.
 
     Parameters
     ----------
     rows : pair of plain ids
-        Their row ids.
+        Row ids of the samples.
     votes : list of (str, int, int)
-        For each family the votes that join them, and all that saw both.
+        For each family the votes that join them, and all votes on both.
     answered : pair of int or None
-        The same of all models with the votes that answers give them; None without.
+        The same over all models with votes weighted by answers; None without answers.
     linked : Link or None
-        The link that there is.
+        The present link, if any.
     answers : dict of Answer
-        What "must" and "cannot" would do.
+        Effects of "must" and "cannot".
     differences : list of Difference
-        Columns in which they differ, the most first.
+        Columns with different values, the most different first.
     """
 
     rows: tuple[PlainId, PlainId]
@@ -257,7 +257,7 @@ class PairReading:
 
     @property
     def pooled(self) -> tuple[int, int]:
-        """Votes of the pool that join the pair, and all that saw both rows."""
+        """Return the pool's votes that join the pair, and all votes on both."""
         return _summed(self.votes)
 
 
@@ -273,7 +273,7 @@ def pair_reading(
     link_weight: Weight,
     spreads: np.ndarray,
 ) -> PairReading | None:
-    """Read what the models say about a pair, and what an answer would do."""
+    """Gather votes on a pair, effects of an answer, and differences."""
     if len(look_pair) != 2:
         return None
     a, b = (plain_id(samples.row_ids[i]) for i in look_pair)
@@ -302,7 +302,7 @@ def pair_reading(
 
 
 def _votes(ensemble: Ensemble, pair: tuple[int, ...]) -> list[tuple[str, int, int]]:
-    """Count the votes of each family that join a pair, of those that saw it."""
+    """Count the votes of each family that join a pair, among votes on both rows."""
     ends = ensemble.codes_and_gaps[:, list(pair)]
     joined = ends[:, 0] == ends[:, 1]
     seen = (ends < ensemble.n_codes[:, None]).all(axis=1)
@@ -315,14 +315,14 @@ def _votes(ensemble: Ensemble, pair: tuple[int, ...]) -> list[tuple[str, int, in
 
 
 def _summed(votes: list[tuple[str, int, int]]) -> tuple[int, int]:
-    """Add up the votes of the families: those that join a pair, and all."""
+    """Sum the votes of the families: votes that join a pair, and all votes."""
     return sum(joined for _, joined, _ in votes), sum(seen for *_, seen in votes)
 
 
 def _answer(
     ranking: Ranking, ranks: np.ndarray | None, links: tuple[Link, ...]
 ) -> Answer:
-    """Compare the ranks after an answer with those in force."""
+    """Compare the ranks after an answer with the present ranks."""
     try:
         refuse_contradiction(links)
     except LinkError as error:
@@ -338,9 +338,9 @@ def contradiction(
     pair_reading: Later[PairReading],
     row_positions: dict[PlainId, int],
 ) -> np.ndarray:
-    """Ends of the links that contradict each other, positions of shape (n_links, 2).
+    """Return the ends of links that contradict each other, shape (n_links, 2).
 
-    Those that rule out an answer about the pair, else those of a refused action.
+    These links rule out an answer about the pair, or belong to a refused action.
     """
     answers = pair_reading.answers.values() if pair_reading else ()
     chain = next((one.chain for one in answers if one.chain), look_refused)
@@ -360,10 +360,10 @@ def rises(
     row_positions: dict[PlainId, int],
     link_weight: Weight,
 ) -> np.ndarray | None:
-    """Ranks that each model has won by the links, shape (n_partitions,).
+    """Return the ranks that each model has won by the links, (n_partitions,).
 
-    Compared with its rank under the links that changes are counted from; None where
-    these are the links there are.
+    The reference is the rank under the links that changes are counted from; None if
+    these are the present links.
     """
     if set(links) == set(look_since):
         return None
@@ -380,16 +380,16 @@ def suggestions(
     unsure: Unsure,
     row_positions: dict[PlainId, int],
 ) -> tuple[Suggestion, ...]:
-    """The pairs whose answers tell most about the ranking, by the links so far.
+    """Return the pairs with the most informative answers, given the links so far.
 
-    Those that could not be told are left out, and pairs like them come later.
+    Unsure pairs are left out, and pairs like them come later.
     """
     told = [
         (row_positions[a], row_positions[b])
         for a, b, *_ in unsure
         if a in row_positions and b in row_positions
     ]
-    if ensemble.noise == "silent":  # what is asked needs a place for every sample
+    if ensemble.noise == "silent":  # a question needs a place for every sample
         ensemble = ensemble.replace(noise="singletons")
     return suggest_pairs(
         ensemble,

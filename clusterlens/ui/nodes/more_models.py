@@ -1,4 +1,4 @@
-"""More models for a run that answers may have: how many, and what they cost."""
+"""Plans of models to add for the answers, with their cost."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from clusterlens.ui.work.jobs import Job
 
 @dataclass(frozen=True)
 class ModelsToMake:
-    """Models that may be made for the answers, and what that costs.
+    """Plan of models to make for the answers, with the cost.
 
     Parameters
     ----------
     n_clusters : tuple of int
-        Numbers of clusters that are tried, those of the best models.
+        Numbers of clusters to try, taken from the best models.
     n_models : int
-        How many are made.
+        Number of models.
     n_links : int
-        How many links they are made for.
+        Number of links that they are made for.
     seconds : float
-        About how long it takes.
+        Estimated time.
     refusal : str
-        Why none can be made, empty where they can.
+        Reason why none can be made; empty if they can.
     """
 
     n_clusters: tuple[int, ...]
@@ -49,14 +49,14 @@ class ModelsToMake:
 
 @dataclass(frozen=True)
 class CloserLook:
-    """Finer settings that may be fitted, and what that costs.
+    """Plan of finer settings to fit, with the cost.
 
     Parameters
     ----------
     n_fitted, n_kept : int
-        How many models are fitted, and how many of them are kept.
+        Number of models to fit, and to keep.
     seconds : float
-        About how long it takes.
+        Estimated time.
     """
 
     n_fitted: int
@@ -66,7 +66,7 @@ class CloserLook:
 
 @node("live", "Estimating the cost", keep=8)
 def closer_look(job: Job, run: Run) -> CloserLook:
-    """Plan a closer look at the safest choice of a run."""
+    """Plan finer settings near the safest choice of a run."""
     shape = run.dataset.X.shape
     cost = estimate_pool(
         shape, sized_grids(FINER, shape[0]), workers=job.server.workers
@@ -78,7 +78,7 @@ def closer_look(job: Job, run: Run) -> CloserLook:
 def models_to_make(
     run: Run, ranking: Ranking, constraints: Constraints
 ) -> ModelsToMake:
-    """Plan models for the answers, or say why there can be none."""
+    """Plan models for the answers, or give the reason why there can be none."""
     pool, n_links = run.ensemble, constraints.n_pairs
     numbers = tuple(numbers_to_try(pool, ranking.order))
     seconds = models_for_answers_seconds(pool.n_samples, pool.n_partitions, numbers)

@@ -1,4 +1,4 @@
-"""Whether the pool agrees more on the data than on structureless copies of them."""
+"""Comparison of the pool's agreement with structureless copies of the data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def samples_digest(job: Job, samples: Dataset) -> str:
 
 @node()
 def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float | None:
-    """Estimate how long the check takes; None where no pool was run."""
+    """Estimate the time of the check; None if no pool was run."""
     if not pool:
         return None
     return null_agreement_seconds(samples.X.shape, list(pool), DRAWS)

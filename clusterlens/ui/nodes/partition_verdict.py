@@ -1,10 +1,10 @@
-"""Whether the clusters of a partition are groups: found again, and apart, in words.
+"""Verdict on a partition: whether its clusters are stable and separate groups.
 
-The evidence is not the pool that the partition comes from. Each cluster has to be found
-again in other samples, and to lie apart, more than clusters in structureless copies.
-Either kind of evidence is "yes" where all clusters do, "in part" where those that do
-hold half of the rows, else "no". Clusters are groups if both say yes; in part if both
-do so in part, or one alone says yes; else hardly.
+The pool that the partition comes from is no evidence. Each cluster must be found again
+in other samples, and must be separate, more than clusters in structureless copies.
+Either kind of evidence is "yes" if all clusters pass, "in part" if the clusters that
+pass hold half of the rows, else "no". Clusters are groups if both kinds are "yes"; in
+part if both are "in part" or one alone is "yes"; else hardly.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ PARTITION_CONCLUSIONS = {
 
 @dataclass(frozen=True)
 class PartitionVerdict:
-    """Whether the clusters of a partition are groups, and what says so.
+    """Verdict on the clusters of a partition, with its grounds.
 
     Parameters
     ----------
     answer : str
-        In a few words.
+        Verdict in a few words.
     again, apart : Light
-        What stability and separation say.
+        Grades of stability and separation.
     """
 
     answer: str
@@ -74,7 +74,7 @@ def weigh_partition(
 
 
 def _grade(passed: np.ndarray, sizes: np.ndarray) -> Light:
-    """Grade by the clusters that pass, and the rows that they hold."""
+    """Grade by the clusters that pass, and by their rows."""
     if passed.all():
         return "yes"
     return "in part" if sizes[passed].sum() >= _MOST * sizes.sum() else "no"
@@ -94,7 +94,7 @@ def partition_grounds(
     stability: ClusterStability | None,
     separation: ClusterSeparation | None,
 ) -> Sequence[tuple[str, Light, str]]:
-    """Return each kind of evidence for clusters: title, what it says, and why."""
+    """Return each kind of evidence for clusters: title, grade, and reason."""
     return (
         ("Found again", verdict.again, _again(stability)),
         ("Apart", verdict.apart, _apart(separation)),
@@ -125,5 +125,5 @@ def _apart(found: ClusterSeparation | None) -> str:
 
 
 def passing(passed: npt.NDArray[np.bool_]) -> str:
-    """Say how many clusters pass."""
+    """Format how many clusters pass."""
     return f"{int(passed.sum())} of {count(len(passed), 'cluster')}"

@@ -1,4 +1,4 @@
-"""What the figures show: maps, orderings, tiles."""
+"""Results of the figures: maps, orderings, tiles."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
-# A pair of the binarised matrix, and pairs of it.
+# Words for a pair of the binarised matrix, and for several pairs.
 _JOINED = Reading("apart", "together")
 _FILLED = Reading(*["#% of the pairs here together"] * 2)
-# Clusters whose numbers are written on the map; more would cover it.
+# Largest number of cluster numbers on the map; more would cover it.
 NUMBERED = 40
-# Characters of a class name that are written on the map.
+# Longest class name on the map.
 _NAME_LENGTH = 12
-# Least distance of two of them, as a part of the longer side of the map.
+# Smallest distance of two numbers, relative to the longer side of the map.
 _NUMBER_GAP = 0.05
 
 
 @node("live", "Drawing the map")
 def projection(job: Job, samples: Dataset) -> Projection:
-    """Map of the samples by two principal components."""
+    """Return the map of the samples by two principal components."""
     return project(samples)
 
 
 @node("live", "Preparing the map for clicks")
 def nearest(job: Job, projection: Projection) -> KDTree:
-    """Search tree over the map, for clicks."""
+    """Return a search tree over the map, for clicks."""
     return KDTree(projection.coordinates)
 
 
 @dataclass(frozen=True, eq=False)
 class Colours:
-    """Colour of each sample, uint8 of shape (n_samples, 3), and what it stands for."""
+    """Colour of each sample, uint8 of shape (n_samples, 3), and its meaning."""
 
     values: np.ndarray
     by: str
@@ -87,18 +87,18 @@ def colours(
 
 @dataclass(frozen=True, eq=False)
 class Legend:
-    """What the colours of the map stand for.
+    """Meaning of the colours of the map.
 
     Parameters
     ----------
     by : {"model", "disagreement", "labels"}
-        What the samples are coloured by.
+        Quantity that colours the samples.
     entries : list of (int, str, int)
         Cluster or class, its name and size; empty for disagreement.
     places : array of float, shape (n_numbers, 2)
-        Where the numbers of clusters or the names of classes stand.
+        Places of the numbers of clusters or the names of classes.
     numbers : list of str
-        What is written there.
+        Texts at the places.
     """
 
     by: str
@@ -116,7 +116,7 @@ def legend(
     projection: Projection,
     model_names: dict[int, str],
 ) -> Legend:
-    """Name and place what the samples are coloured by."""
+    """Name and place the clusters or classes that colour the samples."""
     if look_colour_by == "disagreement":
         return Legend(look_colour_by, [], np.empty((0, 2)), [])
     given = samples.labels_true if look_colour_by == "labels" else None
@@ -147,7 +147,7 @@ def _cut(name: str) -> str:
 def number_places(
     xy: np.ndarray, codes: np.ndarray, numbers: Sequence[int]
 ) -> np.ndarray:
-    """Place numbers on samples of their clusters, in the middle but not on each other.
+    """Place numbers on samples near the middle of their clusters, without overlap.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def number_places(
     Returns
     -------
     places : array of float, shape (n_numbers, 2)
-        The sample nearest to the median of the cluster that leaves a gap to the numbers
-        before, or the one that is furthest from them; O(n_samples n_numbers) time.
+        For each cluster the sample nearest to its median with a gap to earlier numbers,
+        or the sample furthest from them; O(n_samples n_numbers) time.
     """
     gap = _NUMBER_GAP * float(np.ptp(xy, axis=0).max())
     places = np.empty((0, 2))
@@ -209,7 +209,7 @@ def order(
 
 @node()
 def places(order: np.ndarray) -> np.ndarray:
-    """Place of each sample in the order, shape (n_samples,)."""
+    """Return the place of each sample in the order, shape (n_samples,)."""
     found = np.empty(len(order), np.intp)
     found[order] = np.arange(len(order))
     return found
@@ -229,7 +229,7 @@ def consensus(
     look_matrix_view: Viewport,
     look_shading: str,
 ) -> Heatmap | None:
-    """The consensus matrix in view."""
+    """Return the consensus matrix in view."""
     if not look_matrix_view.drawn:
         return None
     tile = _tile(tile_source, look_matrix_view, "consensus")
@@ -243,7 +243,7 @@ def consensus(
 def binarised(
     job: Job, tile_source: TileSource, look_matrix_view: Viewport, binarised_at: int
 ) -> Heatmap | None:
-    """The binarised matrix in view."""
+    """Return the binarised matrix in view."""
     if not look_matrix_view.drawn:
         return None
     tile = _tile(tile_source, look_matrix_view, "binarised", binarised_at)
@@ -267,13 +267,13 @@ def _tile(
 
 
 def _of_cells(tile: Tile) -> bool:
-    """Whether each value is of one pair."""
+    """Return whether each value belongs to one pair."""
     (r0, r1), (c0, c1) = tile.rows, tile.cols
     return tile.values.shape == (r1 - r0, c1 - c0)
 
 
 def _shared(ensemble: Ensemble, heard: Ensemble, *, single: bool) -> Reading:
-    """How a share of votes is said: of one pair, or of those that a pixel covers."""
+    """Return the words for a share of votes: of one pair, or of a pixel's pairs."""
     mean = "" if single else "on average "
     whose = "" if heard is ensemble else ", with your answers"
     if heard.is_partial:
@@ -294,9 +294,9 @@ def cross(
     tile_source: TileSource,
     binarised_at: int,
 ) -> Cross:
-    """The rows and columns of the picked samples, and what both matrices say of two.
+    """Return rows and columns of the picked samples, with the text of their cell.
 
-    With none picked those of the sample that is read.
+    Without picked samples the inspected sample is marked.
     """
     marked = look_pair
     if not marked and look_tab == "sample" and look_inspected is not None:
@@ -328,7 +328,7 @@ def matrix_edges(
     order: np.ndarray,
     look_matrix_view: Viewport,
 ) -> Edges | None:
-    """Cluster colours and row ids along the edges of the matrices."""
+    """Return cluster colours and row ids along the edges of the matrices."""
     if not look_matrix_view.drawn:
         return None
     return edges(cluster_colours(clusters), samples.row_ids, order, look_matrix_view)

@@ -1,4 +1,4 @@
-"""The result, and what is looked at beside it."""
+"""The result, and the displayed partition if it is another one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clusterlens.ui.work.jobs import Job
 def result_here(
     job: Job, result: AnalysisResult, samples: Dataset
 ) -> np.ndarray | None:
-    """Clusters of the result, (n_samples,); None where it is of other rows."""
+    """Return the clusters of the result, (n_samples,); None for other rows."""
     return clusters_of_result(result, samples)
 
 
@@ -30,7 +30,7 @@ def result_here(
 def result_names(
     job: Job, result: AnalysisResult, cluster_names: tuple[ClusterName, ...]
 ) -> dict[int, str]:
-    """Names that were given to clusters of the result."""
+    """Return the given names of clusters of the result."""
     found = names_of(result.clusters, result.dataset.row_ids, cluster_names)
     return {k: called.text for k, called in found.items() if called.is_own}
 
@@ -39,9 +39,10 @@ def result_names(
 def numbering(
     job: Job, ensemble: Ensemble, reference: int, result_here: np.ndarray | None
 ) -> np.ndarray:
-    """Clusters that give all others their numbers and colours, (n_samples,), from 0.
+    """Return the clusters, (n_samples,), that set the numbers and colours of others.
 
-    Those of the result, else of the reference; noise is a cluster of its own.
+    They are the clusters of the result, by default of the reference; noise is a cluster
+    of its own.
     """
     if result_here is None:
         return ensemble.codes_and_gaps[reference].astype(np.int64)
@@ -55,17 +56,16 @@ def numbered_like(numbering: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LookedAt:
-    """The partition that map, matrices and inspector show.
+    """Displayed partition of map, matrices and inspector.
 
     Parameters
     ----------
     title : str
-        Its name.
+        Name of the partition.
     model : int or None
-        Which model of the run it is; None for a result that is none of them.
+        Model of the run; None for a result that is no model.
     beside : str
-        Title of the result that it is beside; empty where it is the result, or where
-        there is none.
+        Title of the result; empty if this is the result, or if there is none.
     is_result : bool
         Whether it is the result.
     """
@@ -83,7 +83,7 @@ def shows_result(
     result: AnalysisResult | None,
     run_id: str | None,
 ) -> bool:
-    """Whether a result that is no model of the run is looked at."""
+    """Return whether a result that is no model of the run is displayed."""
     if result is None or result_here is None or look_model is not None:
         return False
     return result.model_of(run_id) is None
@@ -97,7 +97,7 @@ def looked_at(
     result: AnalysisResult | None,
     run_id: str | None,
 ) -> LookedAt:
-    """What is looked at: the result, unless a model was chosen beside it."""
+    """Return the displayed partition: the chosen model, by default the result."""
     if result is not None and shows_result:
         return LookedAt(result.title, None, is_result=True)
     name = ensemble.names[selected]
@@ -115,7 +115,7 @@ def clusters(
     numbering: np.ndarray,
     result_here: np.ndarray | None,
 ) -> np.ndarray:
-    """Clusters that are looked at, numbered like those of the result; noise is -1."""
+    """Return the displayed clusters, numbered like the result's; noise is -1."""
     if result_here is not None and shows_result:
         return result_here
     return numbered_like(numbering, ensemble.labels[selected])
@@ -125,7 +125,7 @@ def clusters(
 def shared_with_leader(
     job: Job, ensemble: Ensemble, leader: int, result_here: np.ndarray
 ) -> int:
-    """Number of samples that the leader puts into the same cluster as the result."""
+    """Count samples that leader and result put into the same cluster."""
     return int(
         (numbered_like(result_here, ensemble.labels[leader]) == result_here).sum()
     )
@@ -133,32 +133,32 @@ def shared_with_leader(
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """The partition that leaves the app: the result, else the model looked at.
+    """Exported partition: the result, by default the displayed model.
 
     Parameters
     ----------
     title : str
-        Its name.
+        Name of the partition.
     dataset : Dataset
-        The prepared table that it is of.
+        Prepared table of the partition.
     clusters : array of int, shape (n_samples,)
-        Cluster of each of its samples by its number on screen; noise is -1.
+        Cluster of each sample by its number on screen; noise is -1.
     names : dict of int to str
-        What its clusters are called.
+        Names of the clusters.
     made : dict
-        How it was made, the plain values of a `Choice`.
+        Definition of the partition, the plain values of a `Choice`.
     numbers : tuple of (int, int)
-        Each label as it is made, and its number on screen.
+        Each original label, with its number on screen.
     run_id : str
-        The run that it was made in.
+        Run of the partition.
     links : tuple of Link
         Links that it may obey.
     memberships : array of float, shape (n_samples, K), or None
-        Of a soft model.
+        Memberships of a soft model.
     is_result : bool
         Whether it is the result.
     is_here : bool
-        Whether it is of the samples of the run that is read.
+        Whether it has the samples of the selected run.
     """
 
     title: str
@@ -185,7 +185,7 @@ def told(
     cluster_names: tuple[ClusterName, ...],
     links: tuple[Link, ...],
 ) -> Told:
-    """Choose what is told: never a model that is merely looked at beside the result."""
+    """Choose the exported partition: the result, else the displayed model."""
     if result is None:
         made = {"kind": "model", "model": selected}
         labels, first = np.unique(run.ensemble.labels[selected], return_index=True)
@@ -218,5 +218,5 @@ def told(
 
 @node("live", "Describing the clusters", keep=8)
 def told_profiles(job: Job, told: Told) -> ClusterProfiles:
-    """What characterises each cluster that is told, in the columns as read."""
+    """Return the distinguishing features of exported clusters, in original units."""
     return cluster_profiles(told.dataset, told.clusters)

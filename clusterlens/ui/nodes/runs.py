@@ -1,4 +1,4 @@
-"""The run that is read beside another one."""
+"""Comparison of the selected run with another one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
-# Companions of a sample have changed where its rows of the two consensus matrices
-# differ by so much, as a root mean square.
+# A sample's neighbours count as changed if its rows of both consensus matrices differ
+# by more than this root mean square.
 CHANGED = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """Another run, and how it compares."""
+    """Another run with its comparison."""
 
     run: Run
     found: RunComparison
 
     @property
     def changed(self) -> np.ndarray:
-        """Samples of the run that is read whose companions changed, (n_changed,)."""
+        """Return samples of the selected run with changed neighbours, (n_changed,)."""
         return self.found.rows[0][self.found.changed > CHANGED]
 
 
@@ -33,7 +33,7 @@ class Beside:
 def beside(
     job: Job, run: Run, runs: tuple[Run, ...], look_beside_run: str, score: str
 ) -> Beside | None:
-    """Compare the run with the one asked for, or the newest other that shares rows."""
+    """Compare the run with the chosen one, or the newest other with shared rows."""
     own = np.asarray(run.dataset.row_ids)
     others = [
         one

@@ -1,10 +1,11 @@
-"""Whether classes are clusters: what centres, density and the pool say, in words.
+"""Verdict on classes: whether centres, density and the pool show them as clusters.
 
-The rule. Round groups: yes where every pair of classes stands apart; in part where most
-pairs do and few are as random classes. Dense groups: by how much of the way from their
-shuffled labels to 1 their DBCV goes. They are clusters if either says yes, in part if
-either says so, else hardly. The pool is told beside it and decides nothing. k-means
-on tables without clusters goes at most 0.2 of the way (uniform noise, two columns).
+Round groups: yes if every pair of classes is separate; in part if most pairs are and
+few are like random classes. Dense groups: by the share of the way that their DBCV
+covers from shuffled labels to 1. Classes are clusters if either is "yes", in part if
+either is "in part", else hardly. The pool is shown as well, but decides nothing. On
+tables without clusters k-means covers at most 0.2 of the way (uniform noise, two
+columns).
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
 from clusterlens.ui.kit.words import fixed
 
 Light = Literal["yes", "in part", "no", "unknown"]
-# Scores of pairs that stand apart, and that are as random classes.
+# Scores of separate pairs, and of pairs like random classes.
 APART = 0.6
 MIXED = 0.1
-# In part round: least share of pairs apart, largest share of pairs as random.
+# Round groups in part: least share of separate pairs, largest share of random ones.
 _MOST, _FEW = 1 / 2, 1 / 4
-# Gains over shuffled labels, and agreement, that count as yes and as in part.
+# Gains over shuffled labels, and agreements, that count as yes and as in part.
 _DENSE = (0.5, 0.25)
 _REACHED = (0.7, 0.4)
 _DBCV = {anchor.example: anchor.dbcv for anchor in LABEL_ANCHORS}
@@ -60,14 +61,14 @@ CONCLUSIONS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether classes are clusters, and what says so.
+    """Verdict on classes, with its grounds.
 
     Parameters
     ----------
     answer : str
-        In a few words.
+        Verdict in a few words.
     round, dense, pool : Light
-        What centres, density, and the models of the pool say.
+        Grades by centres, by density, and by the models of the pool.
     """
 
     answer: str
@@ -81,9 +82,9 @@ def weigh(
     evidence: LabelEvidence | None,
     agreement: PoolAgreement | None,
 ) -> Verdict:
-    """Grade centres, density and the pool; the answer rests on the first two.
+    """Grade centres, density and the pool; the answer depends on the first two.
 
-    Where all pairs stand apart around their centres nothing else is asked.
+    If all pairs are separate around their centres, density does not matter.
     """
     of_centres = _of_centres(check)
     of_density = _of_density(evidence) if evidence else "unknown"
@@ -105,7 +106,7 @@ def _of_centres(check: LabelCheck) -> Light:
 
 
 def density_gain(evidence: LabelEvidence) -> float:
-    """Where DBCV lies between shuffled labels (0) and its largest value (1)."""
+    """Return the place of DBCV between shuffled labels (0) and its maximum (1)."""
     chance = float(evidence.shuffled["dbcv"].mean())
     return (float(evidence.dbcv) - chance) / (1 - chance)
 
@@ -124,7 +125,7 @@ def _grade(value: float, yes: float, part: float) -> Light:
 def _answer(centres: Light, density: Light, *, measured: bool) -> str:
     if centres == "yes":
         return "Yes"
-    # Nested rings have no centres: without their density nothing is known of them.
+    # Nested rings have no centres, so without density nothing is known of them.
     if not measured:
         return "Not decided yet"
     if density == "yes":
@@ -138,7 +139,7 @@ def verdict_grounds(
     evidence: LabelEvidence | None,
     agreement: PoolAgreement | None,
 ) -> Sequence[tuple[str, Light, str]]:
-    """Return each kind of evidence for classes: title, what it says, and why."""
+    """Return each kind of evidence for classes: title, grade, and reason."""
     return (
         ("Round groups", verdict.round, _centres(check)),
         ("Dense groups", verdict.dense, _density(evidence)),
