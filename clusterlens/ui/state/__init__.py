@@ -1,1 +1,1 @@
-"""State: what was decided, what is looked at, and their shapes."""
+"""State: decisions, the view state, and the shapes of plain values."""

@@ -1,8 +1,7 @@
-"""Address: what is looked at as plain values, for a link and for the next visit.
+"""Address: the view state as plain values, for links and for the next visit.
 
-What an address holds is checked like anything that comes from outside: what cannot be
-read is refused, a value that does not fit is left out. Brushed samples and drafts are
-not part of it.
+An address is untrusted input: unreadable text is refused, and unsuitable values are
+left out. Brushed samples and drafts are not included.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from clusterlens.compute._plain import read_plain
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.looking import Viewport
 
-# Characters of the two parts of a link.
+# Largest numbers of characters of the two parts of a link.
 MOST_LOOK, MOST_ID = 10_000, 100
-# Whole numbers up to here are the same in a browser.
+# Larger whole numbers differ in a browser.
 _LARGEST = 2**53
-# What an address restores without an analysis.
+# Parameters that an address restores without an analysis.
 _LESSONS = ("lesson", "lesson_step", "lessons_finished")
 _ALONE = ("page", *_LESSONS)
 
 
 def plain_look(look: Look) -> dict[str, Any]:
-    """Return what is looked at as plain values, defaults left out."""
+    """Return the view state as plain values, without defaults."""
     plain = {}
     for name in Look.linked():
         value, default = getattr(look, name), look.param[name].default
@@ -40,16 +39,16 @@ def plain_look(look: Look) -> dict[str, Any]:
 def restore_look(
     look: Look, plain: Mapping[str, Any], ends: Mapping[str, int] | None = None
 ) -> None:
-    """Look at what plain values say; those that do not fit are left out.
+    """Set view parameters from plain values; unsuitable values are left out.
 
     Parameters
     ----------
     look : Look
-        Is changed.
+        View state to change.
     plain : mapping
         Values by parameter.
     ends : mapping, optional
-        By parameter, how many there are of what it is a position of.
+        Exclusive upper bounds of parameters that are positions.
     """
     wanted = {name: plain[name] for name in Look.linked() if name in plain}
     for name, value in list(wanted.items()):
@@ -66,7 +65,10 @@ def restore_look(
 
 
 def _check(value: Any, default: Any, end: int) -> None:
-    """Refuse what parameters take and no link says: truth as a number, half letters."""
+    """Refuse values that parameters accept but no link contains.
+
+    For example a number for a truth value, or half of a surrogate pair.
+    """
     if isinstance(value, bool) != isinstance(default, bool):
         raise TypeError("truth is no number")
     if isinstance(value, int) and value >= end:
@@ -76,7 +78,7 @@ def _check(value: Any, default: Any, end: int) -> None:
 
 
 def _viewport(ranges: Any, view: Viewport) -> Viewport | None:
-    """Return a viewport of four finite numbers, None for anything else."""
+    """Return a viewport of four finite numbers, None for any other value."""
     if not isinstance(ranges, list) or len(ranges) != 4:
         return None
     if not all(isinstance(end, (int, float)) and abs(end) < 1e300 for end in ranges):
@@ -88,9 +90,9 @@ def _viewport(ranges: Any, view: Viewport) -> Viewport | None:
 
 
 def to_query(analysis: str | None, look: Look) -> dict[str, str]:
-    """Return the arguments of a link to an analysis and what is looked at.
+    """Return the query arguments of a link to an analysis in its present view.
 
-    Without an analysis lessons alone have an address.
+    Without an analysis only lessons have an address.
     """
     plain = plain_look(look)
     if analysis is None:
@@ -101,12 +103,12 @@ def to_query(analysis: str | None, look: Look) -> dict[str, str]:
 
 
 def from_query(query: Mapping[str, str]) -> tuple[str | None, dict[str, Any]]:
-    """Return analysis and look of the arguments of a link.
+    """Return the analysis and the view state of the arguments of a link.
 
     Raises
     ------
     ValueError
-        If they are none that `to_query` makes.
+        If the arguments were not made by `to_query`.
     """
     analysis = query.get("analysis")
     if analysis is not None and len(analysis) > MOST_ID:

@@ -1,7 +1,7 @@
-"""Analysis: what has been decided, as one frozen value.
+"""Analysis: all decisions, as one frozen value.
 
-An action makes another one (`clusterlens.ui.actions`); nothing else does. What follows
-from it is computed by the nodes of `clusterlens.ui.work.derived`.
+Only actions make another one (`clusterlens.ui.actions`). Derived results are computed
+by the nodes of `clusterlens.ui.work.derived`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset
 
 EVIDENCE = "evidence"
-# What all broken links add to a score, as the paper has it.
+# Charge on the score for breaking all links, as in the paper.
 PAPER_WEIGHT = 1.0
 
 
 def new_run_id() -> str:
-    """Make an id of a run that no other page gives to another one meanwhile."""
+    """Make a run id that other pages do not use, even at the same time."""
     return f"r{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One immutable run: a prepared table, a pool with its seed, and what it found.
+    """One immutable run: a prepared table, a pool with its seed, and its partitions.
 
     Parameters
     ----------
     id : str
-        Unique in an analysis, never used again.
+        Id, unique in an analysis and never reused.
     name : str
         Name on screen.
     dataset : Dataset
@@ -47,18 +47,18 @@ class Run:
     random_state : int
         Seed of the pool.
     ensemble : Ensemble
-        What the pool found, and after it the partitions that were kept.
+        Partitions of the pool, followed by kept partitions.
     kept : tuple of dict
-        How each kept partition was made, and the links it obeys, plain values.
+        Definition of each kept partition, with the links it obeys, as plain values.
     n_asked : int, default 0
-        Number of models asked for, of a run that is not finished; else 0.
+        Number of models of the pool if the run is unfinished; else 0.
     votes : {"models", "families", "hubs", "typical"}, default "models"
-        What has equal votes, or that the typical half has one. Kept partitions have
-        none.
+        Units with equal votes; "typical" gives one vote to each model of the typical
+        half. Kept partitions have none.
     stopped_of : int, default 0
-        Number of models asked for, of a run that was stopped and kept; else 0.
+        Number of models of the pool if the run was stopped and kept; else 0.
     preset : PresetUsed or None, default None
-        The preset that its pool is or was begun with, and the version that it had.
+        The preset that the pool is based on, with its version.
     """
 
     id: str
@@ -80,13 +80,13 @@ class Run:
 
     @property
     def preset_words(self) -> str:
-        """The preset of its pool and its version, empty for a pool of one's own."""
+        """The preset of its pool with its version; empty for a custom pool."""
         return self.preset.words(len(self.pool)) if self.preset else ""
 
 
 @dataclass(frozen=True)
 class ClusterName:
-    """A name and the rows it was given to, by plain row id."""
+    """A name with its rows, by plain row id."""
 
     text: str
     rows: tuple[int | str, ...]
@@ -94,9 +94,9 @@ class ClusterName:
 
 @dataclass(frozen=True)
 class Link:
-    """What the analyst knows of two rows: together (must) or apart (cannot).
+    """Knowledge of the analyst about two rows: together (must) or apart (cannot).
 
-    `by` says who answered, where a file said so.
+    `by` is the respondent, if a file names one.
     """
 
     kind: Literal["must", "cannot"]
@@ -107,28 +107,28 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class AnalysisResult:
-    """The partition that the analyst works with: chosen once, the same on every page.
+    """The partition chosen by the analyst, the same on every page.
 
-    Its labels stay what they were, whatever becomes of the run and the links.
+    Its labels do not change with the run or the links.
 
     Parameters
     ----------
     run_id : str
-        The run it was chosen in.
+        Run in which it was chosen.
     dataset : Dataset
         The prepared table of that run.
     made : dict
-        How it was made, the plain values of a `Choice`.
+        Definition of the partition, the plain values of a `Choice`.
     title : str
         Its name on screen.
     clusters : array of int, shape (n_samples,)
         Cluster of each sample by its number on screen; noise is -1.
     numbers : tuple of (int, int)
-        Each label as it is made, and its number on screen.
+        Each original label, with its number on screen.
     links : tuple of Link
         The links that were in force.
     chosen_on : str
-        Title of the page it was chosen on.
+        Title of the page on which it was chosen.
     """
 
     run_id: str
@@ -141,14 +141,14 @@ class AnalysisResult:
     chosen_on: str = ""
 
     def model_of(self, run_id: str | None) -> int | None:
-        """Which model of a run it is, None where it is none of them."""
+        """Return the position of the result among the models of a run, or None."""
         is_model = self.run_id == run_id and self.made["kind"] == "model"
         return int(self.made.get("model", 0)) if is_model else None
 
 
 @dataclass(frozen=True)
 class Succession:
-    """What became of the clusters of a segmentation when it was refitted.
+    """Changes of the clusters of a segmentation by a refit.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class Succession:
     rows : {"new", "both"}
         Whether the new table was clustered, or both tables.
     stays, gone, new : tuple of str
-        Names of the clusters that are still there, are not, and were not before.
+        Names of the clusters that stayed, vanished, and are new.
     """
 
     of: str
@@ -169,18 +169,18 @@ class Succession:
 
 @dataclass(frozen=True, eq=False)
 class KeptPartition:
-    """A partition that is kept for other tables, with the names of its clusters.
+    """Partition kept for other tables, with the names of its clusters.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Name of the kept partition.
     result : AnalysisResult
-        The result when it was kept; it stays what it was.
+        The result at that time; it does not change.
     names : tuple of (int, str)
-        Names that were given to clusters, by their number on screen.
+        Names of clusters, by their number on screen.
     follows : Succession or None
-        The segmentation that it is a refit of.
+        Data on the refitted segmentation, if any.
     """
 
     name: str
@@ -190,12 +190,12 @@ class KeptPartition:
 
     @property
     def labels(self) -> np.ndarray:
-        """Number of the cluster of each sample as people read it, -1 for noise."""
+        """Number of each sample's cluster from 1, -1 for noise."""
         clusters = self.result.clusters
         return np.where(clusters < 0, -1, clusters + 1)
 
     def holds(self, result: AnalysisResult) -> bool:
-        """Whether it is this result that is kept, also where it was read again."""
+        """Return whether this result is the kept one, even after it was read again."""
         kept = self.result
         same = (kept.run_id, kept.title, kept.made) == (
             result.run_id,
@@ -207,7 +207,7 @@ class KeptPartition:
 
 @dataclass(frozen=True, eq=False)
 class SoftTable:
-    """Memberships that were uploaded, and the rows they belong to."""
+    """Uploaded memberships with their rows."""
 
     name: str
     row_ids: np.ndarray
@@ -216,60 +216,59 @@ class SoftTable:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """Everything that was decided about one table.
+    """All decisions about one table.
 
     Parameters
     ----------
     table : Dataset or None
         The table as read.
     preparation : dict
-        Arguments of `prepare` that are in force, plain values.
+        Arguments of `prepare` in force, plain values.
     dataset : Dataset or None
-        The prepared table, None where preparation failed.
+        The prepared table, None if preparation failed.
     runs : tuple of Run
         All runs, oldest first.
     runs_made : int
-        Number of runs ever made, by which they are called.
+        Number of runs ever made, used in their names.
     run_id : str or None
-        Which run is read.
+        Id of the selected run.
     score : str
         Ranking score, a key of SCORES.
     threshold : int or None
-        Models that must agree for a binarised pair; None for the mean rule.
+        Number of models that must agree for a binarised pair; None for the mean rule.
     counted_fully : frozenset of str
-        Runs whose agreements shall be exact whatever it costs.
+        Runs with agreements that must be exact, whatever the cost.
     links : tuple of Link
         Must-links and cannot-links by row id; they belong to no run.
     unsure : tuple of (plain id, plain id) or (plain id, plain id, str)
-        Pairs of rows that could not be told, and by whom where a file said so; they
-        are not asked about again.
+        Pairs of rows marked as unsure, with the respondent if a file names one; they
+        are not suggested again.
     link_weight : float or "evidence"
-        What all links broken add to a score; "evidence" weighs each as an answer that
-        may mislead.
+        Charge on the score for breaking all links; "evidence" counts each link as an
+        answer that may mislead.
     note : str
         Plain text of the analyst, for the report.
     cluster_names : tuple of ClusterName
         Names of clusters; they belong to rows, not to a partition.
     result : AnalysisResult or None
-        The partition that was chosen; report and files are about it.
+        The chosen partition, used by report and files.
     segmentations : tuple of KeptPartition
-        Partitions that are kept for other tables.
+        Partitions kept for other tables.
     new_table : Dataset or None
-        Another table as read, whose rows are to be placed.
+        Another table as read, with rows to assign.
     memberships : tuple of SoftTable
         Uploaded memberships.
     fuzzy_pairs : tuple of (str, str)
         Saved pairs of soft partitions, by their keys.
     cns : (int, float, int) or None
-        Neighbours, alpha and K that were chosen for CNS; None for automatic.
+        Chosen neighbours, alpha and K of CNS; None for automatic.
     part : tuple of str
-        Which part of its file the table is: "sheet" or "array" and the name of that,
-        of text "separator" and what separates its cells;
-        empty for a file that holds one table.
+        Part of the file: "sheet" or "array" with its name, or "separator" with the
+        separator of a text; empty for a file with one table.
     parts : tuple of str
-        The names of all parts of the file, or what may separate its cells.
+        Names of all parts of the file, or possible separators.
     new_part, new_parts : tuple of str
-        The same of the file of the new table.
+        The same for the file of the new table.
     """
 
     table: Dataset | None = None
@@ -298,40 +297,40 @@ class Analysis:
     new_parts: tuple[str, ...] = ()
 
     def with_run(self, run: Run) -> Analysis:
-        """The analysis with another run, which is read at the mean rule."""
+        """Return the analysis with another run, selected at the mean rule."""
         return replace(self, runs=(*self.runs, run), run_id=run.id, threshold=None)
 
     @property
     def run(self) -> Run | None:
-        """The run that is read."""
+        """The selected run."""
         return next((run for run in self.runs if run.id == self.run_id), None)
 
     @property
     def ensemble(self) -> Ensemble | None:
-        """The partitions of the run that is read."""
+        """The partitions of the selected run."""
         return self.run.ensemble if self.run else None
 
     @property
     def samples(self) -> Dataset | None:
-        """The prepared table of the run that is read."""
+        """The prepared table of the selected run."""
         return self.run.dataset if self.run else None
 
     @property
     def pool(self) -> tuple[Mapping[str, Any], ...] | None:
-        """The pool of the run that is read."""
+        """The pool of the selected run."""
         return self.run.pool if self.run else None
 
     @property
     def random_state(self) -> int | None:
-        """The seed of the run that is read."""
+        """The seed of the selected run."""
         return self.run.random_state if self.run else None
 
     @property
     def noise(self) -> NoiseMeans | None:
-        """What noise means in the run that is read."""
+        """Treatment of noise in the selected run."""
         return self.run.ensemble.noise if self.run else None
 
     @property
     def exact(self) -> bool:
-        """Whether the agreements of the run shall be exact whatever it costs."""
+        """Return whether the agreements of the run must be exact, whatever the cost."""
         return self.run_id in self.counted_fully

@@ -1,6 +1,6 @@
-"""Checks: measurements that took time, kept with the analysis.
+"""Checks: expensive measurements, stored with the analysis.
 
-A check is stored under a hash of all its inputs. Every page that asks for the same
+A check is stored under a hash of all its inputs. Every page that needs the same
 measurement shows it. It disappears when its run is undone and returns on redo.
 """
 
@@ -33,8 +33,8 @@ _N_DRAWS: dict[str, Callable[[Any], int]] = {
     DENSITY: lambda found: len(found.shuffled),
 }
 KINDS = tuple(_N_DRAWS)
-# Features are rounded to so many bits below the mean of their column: another machine
-# may compute other last bits.
+# Features are rounded to so many bits below the mean of their column, because the last
+# bits may differ between machines.
 _BITS = 24
 
 
@@ -65,7 +65,7 @@ class Check:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it was measured to its end."""
+        """Return whether it was measured to its end."""
         return self.value is not None
 
     @property

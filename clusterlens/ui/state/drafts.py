@@ -1,7 +1,7 @@
-"""The pool as it is being put together: entries, their values as texts, and back.
+"""Draft of a pool: entries, with their values as texts that can be read back.
 
-A value is written as short as it can be read: 4, ward, 5 %. A share means one of the
-samples or of distances, whichever the parameter is about.
+A value is written in the shortest text that can be read: 4, ward, 5%. A share is a
+share of samples or of distances, depending on the parameter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clusterlens.compute.ensemble.ensemble import NoiseMeans
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
 
-# What a share stands for, by parameter.
+# Meaning of a share, by parameter.
 SHARES = {
     "eps": "neighbour distances",
     "threshold": "pair distances",
@@ -52,12 +52,12 @@ class Entry:
 
     @property
     def grid(self) -> dict[str, Any]:
-        """The entry as `run_pool` takes it."""
+        """The entry in the form of `run_pool`."""
         return {"clusterer": self.clusterer, **self.settings}
 
     @property
     def limit(self) -> int | None:
-        """Number of samples above which presets leave it out, or take another form."""
+        """Number of samples above which presets drop or change the clusterer."""
         clusterer = CLUSTERERS[self.clusterer]
         if clusterer.beyond is not None and clusterer.beyond(self.grid) == [self.grid]:
             return None
@@ -66,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Rejected:
-    """What was typed into a field and cannot be: the entry, its parameter, and why."""
+    """Text that a field refuses, with its entry, its parameter and the reason."""
 
     entry: int
     setting: str
@@ -76,26 +76,26 @@ class Rejected:
 
 @dataclass(frozen=True, eq=False)
 class PoolDraft:
-    """What the next run shall be.
+    """Draft of the next run.
 
     Parameters
     ----------
     preset : str
-        A key of POOLS, or the name of a pool of one's own.
+        A key of POOLS, or the name of a saved pool.
     own : tuple of Entry or None
-        Entries of that pool; None where the preset is a key of POOLS.
+        Entries of the saved pool; None if the preset is a key of POOLS.
     n_clusters : int
         Number of clusters of presets that need one.
     entries : tuple of Entry or None
-        As edited; None as the preset has them for the size of the table.
+        Edited entries; None for the entries of the preset at the size of the table.
     random_state : int
         Seed of the pool.
     distinct_only : bool
         Whether identical partitions count once.
     noise : {"cluster", "singletons", "silent"}
-        What it means that a model calls samples noise.
+        Treatment of noise.
     rejected : Rejected or None
-        What was typed last and is not part of it.
+        The last refused text.
     """
 
     preset: str = "default"
@@ -109,12 +109,12 @@ class PoolDraft:
 
 
 def needs_clusters(preset: str) -> bool:
-    """Whether a preset needs a number of clusters."""
+    """Return whether a preset needs a number of clusters."""
     return callable(POOLS.get(preset))
 
 
 def draft_entries(draft: PoolDraft, n_samples: int) -> tuple[Entry, ...]:
-    """Return the entries of the draft, or those of its preset for the size."""
+    """Return the entries of the draft, by default of its preset for the size."""
     if draft.entries is not None:
         return draft.entries
     if draft.own is not None:
@@ -125,21 +125,24 @@ def draft_entries(draft: PoolDraft, n_samples: int) -> tuple[Entry, ...]:
 
 
 def _forms(spec: Mapping[str, Any], n_samples: int) -> list[Entry]:
-    """Entries of one of a preset; what is too slow is off, before what takes over."""
+    """Return the entries of one entry of a preset.
+
+    If it is too slow, it is switched off and its replacements follow.
+    """
     forms, _ = pool_grids(preset_forms(spec, n_samples, []), n_samples)
     taken = [_entry(form) for form in forms]
     limit = CLUSTERERS[spec["clusterer"]].max_samples
     if limit is None or n_samples <= limit:
         return taken
     (grid,), _ = pool_grids([spec], n_samples)
-    for form in forms:  # what runs in its plain form all the same
+    for form in forms:  # parts that run in their plain form
         if form["clusterer"] == spec["clusterer"]:
             grid = {key: _without(value, form[key]) for key, value in grid.items()}
     return [replace(_entry(grid), on=False), *taken]
 
 
 def _without(values: Any, taken: Any) -> Any:
-    """Values that are not taken; all where all are."""
+    """Return the values that are not taken; all values if all are taken."""
     if not isinstance(values, list):
         return values
     return [value for value in values if value not in taken] or values
@@ -163,7 +166,7 @@ def switch(entries: Entries, at: int) -> Entries:
 
 
 def add_clusterer(entries: Entries, name: str) -> Entries:
-    """Add a clusterer with the settings it brings along, after those of its family."""
+    """Add a clusterer with its default settings, after others of its family."""
     family = CLUSTERERS[name].family
     families = [CLUSTERERS[entry.clusterer].family for entry in entries]
     same = [k for k, other in enumerate(families) if other == family]
@@ -173,7 +176,7 @@ def add_clusterer(entries: Entries, name: str) -> Entries:
 
 
 def add_values(entries: Entries, at: int, setting: str, text: str) -> Entries:
-    """Add the values that a text stands for, in order where they are numbers.
+    """Add the values in a text; numbers are sorted.
 
     Raises
     ------
@@ -192,7 +195,7 @@ def add_values(entries: Entries, at: int, setting: str, text: str) -> Entries:
 
 
 def remove_value(entries: Entries, at: int, setting: str, index: int) -> Entries:
-    """Take a value out; without its last one a setting is the clusterer's own."""
+    """Remove a value; a setting without values returns to the clusterer's default."""
     values = [v for k, v in enumerate(entries[at].settings[setting]) if k != index]
     return _set(entries, at, setting, values)
 
@@ -209,7 +212,7 @@ def _put(entries: Entries, at: int, entry: Entry) -> Entries:
 
 
 def write_value(value: Any) -> str:
-    """Write a value as a text that reads back where people type it."""
+    """Format a value as a text that can be read back."""
     match value:
         case {"root": root, **rest}:
             return f"n^1/{root:g}" + (
@@ -235,7 +238,7 @@ def write_value(value: Any) -> str:
 
 
 def read_values(clusterer: str, setting: str, text: str) -> list[Any]:
-    """Read values that people type: 4, 0.5, ward, 5%, or 2-20 for a range.
+    """Read typed values: 4, 0.5, ward, 5%, or 2-20 for a range.
 
     Parameters
     ----------
@@ -244,7 +247,7 @@ def read_values(clusterer: str, setting: str, text: str) -> list[Any]:
     setting : str
         The parameter.
     text : str
-        Values, separated by spaces or, where they are whole numbers, by commas.
+        Values, separated by spaces, or by commas if they are whole numbers.
 
     Raises
     ------
@@ -262,7 +265,7 @@ def read_values(clusterer: str, setting: str, text: str) -> list[Any]:
 
 
 def _refuse_decimal_comma(clusterer: str, setting: str, text: str) -> None:
-    """Refuse a comma that may stand between values or in one."""
+    """Refuse a comma that may separate values or be a decimal comma."""
     kinds = {getattr(rule, "type", None) for rule in _rules(clusterer).get(setting, ())}
     are_fractions = "%" in text or (Real in kinds and Integral not in kinds)
     whole_part = r"\d+" if are_fractions else r"(?<!\d)0"
@@ -321,12 +324,12 @@ def _read_copies(text: str) -> int:
 
 
 def _rules(clusterer: str) -> Mapping[str, Any]:
-    """What an algorithm says that its parameters take."""
+    """Return the rules of an algorithm for its parameters."""
     return getattr(CLUSTERERS[clusterer].make, "_parameter_constraints", {})
 
 
 def _check(clusterer: str, setting: str, value: Any) -> None:
-    """Refuse a value that the algorithm says it does not take."""
+    """Refuse a value that the rules of the algorithm exclude."""
     rules = _rules(clusterer).get(setting, [type(value)])
     if isinstance(value, Mapping) or any(_takes(rule, value) for rule in rules):
         return
@@ -338,7 +341,7 @@ def _check(clusterer: str, setting: str, value: Any) -> None:
 
 
 def _takes(rule: Any, value: Any) -> bool:
-    """Whether one of scikit-learn's rules for a parameter allows a typed value."""
+    """Return whether a rule of scikit-learn for a parameter allows a typed value."""
     if isinstance(rule, type):
         return isinstance(value, rule)
     if hasattr(rule, "is_satisfied_by"):
@@ -349,7 +352,7 @@ def _takes(rule: Any, value: Any) -> bool:
 
 
 def write_entries(entries: Sequence[Entry]) -> str:
-    """Write the entries as JSON, one per line; those switched off have "use": false."""
+    """Write the entries as JSON, one per line; disabled ones have "use": false."""
     lines = [
         json.dumps(entry.grid if entry.on else {**entry.grid, "use": False})
         for entry in entries
@@ -358,7 +361,7 @@ def write_entries(entries: Sequence[Entry]) -> str:
 
 
 def read_entries(text: str) -> Entries:
-    """Read entries that `write_entries` wrote and people changed.
+    """Read the output of `write_entries`, which users may have edited.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Forming: a run while its models are fitted, as frozen values to look at.
+"""Partial runs: frozen values that show a run while its models are fitted.
 
-The thread that fits tells a `Forming` what happens and hands on a `RunSoFar`, which
-never changes: the state of every model, and the partitions that there are. Nothing of
-this is logged; what the run becomes is the value of its action.
+The fitting thread reports events to a `Forming`, which publishes a `RunSoFar`, an
+immutable value with the state of every model and the partitions so far. Partial runs
+are not logged; the finished run is the result of its action.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Run
 
 WAITING, RUNNING, DONE, WARNED, DROPPED, FAILED = STATES = "wrdyxf"
-# Id of a run that is not finished; finished ones have numbers.
+# Id of an unfinished run.
 UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True, eq=False)
 class RunSoFar:
-    """What is known of a run that is not finished.
+    """State of an unfinished run.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class RunSoFar:
     noise : {"cluster", "singletons", "silent"}
         As in `Ensemble`.
     estimate : PoolEstimate
-        Names and families of its models, and what they were said to cost.
+        Names and families of its models, with their estimated cost.
     states : str
         One of STATES for each model.
     said : tuple of str
-        Of each model, how long it took and what is to be said of it; empty before.
+        For each model its time and notes; empty until it has ended.
     models : tuple of PoolModel
-        Those that are kept, in the order in which they ended.
+        Kept models, in the order of their ends.
     began, ends : float
-        When it began and when it will have ended, on the clock `time.monotonic`.
+        Begin and expected end, on the clock `time.monotonic`.
     """
 
     number: int
@@ -68,13 +68,13 @@ class RunSoFar:
 
     @property
     def n_ended(self) -> int:
-        """Number of models that have ended, well or not."""
+        """Number of models that have ended, successfully or not."""
         counts = Counter(self.states)
         return self.n_asked - counts[WAITING] - counts[RUNNING]
 
     @property
     def run(self) -> Run:
-        """The run of the models that there are."""
+        """The run of the models so far."""
         models = self.models
         soft = {t: m.membership for t, m in enumerate(models)}
         ensemble = Ensemble(
@@ -98,14 +98,14 @@ class RunSoFar:
 
 
 class Forming:
-    """Hears what becomes of the models of a run and hands on what is known so far.
+    """Collector of the events of a run; publishes its state after each one.
 
     Parameters
     ----------
     number, dataset, pool, random_state, noise
         As in `RunSoFar`.
     tell : callable
-        Called with a RunSoFar after each change, on the thread that fits.
+        Called with a RunSoFar after each change, on the fitting thread.
     """
 
     def __init__(
@@ -130,21 +130,21 @@ class Forming:
 
     @property
     def n_usable(self) -> int:
-        """Number of models that have ended well."""
+        """Number of models that have ended successfully."""
         return len(self._models)
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether models wait or run."""
+        """Return whether models wait or run."""
         return not {WAITING, RUNNING}.isdisjoint(self._states)
 
     @property
     def has_failed(self) -> bool:
-        """Whether a model found nothing, which may not happen again."""
+        """Return whether a model failed, which may not happen again."""
         return FAILED in self._states
 
     def planned(self, estimate: PoolEstimate) -> None:
-        """Take the models of the run and what they were said to cost."""
+        """Record the models of the run and their estimated cost."""
         self._estimate = estimate
         self._place = {name: at for at, name in enumerate(estimate.names)}
         self._states = [WAITING] * len(self._place)
@@ -153,12 +153,12 @@ class Forming:
         self._changed()
 
     def started(self, name: str) -> None:
-        """Take note of a model whose fit starts."""
+        """Record that the fit of a model starts."""
         self._states[self._place[name]] = RUNNING
         self._changed()
 
     def ended(self, model: PoolModel) -> None:
-        """Take a model that ended."""
+        """Record a finished model."""
         at = model.position
         self._states[at] = _state(model)
         self._said[at] = _said(model)
@@ -183,14 +183,14 @@ class Forming:
 
 
 def _state(model: PoolModel) -> str:
-    """One letter for what became of a model."""
+    """Return the letter of a model's outcome."""
     if model.reason is not None:
         return DROPPED if model.labels is not None else FAILED
     return WARNED if model.warnings else DONE
 
 
 def _said(model: PoolModel) -> str:
-    """How long a model took, and what is to be said of it."""
+    """Return the time of a model with its notes."""
     seconds = "" if np.isnan(model.seconds) else f"{model.seconds:.2g} s"
     notes = [model.reason] if model.reason else [f"warned: {w}" for w in model.warnings]
     return "; ".join(filter(None, (seconds, *notes)))

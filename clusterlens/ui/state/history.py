@@ -1,6 +1,6 @@
 """History: the analyses of a session in order, with a cursor.
 
-Undo and redo move the cursor; doing something new forgets what had been undone.
+Undo and redo move the cursor; a new action drops the undone steps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def now() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One action with its plain values, the analysis that it made, and when (UTC).
+    """One action with its plain values, the resulting analysis, and the time (UTC).
 
     Raises
     ------
@@ -42,12 +42,12 @@ class Step:
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values as plain JSON ones; TypeError or ValueError where they are not."""
+    """Return values as plain JSON; raise TypeError or ValueError for others."""
     return json.loads(json.dumps(dict(values), allow_nan=False))
 
 
 class History(param.Parameterized):
-    """Steps up to the cursor were done, those after it can be done again."""
+    """Steps up to the cursor are in force; later steps can be redone."""
 
     steps = param.ClassSelector(
         class_=tuple,
@@ -70,19 +70,19 @@ class History(param.Parameterized):
 
     @property
     def shown(self) -> Analysis:
-        """The analysis in force, with the run that forms if that is looked at."""
+        """The analysis in force, with the partial run if it is displayed."""
         analysis, run = self.analysis, self.forming
         is_there = run is not None and analysis.table is not None
         return analysis.with_run(run) if is_there else analysis
 
     @property
     def undoable(self) -> Step | None:
-        """The step that undo takes back."""
+        """The step that undo would undo."""
         return self.steps[self.cursor] if self.cursor else None
 
     @property
     def redoable(self) -> Step | None:
-        """The step that redo does again."""
+        """The step that redo would redo."""
         after = self.cursor + 1
         return self.steps[after] if after < len(self.steps) else None
 
@@ -92,7 +92,7 @@ class History(param.Parameterized):
         return self.steps[1 : self.cursor + 1]
 
     def do(self, step: Step) -> None:
-        """Put a new step in force; what had been undone is forgotten."""
+        """Put a new step in force, and drop the undone steps."""
         self._move((*self.steps[: self.cursor + 1], step), self.cursor + 1)
 
     def go(self, cursor: int) -> None:
@@ -101,7 +101,7 @@ class History(param.Parameterized):
             self._move(self.steps, cursor)
 
     def replace(self, steps: tuple[Step, ...], cursor: int) -> None:
-        """Put other steps in the place of all, as they are stored or were imported."""
+        """Replace all steps by stored or imported ones."""
         self._move(steps, cursor)
 
     def _move(self, steps: tuple[Step, ...], cursor: int) -> None:

@@ -1,7 +1,7 @@
-"""Links: what the analyst knows of pairs of rows, by row ids as plain values.
+"""Links: knowledge of the analyst about pairs of rows, by plain row ids.
 
 Row ids of any type become whole numbers or text, so that links can be logged, written
-to a file, and found again in another run of the same table.
+to a file, and found in another run of the same table.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ Kind = Literal["must", "cannot"]
 PlainId = int | str
 KINDS = get_args(Kind)
 OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
-_SHOWN = 5  # ids that a message lists
+_SHOWN = 5  # ids listed in a message
 _SHOWN_NAME = 30
 _SEPARATORS = ",;\t"
 _COLUMNS = ("kind", "row_a", "row_b")
-MOST_LINKS = 20_000  # of a file
-_MOST_COLUMNS = 100  # of which four are read
+MOST_LINKS = 20_000  # in a file
+_MOST_COLUMNS = 100  # only four of them are read
 UNSURE = "unsure"
-# Two rows, and who could not tell them where a file said so.
+# Two rows, with the respondent if a file names one.
 Unsure = tuple[tuple[PlainId, ...], ...]
-MOST_NAME = 80  # characters of who answered
+MOST_NAME = 80  # characters of a respondent
 TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
 
 
 class LinkError(ValueError):
-    """A link contradicts others.
+    """Error of a link that contradicts others.
 
     Parameters
     ----------
     message : str
-        What contradicts what, and the remedy.
+        The contradiction and the remedy.
     chain : tuple of Link
         Must-links that lead from one row to another, then the cannot-link of the two.
     """
@@ -69,14 +69,14 @@ def plain_ids(row_ids: Any) -> list[PlainId]:
 
 
 def has_row(index: pd.Index, row: PlainId) -> bool:
-    """Whether a row of this plain id is in the index of a table."""
+    """Return whether the index of a table contains a row of this plain id."""
     if index.inferred_type in ("integer", "string"):
         return row in index
     return row in plain_ids(index)
 
 
 def named_alike(one: Dataset, other: Dataset) -> bool:
-    """Whether both call the rows of a table by the same ids."""
+    """Return whether both tables use the same row ids."""
     chosen = [
         [name for name, role in dataset.roles.items() if role == "row id"]
         for dataset in (one, other)
@@ -85,13 +85,13 @@ def named_alike(one: Dataset, other: Dataset) -> bool:
 
 
 def find_link(links: Sequence[Link], a: PlainId, b: PlainId) -> int | None:
-    """Return the place of the link between two rows in the list, None without one."""
+    """Return the position of the link between two rows in the list, or None."""
     pairs = ({link.a, link.b} for link in links)
     return next((k for k, pair in enumerate(pairs) if pair == {a, b}), None)
 
 
 def with_link(links: tuple[Link, ...], link: Link) -> tuple[Link, ...]:
-    """Return the links with one more; it replaces the one between the same rows."""
+    """Return the links with one more, which replaces a link between the same rows."""
     at = find_link(links, link.a, link.b)
     if at is None:
         return (*links, link)
@@ -101,7 +101,7 @@ def with_link(links: tuple[Link, ...], link: Link) -> tuple[Link, ...]:
 def as_constraints(
     links: Sequence[Link], positions: Mapping[PlainId, int]
 ) -> Constraints:
-    """Return the links as positions of samples; those of other rows do not count."""
+    """Return the links by positions of samples; links of other rows do not count."""
     pairs: dict[Kind, list[tuple[int, int]]] = {"must": [], "cannot": []}
     for link in links:
         if link.a in positions and link.b in positions:
@@ -117,7 +117,7 @@ def links_as_json(
 ) -> str:
     """Write links by row ids, as `constraints_from_json` reads them.
 
-    Each pair has a third entry where it is known who answered.
+    A pair has a third entry if its respondent is known.
     """
     pairs = links_as_lists(links)
     if unsure:
@@ -126,7 +126,7 @@ def links_as_json(
 
 
 def links_as_lists(links: Sequence[Link]) -> dict[str, list[list[PlainId]]]:
-    """Write links by row ids as plain values, a list of each kind."""
+    """Return links by row ids as plain values, a list for each kind."""
     return {
         f"{kind}_link": [
             [link.a, link.b, *filter(None, [link.by])]
@@ -138,10 +138,10 @@ def links_as_lists(links: Sequence[Link]) -> dict[str, list[list[PlainId]]]:
 
 
 def links_obeyed(run: Run, in_force: Sequence[Link]) -> Sequence[Link]:
-    """Return the links that what was last kept in a run was made to obey.
+    """Return the links that the latest kept partition of a run obeys.
 
-    It has a record of them but where an earlier version made it, which took those in
-    force before its step.
+    Runs made by an earlier version have no record of them; these obeyed the links in
+    force before their step.
     """
     made = run.kept[-1] if run.kept else {}
     if "must_link" not in made:
@@ -154,21 +154,21 @@ def links_obeyed(run: Run, in_force: Sequence[Link]) -> Sequence[Link]:
 def rows_without(
     links: Sequence[Link], positions: Mapping[PlainId, int]
 ) -> list[PlainId]:
-    """Return the linked rows that are not among the samples, as they come."""
+    """Return the linked rows that are not among the samples, in order."""
     rows = dict.fromkeys(row for link in links for row in (link.a, link.b))
     return [row for row in rows if row not in positions]
 
 
 def shown_rows(rows: Sequence[PlainId]) -> str:
-    """Name some rows, and say how many more there are."""
+    """Name some rows, and the number of others."""
     more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
     return ", ".join(map(str, rows[:_SHOWN])) + more
 
 
 def refuse_contradiction(links: Sequence[Link]) -> None:
-    """Raise LinkError if must-links lead from one end of a cannot-link to the other.
+    """Raise LinkError if must-links join both ends of a cannot-link.
 
-    Rows that a run leaves out count, too: they may be back in the next one.
+    Rows that a run leaves out count, too, because the next run may contain them.
     """
     rows = list(dict.fromkeys(row for link in links for row in (link.a, link.b)))
     try:
@@ -188,7 +188,7 @@ def refuse_contradiction(links: Sequence[Link]) -> None:
 
 
 def without_pair(unsure: Unsure, a: PlainId, b: PlainId) -> Unsure:
-    """Return the pairs that could not be told but the one of two rows."""
+    """Return the unsure pairs without the pair of two rows."""
     return tuple(pair for pair in unsure if {*pair[:2]} != {a, b})
 
 
@@ -202,23 +202,22 @@ def links_from_file(
 def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsure]:
     """Read links and unsure pairs from CSV or JSON, as the Report page writes them.
 
-    Columns may be separated by commas, semicolons or tabs. Spaces around a value do not
-    matter, nor does what a spreadsheet makes of a number ("7.0").
+    Columns may be separated by commas, semicolons or tabs. Spaces around a value are
+    ignored, and numbers may have the form of spreadsheets ("7.0").
 
     Parameters
     ----------
     text : str
-        JSON with the lists must_link, cannot_link and unsure, whose pairs may have a
-        third entry, who answered, or CSV with the columns kind ("must-link",
-        "cannot-link" or "unsure"), row_a, row_b and perhaps by.
+        JSON with the lists must_link, cannot_link and unsure of pairs with an optional
+        third entry, the respondent; or CSV with the columns kind ("must-link",
+        "cannot-link" or "unsure"), row_a, row_b and optionally by.
     index : Index
-        Row ids of the table, those of rows that a preparation leaves out included.
+        Row ids of the table, including rows that a preparation leaves out.
 
     Raises
     ------
     ValueError
-        If the text is neither, names rows that the table does not have, or holds
-        more links than a ranking should rest on.
+        If the text is neither, names rows that the table lacks, or has too many links.
     """
     is_json = text.lstrip()[:1] in ("{", "[")
     given = _pairs_of_json(text) if is_json else _pairs_of_csv(text)
@@ -261,8 +260,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
 
 
 def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
-    """Return the row that a file names, as it is or as spreadsheets write it."""
-    # Some ids are kept from being computed by an apostrophe in front.
+    """Return the row named in a file, exactly or as spreadsheets write it."""
+    # An apostrophe in front keeps spreadsheets from evaluating an id.
     plain = end.strip().removeprefix("'")
     ways = (end, plain, re.sub(r"(?<=\d)\.0+$", "", plain))
     return next((known[way] for way in ways if way in known), None)
@@ -323,7 +322,7 @@ def _pairs_of_csv(text: str) -> list[tuple[Any, str, str, str]]:
             f"kind {odd[0]!r} is none of 'must-link', 'cannot-link' and 'unsure'; "
             "correct the file. None of its links was taken."
         )
-    # As with ids, an apostrophe keeps a name from being computed.
+    # As with ids, an apostrophe keeps a name from being evaluated.
     guarded = r"^'(?=[=+\-@])"
     who = [""] * len(table)
     if "by" in table:

@@ -1,4 +1,4 @@
-"""Literals: plain values as Python that evaluates to them and to nothing else."""
+"""Literals: plain values as Python that evaluates to exactly these values."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class ScriptError(ValueError):
-    """The analysis cannot be written as a script; the message says why."""
+    """Error of an analysis that cannot be written as a script, with the reason."""
 
 
 def literal(value: Any) -> str:
-    """Write a plain value as Python; ScriptError for any other.
+    """Write a plain value as Python; raise ScriptError for any other.
 
     Parameters
     ----------
     value : object
         None, a text, a truth value, a finite number, or a list, tuple, set or mapping
-        of such.
+        of these.
 
     Returns
     -------
     code : str
-        What evaluates to it, and to nothing else.
+        Expression that evaluates to exactly this value.
     """
     refuse_other_than_plain(value)
     return repr(value)
 
 
 def refuse_other_than_plain(value: Any) -> None:
-    """Raise ScriptError for what is not made of plain values."""
+    """Raise ScriptError for a value that is not made of plain values."""
     if type(value) is dict:
         value = [*value, *value.values()]
     if type(value) in (list, tuple, set):

@@ -1,4 +1,4 @@
-"""Look: what is merely looked at; never logged, part of a shared link."""
+"""View state: never logged, but part of a shared link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterlens.ui.state.looking import Brush, Viewport, kept, rule
 
 
 class Look(*(look for room in PAGES for look in room.looks)):
-    """What the analyst looks at: on each page, and on more than one."""
+    """The view of the analyst: parameters of each page, and shared ones."""
 
     page = kept(
         param.Selector(
@@ -67,16 +67,16 @@ class Look(*(look for room in PAGES for look in room.looks)):
 
     @classmethod
     def kept_until(cls, *ends: Literal["run", "table", "either"]) -> list[str]:
-        """Names of the parameters that are forgotten at one of these ends."""
+        """Return the names of the parameters that are reset at one of these events."""
         return [name for name in cls.param if rule(cls.param[name]).until in ends]
 
     @classmethod
     def linked(cls) -> list[str]:
-        """Names of the parameters that a link restores."""
+        """Return the names of the parameters that a link restores."""
         return [name for name in cls.param if rule(cls.param[name]).linked]
 
     def forget(self, *names: str) -> None:
-        """Put parameters back to their defaults; of viewports the size stays."""
+        """Reset parameters to their defaults; viewports keep their size."""
         values = {name: self.param[name].default for name in names}
         for name, value in values.items():
             if isinstance(value, Viewport):

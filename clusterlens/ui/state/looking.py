@@ -1,4 +1,4 @@
-"""Looking: what a parameter of the look may hold, and how long it is kept."""
+"""Values of view parameters, and rules for their reset."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import param
 
 @dataclass(frozen=True)
 class Viewport:
-    """What a figure shows: half-open data ranges and its size in pixels.
+    """Visible half-open data ranges of a figure, and its size in pixels.
 
-    Ranges are None where the figure shall show everything.
+    Ranges are None if the figure shows everything.
     """
 
     x: tuple[float, float] | None = None
@@ -23,12 +23,12 @@ class Viewport:
 
     @property
     def zoom(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """The x and y range, None where the figure shall show everything."""
+        """The x and y range, None if the figure shows everything."""
         return None if self.x is None or self.y is None else (self.x, self.y)
 
     @property
     def drawn(self) -> bool:
-        """Whether the figure has a place on screen, and so pixels."""
+        """Return whether the figure has been laid out, and so has pixels."""
         return self.width > 0 and self.height > 0
 
     def whole(self) -> Viewport:
@@ -38,14 +38,14 @@ class Viewport:
 
 @dataclass(frozen=True, eq=False)
 class Brush:
-    """Samples that were brushed, and where.
+    """Brushed samples, with the place of the brush.
 
     Parameters
     ----------
     positions : array of int, shape (n_brushed,)
         Positions of the samples, ascending.
     source : str
-        Where they were brushed, e.g. "box on the map".
+        Place of the brush, e.g. "box on the map".
     """
 
     positions: np.ndarray = field(default_factory=lambda: np.empty(0, np.intp))
@@ -56,7 +56,7 @@ class Brush:
 
 
 class Rule(NamedTuple):
-    """Until when a parameter is kept, and whether a link restores it."""
+    """Rule of a parameter: the event that resets it, and whether a link restores it."""
 
     until: Literal["", "run", "table", "either"] = ""
     linked: bool = False
@@ -73,10 +73,10 @@ def kept(
     Parameters
     ----------
     parameter : param.Parameter
-        A parameter of a class of looks.
+        A parameter of a class of view parameters.
     until : {"", "run", "table", "either"}
-        It goes back to its default when another run is read, when another table is
-        prepared, or when either is so; empty if it stays.
+        Event that resets it to its default: another run is selected, another table is
+        prepared, or either; empty if it stays.
     linked : bool
         Whether it is part of a link to the page.
     """
@@ -85,5 +85,5 @@ def kept(
 
 
 def rule(parameter: Any) -> Rule:
-    """Return the rule of a parameter; without one it stays and is in no link."""
+    """Return the rule of a parameter; by default it stays and is in no link."""
     return _RULES.get(parameter, Rule())

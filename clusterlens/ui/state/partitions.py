@@ -1,8 +1,8 @@
-"""Partitions: which partition the page Clusters is about, and names of clusters.
+"""Partitions: the choice of a partition for the page Clusters, and cluster names.
 
-A `Choice` says in plain values how a partition is made, so that an action can make it
-again. A name belongs to the samples that it was given to: a cluster of just these
-carries it, and one that shares more than half with them is called like it.
+A `Choice` defines a partition in plain values, so that an action can make it again. A
+name belongs to the samples that it was given to. A cluster of exactly these samples has
+the name; a cluster that shares more than half with them is marked as like it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from clusterlens.ui.state.looking import Brush
 TREE = "bisecting-kmeans"
 SEED = 0
 MOST_CLUSTERS = 20
-# What grows with the square of the samples is offered up to so many.
+# Largest size, in samples, for functions with quadratic cost.
 _QUADRATIC_UP_TO = 5_000
 _MOST_BYTES = 1 << 30
 _SAME = 0.5
-# Clusters are counted by their labels, up to the largest.
+# Labels are counted up to the largest one.
 MOST_LABEL = 1_000_000
 
 Kind = Literal["result", "consensus", "model", "group", "labels"]
@@ -52,7 +52,7 @@ Kind = Literal["result", "consensus", "model", "group", "labels"]
 
 @dataclass(frozen=True)
 class Choice:
-    """A partition of the samples of a run, by how it is made.
+    """Definition of a partition of the samples of a run.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Choice:
     group : Brush or None
         The samples of a group.
     votes : tuple of int
-        Votes of the models for a consensus, as answers gave them; empty for those of
+        Votes of the models for a consensus, weighted by answers; empty for the votes of
         the run.
     """
 
@@ -83,7 +83,7 @@ class Choice:
     votes: tuple[int, ...] = ()
 
     def title(self, ensemble: Ensemble) -> str:
-        """Name the partition on screen; the result has a name of its own."""
+        """Return the title of the partition; the result has its own."""
         if self.kind == "model":
             return ensemble.names[self.model]
         if self.kind == "group":
@@ -109,15 +109,15 @@ class Choice:
         Parameters
         ----------
         ensemble : Ensemble
-            The partitions of its run, called `ens` in Python.
+            Partitions of the run, named `ens` in Python.
         n_found : int
-            Number of clusters that it has.
+            Number of clusters of the partition.
         row_ids : sequence of int or str
             Plain ids of the samples of a group.
         links : sequence of Link
-            Those that it obeys.
+            Links that it obeys.
         ens, ds : str
-            What the ensemble and the prepared table are called.
+            Names of the ensemble and of the prepared table.
         """
         if self.kind == "model":
             return f"{ens}.labels[{position_in_python(ensemble, self.model, ens)}]"
@@ -155,7 +155,7 @@ class Choice:
 
 
 def position_in_python(ensemble: Ensemble, model: int, ens: str = "ensemble") -> str:
-    """Write the position of a model of an ensemble, by its name if no other has it."""
+    """Write the position of a model of an ensemble, by its name if it is unique."""
     name = ensemble.names[model]
     if ensemble.names.count(name) > 1:
         return literal(model)
@@ -171,12 +171,12 @@ def group_in_python(row_ids: Sequence[PlainId], ds: str = "dataset") -> str:
 
 
 def number_of(cluster: int) -> int:
-    """Number of a cluster as people read it, in files and scripts; noise stays -1."""
+    """Return the number of a cluster in files and scripts; noise stays -1."""
     return cluster + 1 if cluster >= 0 else NOISE
 
 
 def choice_from(values: Mapping[str, Any], samples: Dataset) -> Choice:
-    """Return the choice that plain values stand for."""
+    """Return the choice defined by plain values."""
     given = dict(values)
     if "rows" in given:
         at = _index(samples.row_ids).get_indexer(pd.Index(given.pop("rows")))
@@ -186,14 +186,14 @@ def choice_from(values: Mapping[str, Any], samples: Dataset) -> Choice:
 
 
 def _index(row_ids: Any) -> pd.Index:
-    """Index of plain row ids."""
+    """Return an index of plain row ids."""
     index = pd.Index(row_ids)
     plain = index.inferred_type in ("integer", "string")
     return index if plain else pd.Index(plain_ids(index))
 
 
 def functions_for(ensemble: Ensemble) -> list[str]:
-    """Consensus functions that are affordable for the size of an ensemble."""
+    """Return the consensus functions that are affordable for an ensemble."""
     n, columns = ensemble.n_samples, int(ensemble.n_codes @ ensemble.votes)
     return [
         name
@@ -205,12 +205,12 @@ def functions_for(ensemble: Ensemble) -> list[str]:
 
 
 def most_clusters(ensemble: Ensemble) -> int:
-    """The largest number of clusters that is offered."""
+    """Return the largest number of clusters on offer."""
     return min(MOST_CLUSTERS, ensemble.n_samples)
 
 
 def make_tree(ensemble: Ensemble, **kernels: Any) -> ConsensusTree:
-    """The tree whose cuts are the consensus partitions by default."""
+    """Return the tree that is cut into consensus partitions by default."""
     return consensus_tree(ensemble, most_clusters(ensemble), SEED, **kernels)
 
 
@@ -274,7 +274,7 @@ def labels_of(
 def clusters_of_result(result: AnalysisResult, samples: Dataset) -> np.ndarray | None:
     """Return the cluster of each sample in the result, shape (n_samples,).
 
-    None where the result says nothing of one of them.
+    None if the result lacks a sample.
     """
     if result.dataset is samples:
         return result.clusters
@@ -286,7 +286,7 @@ def clusters_of_result(result: AnalysisResult, samples: Dataset) -> np.ndarray |
 
 
 def _too_few_clusters(k: int, error: ConstraintError, samples: Dataset) -> LinkError:
-    """Name the rows that so many clusters cannot keep apart."""
+    """Return an error with the rows that too few clusters cannot keep apart."""
     ends = np.array([pair for _, *pair in error.chain], np.intp).reshape(-1, 2)
     rows = dict.fromkeys(plain_ids(np.asarray(samples.row_ids)[np.unique(ends)]))
     links = [Link("cannot", *plain_ids(np.asarray(samples.row_ids)[p])) for p in ends]
@@ -299,7 +299,7 @@ def _too_few_clusters(k: int, error: ConstraintError, samples: Dataset) -> LinkE
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return a name, with the first number behind it that makes it a new one."""
+    """Return a name, with the first number that makes it unique."""
     numbered = (f"{name} ({k})" for k in count(2))
     return next(free for free in chain([name], numbered) if free not in taken)
 
@@ -307,7 +307,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
 def chosen_labels(
     analysis: Analysis, values: Mapping[str, Any], **kernels: Any
 ) -> tuple[Choice, np.ndarray]:
-    """Make the partition of the run that is read that plain values stand for."""
+    """Make the partition of the selected run defined by plain values."""
     run = analysis.run
     if run is None:
         raise ValueError("there is no run to take a partition of; run a pool first.")
@@ -341,14 +341,14 @@ def refuse_large_labels(ensemble: Ensemble) -> None:
 
 @dataclass(frozen=True)
 class Called:
-    """What a cluster is called, by the rows that it shares with those of a name.
+    """Name of a cluster, with the share of rows that it has in common with the name.
 
     Parameters
     ----------
     text : str
         The name.
     share : float
-        Rows of both over rows of either (Jaccard); 1 for the very same rows.
+        Rows of both over rows of either (Jaccard); 1 for the same rows.
     """
 
     text: str
@@ -356,7 +356,7 @@ class Called:
 
     @property
     def is_own(self) -> bool:
-        """Whether the name was given to just these rows."""
+        """Return whether the name was given to exactly these rows."""
         return self.share == 1
 
     def __str__(self) -> str:
@@ -375,8 +375,8 @@ def names_of(
     row_ids : array, shape (n_samples,)
         Row id of each sample.
     names : iterable of ClusterName
-        Names and the rows they were given to. A cluster has the one that shares most
-        with it, of equal ones the last, and none that shares at most half.
+        Names with their rows. A cluster has the name with the largest share, the last
+        one of ties, and none with a share of at most half.
     """
     names = tuple(names)
     if not names:
@@ -401,9 +401,10 @@ def named(
     rows: Sequence[PlainId],
     among: Collection[PlainId],
 ) -> tuple[ClusterName, ...]:
-    """Give rows a name in the place of the one they have; no text gives none.
+    """Name rows, replacing their name; an empty text removes it.
 
-    They have a name if they are all of its rows `among` those of the run that is read.
+    A name belongs to rows if they are all of its rows `among` the rows of the selected
+    run.
     """
     own, there = set(rows), set(among)
     kept = tuple(name for name in names if there.intersection(name.rows) != own)

@@ -1,8 +1,8 @@
-"""Shapes: what plain values may be that come from a file, a store or a link.
+"""Shapes: checks of plain values that come from a file, a store or a link.
 
-A shape is a function that raises `ShapeError` where a value is none of it. Larger ones
-are made of smaller ones, so that what belongs into a record is said once, in the order
-in which it stands there. Values are never converted: what passes is what is used.
+A shape is a function that raises `ShapeError` for unsuitable values. Larger shapes are
+composed of smaller ones, so that each record is described once, in the order of its
+entries. Values are never converted: an accepted value is used as it is.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _MOST_INTEGER = 2**64
 
 
 class ShapeError(ValueError):
-    """A value is not what belongs in its place.
+    """Error of an unsuitable value.
 
     Parameters
     ----------
     expected : str
-        What belongs there.
+        Description of suitable values.
     found : object
-        What is there.
+        The value.
     where : str
-        The way to it, such as ".runs[0].name".
+        Path to it, such as ".runs[0].name".
     """
 
     def __init__(self, expected: str, found: Any, where: str = "") -> None:
@@ -51,12 +51,12 @@ class ShapeError(ValueError):
         super().__init__(f"{place} is {shown}, where {expected} belongs")
 
     def within(self, part: str) -> ShapeError:
-        """The same, of a value that is a part of another one."""
+        """Return the same error for a value inside another one."""
         return ShapeError(self.expected, self.found, f"{part}{self.where}")
 
 
 def fits(shape: Shape, value: Any) -> bool:
-    """Whether a value is of a shape."""
+    """Return whether a value has a shape."""
     try:
         shape(value)
     except ShapeError:
@@ -65,7 +65,7 @@ def fits(shape: Shape, value: Any) -> bool:
 
 
 def text(most: int) -> Shape:
-    """A text of at most so many characters that can be written as UTF-8."""
+    """Accept a text of at most so many characters that can be encoded as UTF-8."""
 
     def check(value: Any) -> None:
         if not isinstance(value, str) or len(value) > most or not _is_unicode(value):
@@ -77,13 +77,13 @@ def text(most: int) -> Shape:
 def _is_unicode(value: str) -> bool:
     try:
         value.encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates
+    except UnicodeEncodeError:  # half of a surrogate pair
         return False
     return True
 
 
 def integer(low: int = -_MOST_INTEGER, high: int = _MOST_INTEGER) -> Shape:
-    """A whole number between two ends, both included."""
+    """Accept a whole number between two bounds, both included."""
 
     def check(value: Any) -> None:
         if type(value) is not int or not low <= value <= high:
@@ -93,7 +93,7 @@ def integer(low: int = -_MOST_INTEGER, high: int = _MOST_INTEGER) -> Shape:
 
 
 def number(low: float = -math.inf) -> Shape:
-    """A finite number, not below another one."""
+    """Accept a finite number with a lower bound."""
     expected = "a number" if low == -math.inf else f"a number from {low} on"
 
     def check(value: Any) -> None:
@@ -105,7 +105,7 @@ def number(low: float = -math.inf) -> Shape:
 
 
 def choice(*options: Any) -> Shape:
-    """One of some texts."""
+    """Accept one of some texts."""
     expected = f"one of {', '.join(map(repr, options))}"
 
     def check(value: Any) -> None:
@@ -116,7 +116,7 @@ def choice(*options: Any) -> Shape:
 
 
 def any_of(*shapes: Shape) -> Shape:
-    """Of one of several shapes."""
+    """Accept any of several shapes."""
 
     def check(value: Any) -> None:
         errors = []
@@ -134,13 +134,13 @@ def any_of(*shapes: Shape) -> Shape:
 
 
 def nothing(value: Any) -> None:
-    """None alone."""
+    """Accept None."""
     if value is not None:
         raise ShapeError("nothing", value)
 
 
 def sequence(shape: Shape) -> Shape:
-    """A list of values of one shape."""
+    """Accept a list of values of one shape."""
 
     def check(value: Any) -> None:
         if not isinstance(value, list):
@@ -155,7 +155,7 @@ def sequence(shape: Shape) -> Shape:
 
 
 def row(*shapes: Shape) -> Shape:
-    """A list of as many values as there are shapes, one of each."""
+    """Accept a list with one value for each shape, in order."""
 
     def check(value: Any) -> None:
         if not isinstance(value, list) or len(value) != len(shapes):
@@ -175,10 +175,9 @@ def record(
     *,
     others: Shape | None = None,
 ) -> Shape:
-    """A mapping from texts: some it must have, some it may have.
+    """Accept a mapping from texts with required and optional entries.
 
-    `others` is the shape of what stands under any other name, which there cannot be
-    without it.
+    `others` is the shape of all other entries; without it there must be none.
     """
     known = {**(needed or {}), **(optional or {})}
 
@@ -202,7 +201,7 @@ def record(
 
 
 def plain(value: Any) -> None:
-    """Any plain value of few levels: what a parameter or a setting may be."""
+    """Accept any plain value of few levels, such as a parameter or a setting."""
     _plain(value, _MOST_LEVELS)
 
 
@@ -218,39 +217,39 @@ def _plain(value: Any, levels: int) -> None:
 
 
 def anything(value: Any) -> None:
-    """Whatever it is; somebody else looks at it."""
+    """Accept any value; it is checked elsewhere."""
 
 
 def flag(value: Any) -> None:
-    """True or False."""
+    """Accept true or false."""
     if not isinstance(value, bool):
         raise ShapeError("true or false", value)
 
 
 def key(value: Any) -> None:
-    """A SHA-256 in hexadecimal digits."""
+    """Accept a SHA-256 in hexadecimal digits."""
     digits = set("0123456789abcdef")
     if not isinstance(value, str) or len(value) != 64 or not set(value) <= digits:
         raise ShapeError("a SHA-256 in hexadecimal digits", value)
 
 
 def moment(value: Any) -> None:
-    """A time as ISO 8601 writes it."""
+    """Accept a time in ISO 8601."""
     try:
         year = as_moment(value).year
     except (TypeError, ValueError, OverflowError):
         year = 0
-    if not 1 < year < 9999:  # no time zone leads out of all years
+    if not 1 < year < 9999:  # no time zone leads beyond the range of years
         raise ShapeError("a time such as 2026-01-31T12:00:00+00:00", value)
 
 
 def as_moment(text: str) -> datetime:
-    """Return a time of ISO 8601 in UTC; without a time zone it is one of UTC."""
+    """Return a time of ISO 8601 in UTC; without a time zone it is in UTC."""
     at = datetime.fromisoformat(text)
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
-# Names of things, and what the cells of a table or a person may hold.
+# Names, and contents of cells of a table.
 TEXT, LONG_TEXT = text(10_000), text(50_000_000)
 COUNT = integer(0)
 SEED = integer(0, 2**32 - 1)
@@ -262,7 +261,7 @@ _PLAIN = any_of(integer(), number(), LONG_TEXT)
 ROW_ID = any_of(integer(), LONG_TEXT)
 ROW_IDS = sequence(ROW_ID)
 POOL = sequence(record({"clusterer": TEXT}, others=plain))
-# A rule of a column; None takes it away.
+# A rule of a column; None removes it.
 _FACTOR = any_of(nothing, number(0))
 RULES = record(
     optional={
