@@ -1,1 +1,1 @@
-"""Kit: widgets, style, colours and words that every page is made of."""
+"""Kit: widgets, style, colours and words shared by all pages."""

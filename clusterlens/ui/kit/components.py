@@ -14,7 +14,7 @@ from panel.io import unlocked
 
 from clusterlens.ui.kit.style import EXCERPT_CSS, TEXT_CSS
 
-# Of a file on its way to the browser; coded and sent in about ten milliseconds.
+# Size of the pieces of a file; one is encoded and sent in about ten milliseconds.
 _PIECE_BYTES = 3_000_000
 
 
@@ -22,10 +22,10 @@ _UNDER_WAY: set[asyncio.Future[Any]] = set()
 
 
 def go_on(done: Any) -> Any:
-    """Let what a message began go on to its end, if it is not done at once."""
+    """Let the handler of a message run to its end, if it is asynchronous."""
     if not inspect.isawaitable(done):
         return done
-    # Nobody else waits for it, and the loop holds tasks weakly.
+    # Nobody awaits it, and the loop holds only weak references to tasks.
     task = asyncio.ensure_future(done)
     _UNDER_WAY.add(task)
     task.add_done_callback(_UNDER_WAY.discard)
@@ -33,18 +33,16 @@ def go_on(done: Any) -> Any:
 
 
 class Text(JSComponent):
-    """Markup that fits the theme; buttons with `data-do` tell what they are for.
+    """Markup that fits the theme; buttons report the text of `data-do`.
 
-    Buttons with `data-copy` put that text on the clipboard. What `scrolls` fills its
-    place.
-
-    Data-borne strings in it must have gone through `safe`.
+    Buttons with `data-copy` put that text on the clipboard. A text that `scrolls` fills
+    its place. Data-borne strings in it must have gone through `safe`.
     """
 
     body = param.String("", doc="Markup.")
     scrolls = param.Boolean(False, doc="Whether it scrolls inside its place.")
 
-    # All of its kind share one script, which a browser loads and reads once.
+    # All components of the class share one script, which a browser loads once.
     _bundle = "text.js"
 
     def __init__(
@@ -60,16 +58,16 @@ class Text(JSComponent):
     def _handle_msg(self, data: Any) -> Any:
         if self._does is None:
             return None
-        with unlocked():  # what follows at once is one message
+        with unlocked():  # immediate changes are one message
             return go_on(self._does(str(data)))
 
 
 class Excerpt(Text):
-    """Text in a place of fixed height; a button shows all of it where some is cut.
+    """Text in a place of fixed height; a button shows all of it if some is cut.
 
-    Whatever is written, what stands below keeps its place. The body has two parts: what
-    is inside the class `lines` is cut at its end, and what is in `line` stands side by
-    side, each as narrow as need be.
+    Other components keep their places, however long the text is. The body has two
+    parts: the text of class `lines` is cut at its end, and the parts of class `line`
+    stand side by side and shrink if necessary.
     """
 
     def __init__(
@@ -80,9 +78,9 @@ class Excerpt(Text):
 
 
 class RowSlider(JSComponent):
-    """An upright slider whose steps stand at the middle of rows of equal height."""
+    """Vertical slider with steps at the centres of rows of equal height."""
 
-    _debounce = 0  # what follows a slider must not wait
+    _debounce = 0  # a slider must act without delay
 
     value = param.Integer(2, doc="Number of the row, from start at the top.")
     start = param.Integer(2, doc="Number of the first row.")
@@ -120,11 +118,11 @@ export function render({model}) {
 
 
 class Keys(JSComponent):
-    """Send which of the wanted keys was pressed outside of fields, menus and lists.
+    """Send the pressed key if it is wanted, outside of fields, menus and lists.
 
-    Names are like "m", "ctrl+shift+z", "?", "escape", "space". One more moves the focus
-    to the next step of the page: its filled button. Enter, Space and the arrows open a
-    select that has the focus.
+    Names are like "m", "ctrl+shift+z", "?", "escape", "space". One more key moves the
+    focus to the next step of the page, its filled button. Enter, Space and the arrows
+    open a focused select.
     """
 
     wanted = param.List(default=[], doc="Names of the keys to take.")
@@ -206,12 +204,12 @@ export function render({model}) {
         self._pressed = pressed
 
     def _handle_msg(self, data: Any) -> Any:
-        with unlocked():  # what follows at once is one message
+        with unlocked():  # immediate changes are one message
             return self._pressed(str(data))
 
 
 class Download(JSComponent):
-    """Hands files to the browser; their content is made elsewhere, on a thread."""
+    """Component that sends files to the browser; a thread makes their content."""
 
     _esm = """
 export function render({model}) {
@@ -234,7 +232,7 @@ export function render({model}) {
         super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
 
     async def send(self, name: str, content: bytes) -> None:
-        """Save a file in the browser, in pieces between which others have a turn."""
+        """Save a file in the browser, in pieces that let other work run in between."""
         ends = range(0, max(1, len(content)), _PIECE_BYTES)
         for start in ends:
             piece = base64.b64encode(content[start : start + _PIECE_BYTES]).decode()
@@ -244,16 +242,16 @@ export function render({model}) {
 
 
 class Query(JSComponent):
-    """The arguments in the address of the page, changed in place.
+    """Query arguments in the address of the page, changed in place.
 
-    Panel's own location adds an entry to the list behind the browser's Back button for
-    every change. Here only another page of the app does. Back and Forward ask for the
-    page of their entry; one that belongs to another analysis is loaded anew.
+    Panel's own location adds an entry to the browser's history for every change; here
+    only another page of the app does. Back and Forward request the page of their entry;
+    an entry of another analysis is loaded anew.
 
     Parameters
     ----------
     asked : callable
-        Called with the page that Back or Forward leads to.
+        Called with the page requested by Back or Forward.
     """
 
     text = param.String("", doc="With its question mark; empty leaves it as it is.")
@@ -295,13 +293,13 @@ export function render({model}) {
 
 
 class Connection(JSComponent):
-    """Says over the page that its connection is lost, and brings it back.
+    """Overlay that reports a lost connection and restores it.
 
-    As soon as the server answers again the page goes on with its session. Where that is
-    gone the page is loaded anew, from its address; where this would take something away
-    that was not saved, it asks first.
+    Once the server answers, the page continues its session. If the session has ended,
+    the page is loaded anew from its address; if unsaved work would be lost, it asks
+    first.
 
-    The words may name the time of `saved_at` as {time}.
+    The texts may contain the time of `saved_at` as {time}.
     """
 
     saved = param.String("", doc="What of the page is saved.")
@@ -380,10 +378,9 @@ export function render({model, view}) {
 
 
 class Theme(JSComponent):
-    """Keeps the page dark or light as it was chosen in this browser.
+    """Component that applies the theme chosen in this browser, dark or light.
 
-    What was chosen stays over a reload; until something is, the page is as the system
-    wishes, and follows when that changes.
+    The choice survives a reload. Without one the page follows the system.
     """
 
     _esm = """
@@ -421,7 +418,7 @@ export function render({model, view}) {
 
 
 class TextSize(JSComponent):
-    """Sets the size of all text on the page; figures keep theirs."""
+    """Component that scales all text on the page; figures keep theirs."""
 
     scale = param.Number(1.0, doc="Factor of the usual size.")
 
@@ -442,7 +439,7 @@ export function render({model}) {
 
 
 class Pointer(JSComponent):
-    """Outlines a part of the page, and scrolls to it."""
+    """Component that outlines a part of the page and scrolls to it."""
 
     target = param.String("", doc="CSS class of the part; empty for none.")
 

@@ -1,4 +1,4 @@
-"""What each card shows, how to read it, what it does not say, and where it is from.
+"""Explanations of cards: contents, reading, limits and source.
 
 `EXPLANATIONS` is one table by the CSS class of the card; `GLOSSARY` defines each word
 once. Texts are our own and plain; `kit` turns them into markup.

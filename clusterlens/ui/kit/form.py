@@ -1,4 +1,4 @@
-"""Form: markup with switches and fields, beside the buttons that every `Text` has."""
+"""Form: a `Text` with switches and fields."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ input.exact::-webkit-inner-spin-button { appearance: none; }
 
 
 class Form(Text):
-    """Markup with fields: one with `data-enter` tells what was typed into it.
+    """Markup with fields: a field with `data-enter` reports its typed text.
 
-    Its wish is the value of `data-enter`, a space, and the text; the field then shows
-    again what is in force, until that changes. Esc gives up what was typed; a field
-    that is left unchanged by Esc or Enter tells its `data-leave`, if it has one. What
-    is being typed and where the cursor stands survive new markup.
+    It reports the value of `data-enter`, a space, and the text; the field then shows
+    the value in force again. Esc discards the typed text. A field with `data-leave`
+    reports it if it is left unchanged by Esc or Enter. Typed text and the cursor
+    survive new markup.
     """
 
     def __init__(self, body: str = "", **params: Any) -> None:

@@ -1,4 +1,4 @@
-"""Colours of clusters, noise, disagreement and links; each is used for nothing else."""
+"""Colours of clusters, noise, disagreement and links, each with one meaning."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from functools import cache
 import numpy as np
 
 NOISE_COLOUR = "#8a8f98"
-# Where a colour fades to as it becomes uncertain; lighter than noise.
+# Colours fade to this one as they become uncertain; lighter than noise.
 PALE = "#c9ccd1"
 SHADES = ("#a9d5d1", "#3a9c97", "#06464a")
 DISAGREEMENT_COLOURS = ("#2b5c9e", "#9aa0ad", "#e0892b", "#c02a1b")
 LINK_COLOURS = {"must": "#1769d2", "cannot": "#c2570c"}
 PAIR_COLOUR = "#d0308f"
-# Two classes beside each other, and how far they are apart: not at all to wholly.
+# Two classes beside each other, and their separation from none to full.
 PAIR_OF_CLASSES = ("#0072b2", "#d55e00")
-# Dark enough on a light card, light enough on a dark one.
+# Legible on light and on dark cards.
 DISCORDANCE_COLOURS = ("#f0e4d0", "#e0892b", "#a03218")
 APART_COLOURS = ("#b5562b", "#eee9e0", "#0b6e6e")
 
-# Okabe & Ito's colour-blind safe colours; then those of a grid, fit for both themes,
-# each as far as can be from all before it and from noise for normal, protanopic and
-# deuteranopic eyes (a test measures it).
+# Okabe and Ito's colour-blind safe colours, followed by colours of a grid that suit
+# both themes. Each is as far as possible from earlier ones and from noise for normal,
+# protanopic and deuteranopic vision (a test measures it).
 _SAFE_COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"),
     *("#55eecc", "#aa2211", "#3322ff", "#5588ff", "#884466", "#eecc77"),
@@ -34,7 +34,7 @@ _SAFE_COLOURS = (
 @cache
 def palette() -> tuple[str, ...]:
     """Return colours of clusters: safe ones first, then distinct ones for many."""
-    # Here, so that the first page comes sooner.
+    # Imported here so that the first page loads sooner.
     import colorcet
 
     return (*_SAFE_COLOURS, *colorcet.palette["glasbey_bw_minc_20_maxl_70"])
@@ -48,7 +48,7 @@ def cluster_name(cluster: int, names: Mapping[int, str] | None = None) -> str:
 
 
 def label_title(label: object) -> str:
-    """Name a given label on screen; of a bare number it says that it is one."""
+    """Return the title of a given label; numbers are marked as labels."""
     text = str(label)
     return f"label {text}" if text.lstrip("-").replace(".", "").isdigit() else text
 
@@ -91,14 +91,14 @@ def shades(values: np.ndarray) -> np.ndarray:
 
 
 def apart_colour(value: float) -> tuple[str, str]:
-    """Colour a score from 0 (mixed) to 1 (apart), and the text on it."""
+    """Return the colour of a score from 0 (mixed) to 1 (apart), and of text on it."""
     red, green, blue = _between(APART_COLOURS, np.array([value]))[0].tolist()
     colour = f"#{red:02x}{green:02x}{blue:02x}"
     return colour, ink_on(colour)
 
 
 def _between(colours: Sequence[str], values: np.ndarray) -> np.ndarray:
-    """Mix colours that stand at equal steps from 0 to 1."""
+    """Interpolate colours at equal steps from 0 to 1."""
     stops = np.linspace(0, 1, len(colours))
     channels = rgb(colours).T
     mixed = [np.interp(values, stops, channel) for channel in channels]
@@ -135,5 +135,5 @@ def ink_on(colour: str) -> str:
     share = np.frombuffer(bytes.fromhex(colour[1:]), np.uint8) / 255
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     light = float(linear @ (0.2126, 0.7152, 0.0722)) + 0.05
-    # That of black, likewise, is 0.05, and of white 1.05.
+    # The luminance of black is 0.05 on this scale, of white 1.05.
     return "#000000" if light / 0.05 > 1.05 / light else "#ffffff"

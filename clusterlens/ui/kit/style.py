@@ -6,7 +6,7 @@ import re
 
 ACCENT = "#0b6e6e"
 ACCENT_DARK = "#3db8b3"
-# The ring around what has the focus of the keyboard.
+# Focus ring for keyboard users.
 RING = {
     "MuiButtonBase": {
         "styleOverrides": {
@@ -18,7 +18,7 @@ RING = {
             }
         }
     },
-    # A button that fades is for a moment of the theme before, on a page of the other.
+    # A fading button would keep the old theme's colour for a moment.
     "MuiButton": {"styleOverrides": {"root": {"transition": "none"}}},
     "MuiOutlinedInput": {
         "styleOverrides": {
@@ -30,13 +30,13 @@ RING = {
             }
         }
     },
-    # It stands in a gap of the line around its field, but not in one of the ring.
+    # The label interrupts the line around its field, but must not interrupt the ring.
     "MuiInputLabel": {
         "styleOverrides": {
             "root": {"&.Mui-focused": {"backgroundColor": "var(--panel-surface-color)"}}
         }
     },
-    # It stands inside its button and is else no wider than that.
+    # A tooltip inside its button would be no wider than the button.
     "MuiTooltip": {"styleOverrides": {"popper": {"width": "max-content"}}},
 }
 THEME = {
@@ -62,15 +62,15 @@ THEME = {
 
 
 def scaled(css: str) -> str:
-    """Let the sizes of text in a style sheet follow the size chosen for the page."""
+    """Let the text sizes in a style sheet follow the size chosen for the page."""
     size = r"font-size: calc(\1px * var(--cl-scale, 1))"
     return re.sub(r"font-size: ([\d.]+)px", size, css)
 
 
-# Inside the shadow root of each text pane; colours follow the theme by inheritance. A
-# name that runs from right to left leaves what stands beside it in its order. Where a
-# colour is mixed with the one around it, its share names a variable that is never set:
-# without one Chromium keeps the colour of the theme before.
+# Used inside the shadow root of each text; colours follow the theme by inheritance. A
+# name written from right to left must not reorder its surroundings. The share of a
+# mixed colour names a variable that is never set, because without one Chromium keeps
+# the colour of the old theme.
 TEXT_CSS = scaled("""
 :host { font-size: 14px; line-height: 1.35; }
 :focus-visible { outline: 2px solid #0b8a8a !important; }
@@ -322,7 +322,7 @@ kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
   border-radius: 4px; padding: 0 4px; font-size: 12px; }
 """)
 
-# Of a text that keeps its height: three lines, and a line of small parts.
+# Style of a text of fixed height: three lines, and a line of small parts.
 EXCERPT_CSS = """
 .told .lines { height: 4.05em; overflow: hidden; display: -webkit-box;
   -webkit-box-orient: vertical; -webkit-line-clamp: 3; }
@@ -343,7 +343,7 @@ div.about .line { margin-top: 6px; }
 div.about .line > * { margin-bottom: 4px; }
 """
 
-# Inside the shadow root of each table, over the rules of the widget set.
+# Used inside the shadow root of each table, over the rules of the widget set.
 TABLE_CSS = scaled("""
 :focus-visible { outline: 2px solid #0b8a8a !important; outline-offset: -2px; }
 .pnx-tabulator.tabulator { font-size: 13px !important; }
@@ -382,7 +382,7 @@ TABLE_CSS = scaled("""
   font-size: 12px; }
 """)
 
-# A card, whose box is the host.
+# Style of a card; the host element is its box.
 CARD_CSS = """
 :host { border: 1px solid color-mix(in srgb, currentColor 14%, transparent);
   border-radius: 6px; padding: 8px 12px; box-sizing: border-box; overflow: hidden;
@@ -393,12 +393,12 @@ CARD_CSS = """
 /* Inherited, as what stands below lies in boxes that have no picture of their own. */
 .cl-unseen ~ * { visibility: hidden !important; }
 """
-# Where the “i” of a card without a title stands.
+# Position of the “i” of a card without a title.
 CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}
 CORNER_ROOM = ":host { padding-right: 32px; }"
-# The name of a slider is for screen readers where words beside it say it, too.
+# The label of a slider is only for screen readers if text beside it says the same.
 NAME_UNSEEN = {"& .MuiFormLabel-root": {"display": "none"}}
-# A field on one line with a title.
+# A dense field on one line with a title.
 DENSE = {
     "& .MuiInputBase-root": {
         "height": "30px",
@@ -418,21 +418,20 @@ DENSE = {
         "& .MuiSelect-icon": {"right": 0, "fontSize": "18px"},
     },
 }
-# A title keeps its width, whatever Panel sets; what stands beside it gives way.
+# A title keeps its width, whatever Panel sets; its neighbours shrink.
 TITLE_CSS = ":host { min-width: max-content !important; }"
-# A box whose children share its height and never make it grow.
+# A box that never grows with its children, which share its height.
 COLUMN = {
     "min-height": "0",
     "min-width": "0",
     "overflow": "hidden",
 }
-# Least height of a card whose content would have no room beside larger text: none at
-# the usual size.
+# Smallest height of a card that needs more space for large text: 0 at the usual size.
 ROOM = "calc((var(--cl-scale, 1) - 1) * 800px)"
-# Of what says how things are: gone while the connection is lost.
+# Hides texts on the present state while the connection is lost.
 TOLD = {"visibility": "var(--cl-told)"}
 SCROLL = {"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"}
-# Of a page whose panels are being made.
+# Style of a page while its cards are being made.
 COMING = """
 :host(.cl-coming) { border-radius: 6px; animation: coming 1.4s infinite;
   background: color-mix(in srgb, currentColor 6%, transparent); }

@@ -1,6 +1,6 @@
-"""Escaping, and the parts that every page is made of.
+"""Escaping, and the components that every page uses.
 
-The one place that imports the widget set.
+The only module that imports the widget set.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def safe(text: Any) -> str:
 
 
 def breakable(name: Any) -> str:
-    """Escape a name that may go on in another line, behind an underscore first."""
+    """Escape a name, which may wrap, preferably after an underscore."""
     return safe(name).replace("_", "_<wbr>")
 
 
 def quoting(sentence: str) -> str:
-    """Escape a sentence; names in quotes may run from right to left, it does not."""
+    """Escape a sentence; names in quotes may be written from right to left."""
     return re.sub("(&#x27;)(.*?)(&#x27;)", r"\1<bdi>\2</bdi>\3", safe(sentence))
 
 
 def progress_bar(title: str, done: int, total: int) -> str:
-    """Return markup of a bar; without a total it says only that work is under way."""
+    """Return markup of a bar; without a total it only shows activity."""
     share = min(100, round(100 * done / total)) if total else None
     now = "" if share is None else f"aria-valuenow='{share}'"
     width = 100 if share is None else share
@@ -60,7 +60,7 @@ def progress_bar(title: str, done: int, total: int) -> str:
 
 
 def reading(shown: Any) -> str:
-    """Return markup of how far a job is that is shown, with Cancel."""
+    """Return markup of the progress of a job, with Cancel."""
     done = f"{whole(shown.done)} of {whole(shown.total)} {safe(shown.unit)} · "
     return (
         f"<p><b>{safe(shown.title)}</b> · {done if shown.total else ''}"
@@ -83,9 +83,9 @@ def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
 
 
 def shrinking(least: int, most: int) -> dict[str, Any]:
-    """Return the sizes of what gives way in the line of a title, in pixels.
+    """Return the sizes of a shrinking control in the line of a title, in pixels.
 
-    `least` is that at the usual size of text; with less room the line is broken.
+    `least` applies at the usual text size; with less width the line wraps.
     """
     scaled = f"calc({least}px * var(--cl-scale, 1))"
     return {
@@ -96,7 +96,7 @@ def shrinking(least: int, most: int) -> dict[str, Any]:
 
 
 def enlarger(clicked: Callable[[Any], Any], **params: Any) -> pmu.IconButton:
-    """Return the button that gives a figure the room of its page, or takes it back."""
+    """Return the button that enlarges a figure to its page, or restores it."""
     return pmu.IconButton(
         icon="open_in_full",
         size="small",
@@ -110,7 +110,7 @@ def enlarger(clicked: Callable[[Any], Any], **params: Any) -> pmu.IconButton:
 
 
 def excerpt(lines: str, *line: str) -> str:
-    """Return the body of an Excerpt: what is said first is what is cut last."""
+    """Return the body of an Excerpt; later text is cut first."""
     return f"<div class='lines'>{lines}</div><div class='line'>{''.join(line)}</div>"
 
 
@@ -120,17 +120,17 @@ def badge(text: str, *, kind: str = "") -> str:
 
 
 def tinted(colour: str) -> str:
-    """Return a colour for words: one of marks, nearer to that of text (WCAG AA)."""
+    """Return a variant of a mark's colour with enough contrast for text (WCAG AA)."""
     return f"color-mix(in srgb, {colour} var(--cl-mixed, 62%), currentColor)"
 
 
 def mark(colour: str, name: str) -> str:
-    """Return markup of a name behind a dot of its colour; both must be safe."""
+    """Return markup of a name after a dot of its colour; both must be safe."""
     return f'<span class="dot" style="background:{colour}"></span>{name}'
 
 
 def told_apart(lead: str, tail: str) -> str:
-    """Return markup of a name in two parts; the first gives way, at its end."""
+    """Return markup of a name in two parts; the first shrinks, at its end."""
     ends = f"<span>{safe(lead)}</span><span>{safe(tail)}</span>"
     return f"<span class='told-apart'>{ends}</span>"
 
@@ -144,10 +144,10 @@ def link(
     name: str = "",
     beside: bool = False,
 ) -> str:
-    """Return markup of a button in a `Text`; all of it must be safe.
+    """Return markup of a button in a `Text`; all arguments must be safe.
 
-    A name says more than a text that is too short to be understood alone. One that is
-    `beside` another, in a row with `data-roving`, is reached by arrow keys, not by Tab.
+    A `name` describes a button if its text is too short. A button `beside` another one,
+    in a row with `data-roving`, is reached by arrow keys, not by Tab.
     """
     more = f' aria-label="{name}" title="{name}"' if name else ""
     more += ' tabindex="-1"' if beside else ""
@@ -161,14 +161,14 @@ def copier(text: str, content: str, *, css: str = "") -> str:
 
 
 def about(css: str, title: str) -> str:
-    """Return markup of the button “i” of a card, and of what it opens.
+    """Return markup of the button “i” of a card, and of its popover.
 
     Parameters
     ----------
     css : str
         Class of the card, a key of EXPLANATIONS; without an entry nothing is returned.
     title : str
-        What it is about, for screen readers.
+        Subject, for screen readers.
     """
     told = EXPLANATIONS.get(css)
     if told is None:
@@ -190,7 +190,7 @@ def about(css: str, title: str) -> str:
 
 
 def _defined(text: str) -> str:
-    """Return plain text as markup in which words of the glossary say what they mean."""
+    """Return plain text as markup with definitions of words of the glossary."""
 
     def defined(word: str) -> str:
         return f"<dfn title='{safe(GLOSSARY[word])}'>{safe(word)}</dfn>"
@@ -207,10 +207,10 @@ def card(
     buttons: Sequence[Any] = (),
     fills: bool = True,
 ) -> pn.Column:
-    """Return a titled card: a noun, how to read it, the content.
+    """Return a card with title, note and content.
 
-    `buttons` stand at the end of the line of the title; a card `fills` the height of
-    its place or is as high as its content.
+    `buttons` are at the end of the title's line. A card that `fills` takes the height
+    of its place; others are as high as their content.
     """
     place = {"flex": "1 1 0" if buttons else "none"}
     told, heading = about(css, title or "this card"), None
@@ -226,7 +226,7 @@ def card(
             margin=0,
             sizing_mode="stretch_width",
             align="center",
-            # A field on a second line has its name above it.
+            # A field on a second line has its label above it.
             styles={"flex": "none", "flex-wrap": "wrap", "row-gap": "10px"},
         )
     inside = (heading, note, *content) if title else (note, *content, heading)
@@ -251,10 +251,10 @@ def box(
 def table(
     frame: Any, *, css: str, columns: Sequence[dict[str, Any]] = (), **options: Any
 ) -> pn.widgets.Tabulator:
-    """Return a dense table; columns sort only where the options allow it.
+    """Return a dense table; columns can be sorted only if the options allow it.
 
     Its columns, formatters and editors are set once; only its rows change. `columns`
-    are more settings of some of them, each with its `field`.
+    are additional settings of some columns, each with its `field`.
     """
     options.setdefault("disabled", True)
     options.setdefault("sizing_mode", "stretch_width")

@@ -1,4 +1,4 @@
-"""Words: numbers, ranks and shares as people read them."""
+"""Formats of numbers, ranks and shares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy
 
-# What noise is or does, where a model calls a sample so.
+# Treatment of noise, in words.
 NOISE_WORDS: dict[NoiseMeans, str] = {
     "cluster": "counts as a cluster",
     "singletons": "counts as single rows",
@@ -26,21 +26,21 @@ NOISE_WORDS: dict[NoiseMeans, str] = {
 
 EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-copies"}
 
-# Of work for which no worker process is free.
+# Shown while no worker process is free.
 ALL_AT_WORK = "waiting for its turn, as other work takes all processors"
 
-# How names begin, and how they do where there is little room.
+# Prefixes of names, and their short forms.
 _BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 
 
 def score_words(key: str) -> str:
-    """Name a score in plain words, if it has any, then as experts do."""
+    """Name a score in plain words, if it has any, followed by the expert's term."""
     score = SCORES[key]
     return f"{score.plain} ({score.title})" if score.plain else score.title
 
 
 def who_votes(by: VoteBy, ensemble: Ensemble) -> str:
-    """Say whose votes count: what has equal ones, or how many models have one."""
+    """Describe the votes: units with equal votes, or the number of voting models."""
     if by != "typical":
         return f"{EQUAL[by]} have equal votes"
     n_voters = whole(np.count_nonzero(ensemble.votes))
@@ -48,7 +48,7 @@ def who_votes(by: VoteBy, ensemble: Ensemble) -> str:
 
 
 def voters(ensemble: Ensemble) -> str:
-    """Say who votes: "56 models", "33 voting models", or votes if these differ."""
+    """Describe the voters: "56 models", "33 voting models", or votes if unequal."""
     noun = "votes"
     if ensemble.votes.max() == 1:
         noun = "models" if ensemble.votes.all() else "voting models"
@@ -56,24 +56,24 @@ def voters(ensemble: Ensemble) -> str:
 
 
 def in_models(joined: int, seen: int, n_votes: int) -> str:
-    """Write the votes that join a pair, of those on both rows, on the scale of n_votes.
+    """Format the votes that join a pair, out of votes on both rows, scaled to n_votes.
 
-    Rounded down, so that no number seems to reach a threshold that it does not reach.
+    Rounded down, so that no number appears to reach a threshold that it misses.
     """
     tenths = 10 * n_votes * joined // seen
     return f"{tenths / 10:.1f}" if tenths % 10 else whole(tenths // 10)
 
 
 def number(value: Any, *, spread: float = 0.0) -> str:
-    """Write a number with three digits or all of its whole part.
+    """Format a number with three digits or all of its whole part.
 
     Parameters
     ----------
     value : number or any
-        Numbers are rounded; anything else is written as it is, midnight as the day,
-        missing as a dash.
+        Numbers are rounded; other values become text, midnight the day, and a missing
+        value a dash.
     spread : float, default 0
-        Size of typical differences; what is far below it is rounding and written 0.
+        Size of typical differences; far smaller values are rounding errors, written 0.
     """
     if value is None or value is np.ma.masked:
         return "–"
@@ -98,7 +98,7 @@ def number(value: Any, *, spread: float = 0.0) -> str:
 
 
 def fixed(value: float, digits: int = 2, *, signed: bool = False) -> str:
-    """Write a number with so many decimals and a true minus; missing as a dash."""
+    """Format a number with fixed decimals and a true minus; missing as a dash."""
     if not math.isfinite(value):
         return "–"
     text = f"{value:{'+' if signed else ''}.{digits}f}"
@@ -108,7 +108,7 @@ def fixed(value: float, digits: int = 2, *, signed: bool = False) -> str:
 
 
 def brief(name: str) -> str:
-    """Shorten how the name of a model begins, where there is little room for it."""
+    """Shorten the prefix of a model's name for narrow places."""
     for begin, brief_begin in _BRIEFLY.items():
         if name.startswith(begin):
             return brief_begin + name.removeprefix(begin)
@@ -116,7 +116,7 @@ def brief(name: str) -> str:
 
 
 def differing(names: Sequence[str]) -> list[str]:
-    """Leave out settings that all models of a clusterer have, where it made several."""
+    """Drop settings shared by all models of a clusterer, if it made several."""
     made: dict[str, list[set[str]]] = {}
     for name in names:
         clusterer, *words = name.split(" ")
@@ -133,10 +133,10 @@ def differing(names: Sequence[str]) -> list[str]:
 
 
 def telling(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Part each name before the first word that tells it from the one most like it.
+    """Split each name before the first word that distinguishes it from others.
 
-    Where there is no room for all of it, the first part can give way. The second is
-    empty where no other name begins with the same word.
+    In a narrow place the first part may shrink. The second part is empty if no other
+    name begins with the same word.
     """
     ordered = sorted({tuple(name.split(" ")) for name in names})
     shared = dict.fromkeys(ordered, 0)
@@ -152,14 +152,14 @@ def telling(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def error(standard_error: float) -> str:
-    """Write two standard errors of a random draw, or that nothing was drawn."""
+    """Format two standard errors of a random draw, or "exact" without a draw."""
     if standard_error == 0:
         return "exact"
     return f"± {2 * standard_error:.1g}" if standard_error > 5e-5 else "± <0.0001"
 
 
 def caveat(value: AdjustedIndex) -> str:
-    """Write the error of an adjusted value, or what is special about it."""
+    """Format the error of an adjusted value, or the reason why it has none."""
     if value.degenerate:
         return "by convention: nothing can vary"
     text = error(value.standard_error)
@@ -169,22 +169,22 @@ def caveat(value: AdjustedIndex) -> str:
 
 
 def typed(text: str) -> str:
-    """Return what Python reads as the number that was typed.
+    """Return a typed number in Python's notation.
 
-    A comma is the decimal mark, and groups of digits may stand apart.
+    A comma is a decimal mark, and groups of digits may be separated by spaces.
     """
     return re.sub(r"(?<=\d)\s(?=\d)", "", text).replace(",", ".")
 
 
 def span(low: float, high: float) -> str:
-    """Write a range of ranks; a dash where there is none."""
+    """Format a range of ranks; a dash if there is none."""
     if np.isnan(low):
         return "–"
     return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
 
 
 def duration(seconds: float) -> str:
-    """Write how long something takes."""
+    """Format a duration."""
     if seconds < 1:
         return "under a second"
     if seconds < 90:
@@ -195,7 +195,7 @@ def duration(seconds: float) -> str:
 
 
 def size_in_bytes(size: int) -> str:
-    """Write a number of bytes for people."""
+    """Format a number of bytes."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6)):
         if size >= scale:
             return f"{size / scale:.1f} {unit}"
