@@ -1,4 +1,4 @@
-"""What sets the cluster in hand apart: its columns against those of the rest."""
+"""Card of the distinguishing columns of the selected cluster."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ClusterApart(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Keep what a name would be given to."""
+        """Remember the partition and the cluster that a name would apply to."""
         chosen, in_hand = results["chosen"], results["in_hand"]
         if chosen.state != "pending":
             self._chosen, self._cluster = chosen.value, in_hand.value
@@ -58,13 +58,13 @@ class ClusterApart(Panel):
         self._show_controls()
 
     def _nameable(self) -> bool:
-        """Whether the cluster can be given a name: noise and given labels cannot."""
+        """Return whether the cluster can be named: noise and given labels cannot."""
         if self._chosen is None or self._cluster is None:
             return False
         return self._cluster >= 0 and self._chosen.choice.kind != "labels"
 
     def _written(self) -> str:
-        """The name that the cluster was given, empty for none."""
+        """Return the given name of the cluster, empty if there is none."""
         if self._chosen is None:
             return ""
         return self._chosen.own_names.get(self._cluster, "")

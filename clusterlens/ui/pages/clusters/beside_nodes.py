@@ -1,4 +1,4 @@
-"""What the page Clusters shows of another partition beside the one in hand."""
+"""Results for the comparison with another partition on the page Clusters."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def other_choice(
     run_id: str | None,
     heard: Ensemble,
 ) -> Choice | None:
-    """The partition beside it: the selected model, or the tree beside that model.
+    """Return the other partition: the selected model, or the tree for that model.
 
-    A result is that model, too, where it has just its clusters.
+    A result counts as a model if it has the same clusters.
     """
     result_model = None if result is None else result.model_of(run_id)
     if look_compared == "labels":
@@ -66,16 +66,16 @@ def other_choice(
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """The samples that neither of two partitions left out.
+    """Samples that both partitions contain.
 
     Parameters
     ----------
     at : array of int, shape (n_shared,)
-        Their positions.
+        Positions of the samples.
     changed : array of int, shape (n_changed,)
-        Positions of those whose clusters are not matched with each other.
+        Positions of samples that change cluster: their clusters are not matched.
     n_samples : int
-        Number of all.
+        Number of all samples.
     """
 
     at: np.ndarray
@@ -85,7 +85,7 @@ class Shared:
 
 @node("live", "Matching the partitions", keep=16)
 def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
-    """Find the samples that two partitions share; None where there are none."""
+    """Find the samples that two partitions share; None if there are none."""
     at = np.flatnonzero(chosen.seen & other.seen)
     if not len(at):
         return None
@@ -112,7 +112,7 @@ def own_picture(
     look_brush: Brush,
     look_compare_view: Viewport,
 ) -> Picture | None:
-    """Draw the partition, samples that change cluster strong."""
+    """Draw the partition with emphasis on samples that change cluster."""
     return _picture(projection, chosen.clusters, shared, look_brush, look_compare_view)
 
 
@@ -147,7 +147,7 @@ def _picture(
     )
 
 
-# The partition beside it is made, and named, as the one in hand.
+# The other partition is made and named by the same functions.
 NODES = {
     "other_partition": replace(
         partition.node,

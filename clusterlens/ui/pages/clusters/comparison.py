@@ -1,4 +1,4 @@
-"""The partition beside another one: two maps, a cross-tab, and where they differ."""
+"""Card that compares two partitions: two maps, a cross-tab, and the agreement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from clusterlens.ui.work.jobs import explain
 
 AUTOMATIC = {"automatic": "auto", "consensus tree": "consensus"}
 _SOURCE = "cross-tab"
-# Percent of the colour in a full cell, on which the text of either theme is legible.
+# Percentage of the colour in a full cell; text stays legible in either theme.
 _DEEPEST = 80
 
 
@@ -93,7 +93,7 @@ class Comparison(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Offer the partitions that there are."""
+        """Offer the available partitions."""
         rows, ensemble = results["rows"], results["ensemble"]
         samples = results["samples"]
         if not (rows.ready and ensemble.ready and samples.ready):
@@ -118,7 +118,7 @@ class Comparison(Panel):
         brush: Result,
         **offered: Result,
     ) -> None:
-        """Put both pictures and the table on screen."""
+        """Show both pictures and the table."""
         pictures = (own_picture, other_picture)
         for figure, picture in zip(self._maps, pictures, strict=True):
             figure.show_map(picture, self.session.look.compare_view)
@@ -146,7 +146,7 @@ class Comparison(Panel):
         figure.ring(projection.coordinates[at].reshape(-1, 2), [""] * len(at))
 
     def _do(self, what: str) -> None:
-        """Select the samples of a cell, or what is done with them."""
+        """Select the samples of a cell, or run a command on them."""
         verb, *at = what.split()
         look = self.session.look
         if verb == "cell":
@@ -171,7 +171,7 @@ class Comparison(Panel):
 
 
 def _spoken(one: Chosen) -> str:
-    """Say what a map shows: the clusters of its partition, with their sizes."""
+    """Describe a map for screen readers: clusters with their sizes."""
     named = [f"{one.names[k]}: {whole(size)}" for k, size in one.sizes.items()]
     more = [f"{len(named) - LEGEND_ENTRIES} more"] * (len(named) > LEGEND_ENTRIES)
     return (
@@ -184,7 +184,7 @@ def _spoken(one: Chosen) -> str:
 def _sentence(
     chosen: Chosen, other: Chosen, shared: Shared, found: PartitionComparison
 ) -> str:
-    """Say how the two agree, and on how many samples they cannot be compared."""
+    """Write the agreement, and the number of samples that cannot be compared."""
     n = shared.n_samples - len(shared.at)
     left_out = f"{count(n, 'sample')} left out by a model. " if n else ""
     given = "labels" in (chosen.choice.kind, other.choice.kind)
@@ -199,7 +199,7 @@ def _sentence(
 def _table(
     chosen: Chosen, other: Chosen, found: PartitionComparison, brush: Brush
 ) -> str:
-    """Write the cross-tab as markup, shares of the row as shades."""
+    """Write the cross-tab as markup, shades for shares of the row."""
     table = found.table
     heads = "".join(
         f"<th title='{safe(other.names[k])}'>"
@@ -240,7 +240,7 @@ def _cells(own: int, counts: Any, brush: Brush) -> str:
 
 
 def _selected(brush: Brush) -> str:
-    """Say how many samples are selected, and what can be done with them."""
+    """Write the number of selected samples, and the commands on them."""
     if not len(brush):
         return (
             "<p class='muted'>A click on a number selects its samples everywhere.</p>"

@@ -36,7 +36,7 @@ def picture(column: ColumnDistribution, colour: str, name: str) -> str:
 
 
 def summary(column: ColumnDistribution, name: str) -> str:
-    """Say in a sentence what the picture shows."""
+    """Describe the picture in a sentence."""
     if column.levels:
         parts = [
             f"{level} {percent(here)} against {percent(there)}"
@@ -50,7 +50,7 @@ def summary(column: ColumnDistribution, name: str) -> str:
 
 
 def write(column: ColumnDistribution, value: float) -> str:
-    """Write a value of a column, days as dates."""
+    """Format a value of a column, days as dates."""
     if column.first_day is not None and np.isfinite(value):
         return f"{column.first_day + pd.Timedelta(days=value):%Y-%m-%d}"
     return number(value)
@@ -75,7 +75,7 @@ def _numbers(column: ColumnDistribution, colour: str) -> str:
 
 
 def _outline(steps: np.ndarray, heights: np.ndarray) -> str:
-    """Path around steps of heights in [0, 1]."""
+    """Return a path around steps of heights in [0, 1]."""
     floor = _HEIGHT - _FOOT
     y = floor - heights * (floor - _TOP)
     path = f"M{steps[0]:.1f},{floor:.1f}"
@@ -85,7 +85,7 @@ def _outline(steps: np.ndarray, heights: np.ndarray) -> str:
 
 
 def _mark(x: float, colour: str) -> str:
-    """Triangle that points at a mean."""
+    """Return a triangle that points at a mean."""
     y = _HEIGHT - _FOOT + 1
     return (
         f"<path d='M{x:.1f},{y:.1f}l-4,7h8z' fill='{colour}' stroke='currentColor' "
@@ -109,7 +109,7 @@ def _levels(column: ColumnDistribution, colour: str) -> str:
 
 
 def _ends(column: ColumnDistribution) -> str:
-    """Write what stands below the picture: levels with shares, or ends of the axis."""
+    """Write the labels below the picture: levels with shares, or ends of the axis."""
     if column.levels:
         texts = "".join(
             f"<span class='cut' style='flex:1 1 0;text-align:center' "

@@ -1,4 +1,4 @@
-"""How many clusters: the cuts of the consensus tree on one axis with the evidence."""
+"""Card of the number of clusters: cuts of the consensus tree with evidence."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
 FEWEST_ROWS = 10
-_BEYOND = 2  # rows below the chosen number, so that there is a way on
-# Parts of the width below which a number does not fit.
+_BEYOND = 2  # rows below the chosen number, so that larger numbers can be chosen
+# On narrower parts a number does not fit, relative to the width.
 _NARROW = 0.045
-# Before the number of clusters of the cut that is closest to the models.
+# Marks the cut that is closest to the models.
 _MARK = "<span class='closest' title='closest to the models'>◆</span>"
 
 
 class KEvidence(Panel):
-    """Slider, cuts of the consensus tree, and what speaks for each number."""
+    """Slider, cuts of the consensus tree, and the evidence for each number."""
 
     needs = ("choice", "partition_tree")
     also = ("k_selection", "k_seconds", "closest")
@@ -85,14 +85,14 @@ class KEvidence(Panel):
         return int(k or self.session.look.partition_k or self._slider.start)
 
     def _cut(self, choice: Choice) -> int:
-        """Number of clusters of the consensus that is read; 0 where it is none."""
+        """Return the number of clusters of the displayed consensus, otherwise 0."""
         result = self.session.analysis.result
         if choice.kind == "result" and result is not None:
             return int(result.made.get("k", 0))
         return choice.k if choice.kind == "consensus" else 0
 
     def _set(self, k: int) -> None:
-        """Look at the consensus partition into k clusters."""
+        """Show the consensus partition into k clusters."""
         look = self.session.look
         if (look.partition, look.partition_k) != ("consensus", k):
             look.param.update(partition="consensus", partition_k=k, cluster=None)
@@ -105,7 +105,7 @@ class KEvidence(Panel):
         k_seconds: Result,
         closest: Result,
     ) -> None:
-        """Draw one row per number of clusters, with what speaks for it."""
+        """Draw one row per number of clusters, with its evidence."""
         k = self._cut(choice)
         found = k_selection.value if k_selection.ready else None
         last = max(FEWEST_ROWS, k + _BEYOND, closest.value or 0)
@@ -142,7 +142,7 @@ class KEvidence(Panel):
 
 
 def _say(selection: Result, seconds: Result) -> str:
-    """Say which number stands out, or offer to find out."""
+    """Write which number stands out, or offer the check."""
     if selection.ready:
         found: KSelection = selection.value
         first, *rest = found.sentence.split(": ", 1)

@@ -1,4 +1,4 @@
-"""Evidence for a number of clusters, as markup: a strip per number, and curves."""
+"""Evidence for a number of clusters as markup: a strip per number, and curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def evidence(selection: KSelection, k: int) -> str:
     selection : KSelection
         The comparison.
     k : int
-        Number of clusters; nothing is written for those that were not compared.
+        Number of clusters; numbers that were not compared have empty cells.
     """
     found = np.flatnonzero(selection.n_clusters == k)
     if not len(found):
@@ -47,7 +47,7 @@ def evidence(selection: KSelection, k: int) -> str:
 
 
 def _largest(selection: KSelection) -> float:
-    """The largest share of ambiguous pairs, where the strips end."""
+    """Return the largest share of ambiguous pairs, the end of the strips."""
     every = [selection.data.pac, *(c.pac for c in selection.references.values())]
     return max(max(float(pac.max()) for pac in every), 0.05)
 
@@ -61,14 +61,14 @@ def _bar(shares: np.ndarray, colour: str, kind: str) -> str:
 
 
 def _beside(value: float, reference: float) -> str:
-    """Write a value and, muted, the mean of the copies."""
+    """Format a value with the mean of the copies, muted."""
     if not np.isfinite(value):
         return "–"
     return f"{value:.2f} <span class='muted'>{reference:.2f}</span>"
 
 
 def heads(selection: KSelection) -> str:
-    """Write what stands over the columns of `evidence`."""
+    """Write the headers of the columns of `evidence`."""
     keys = "".join(
         f"&ensp;<span style='color:{COPIES[kind]}'>▬</span> {len(curves.pac)} {kind}"
         for kind, curves in selection.references.items()
@@ -86,7 +86,7 @@ def heads(selection: KSelection) -> str:
 
 
 def curves(selection: KSelection, k: int) -> str:
-    """Draw the distribution of the consensus of k clusters over that of the copies."""
+    """Draw the distribution of the consensus of k clusters over the copies' one."""
     found = np.flatnonzero(selection.n_clusters == k)
     if not len(found):
         return f"<p class='muted'>k = {k} was not compared.</p>"
@@ -117,7 +117,7 @@ def _line(x: np.ndarray, shares: np.ndarray) -> str:
 
 
 def _band(x: np.ndarray, shares: np.ndarray) -> str:
-    """Path around the least and the largest shares (n_draws, n_grid)."""
+    """Return a path around the least and the largest shares (n_draws, n_grid)."""
     above = _line(x, shares.max(axis=0))
     below = _line(x[::-1], shares.min(axis=0)[::-1])
     return f"{above}L{below[1:]}Z"

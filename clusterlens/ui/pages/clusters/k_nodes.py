@@ -1,4 +1,4 @@
-"""Whether a number of clusters stands out against structureless data."""
+"""Comparison of numbers of clusters with structureless data."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LARGEST = 10
 
 
 def _numbers(samples: Dataset) -> range:
-    """The numbers that are compared; a subsample holds at least twice as many."""
+    """Return the compared numbers; a subsample holds at least twice as many samples."""
     return range(2, min(LARGEST, int(0.4 * len(samples.X))) + 1)
 
 
 @node()
 def k_seconds(samples: Dataset) -> float | None:
-    """Estimate how long the comparison takes; None where there are too few samples."""
+    """Estimate the time of the comparison; None if there are too few samples."""
     numbers = _numbers(samples)
     return select_k_seconds(samples.X.shape, numbers) if len(numbers) else None
 
@@ -40,7 +40,7 @@ def k_key(samples_digest: str, samples: Dataset, random_state: int) -> str:
 def k_selection(
     job: Job, k_key: str, samples: Dataset, random_state: int
 ) -> KSelection:
-    """Compare how clear k clusters are with how clear they are in copies without."""
+    """Compare the clarity of k clusters with copies without groups."""
     return select_k(
         samples.X,
         _numbers(samples),

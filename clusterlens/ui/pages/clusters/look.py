@@ -1,4 +1,4 @@
-"""What is looked at on the page Clusters."""
+"""View state of the page Clusters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterlens.ui.state.looking import Brush, Viewport, kept
 
 
 class Look(param.Parameterized):
-    """What is looked at here, and on other pages through it."""
+    """View parameters of this page, which other pages may read."""
 
     partition = kept(
         param.Selector(

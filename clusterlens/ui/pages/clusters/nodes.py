@@ -1,4 +1,4 @@
-"""What the page Clusters shows of the partition in hand."""
+"""Results for the displayed partition of the page Clusters."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ from clusterlens.ui.work.jobs import Job
 
 SHOWN_COLUMNS = 6
 LEFT_OUT = "left out by this model"
-# Characters of a name where room is short.
+# Longest name of a cluster in a narrow place, in characters.
 _SHORT = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The consensus tree with a number, and so a colour, for each cluster of each cut.
+    """Consensus tree with a number, and so a colour, for each cluster of each cut.
 
     Parameters
     ----------
     tree : ConsensusTree
-        Its cuts are nested.
+        Tree with nested cuts.
     nodes : DataFrame
         As `ConsensusTree.to_frame`, with a column `number`; the larger half of a
         cluster keeps its number.
@@ -79,7 +79,7 @@ class Tree:
 
     @property
     def most(self) -> int:
-        """The largest number of clusters that it can be cut into."""
+        """Largest number of clusters of a cut."""
         return self.tree.n_leaves
 
     def cut(self, k: int) -> tuple[list[int], list[int]]:
@@ -98,7 +98,7 @@ class Tree:
 
 @node("live", "Growing the consensus tree")
 def partition_tree(job: Job, heard: Ensemble, numbering: np.ndarray) -> Tree:
-    """Grow the tree; clusters that match those of the numbering have their numbers."""
+    """Grow the tree; matched clusters have the numbers of `numbering`."""
     tree = make_tree(heard, **job.kernels)
     nodes = tree.to_frame()
     k = int(np.clip(len(np.unique(numbering)), 1, tree.n_leaves))
@@ -117,7 +117,7 @@ def partition_tree(job: Job, heard: Ensemble, numbering: np.ndarray) -> Tree:
 
 @node("live", "Listing consensus functions")
 def methods(job: Job, ensemble: Ensemble) -> list[str]:
-    """Consensus functions that scale to the run, the tree first."""
+    """Return consensus functions that scale to the run, the tree first."""
     return sorted(functions_for(ensemble), key=lambda name: name != TREE)
 
 
@@ -129,7 +129,10 @@ def closest(
     partition_tree: Tree,
     exact: bool,
 ) -> int:
-    """Number of clusters of the cut closest to the models; 0 where none is read."""
+    """Return the number of clusters of the cut closest to the models.
+
+    0 if no consensus is displayed.
+    """
     if look_partition != "consensus":
         return 0
     tree = partition_tree.tree
@@ -151,7 +154,7 @@ def choice(
     heard: Ensemble,
     closest: int,
 ) -> Choice | None:
-    """What the page is about; None where there is no such partition."""
+    """Return the displayed partition; None if it does not exist."""
     kind = look_partition
     if kind == "auto":
         kind = "model" if result_here is None else "result"
@@ -174,22 +177,22 @@ def choice(
 
 
 def own_votes(ensemble: Ensemble, heard: Ensemble) -> tuple[int, ...]:
-    """Votes that answers gave the models, none where the run has its own."""
+    """Return the votes weighted by answers; empty if the run's own votes apply."""
     return () if heard is ensemble else tuple(heard.votes.tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A partition with the numbers, and so the colours, that its clusters have.
+    """Partition with the numbers, and so the colours, of its clusters.
 
     Parameters
     ----------
     choice : Choice
-        How it is made.
+        Definition of the partition.
     labels : array of int, shape (n_samples,)
-        Its labels as they are made.
+        Original labels.
     clusters : array of int, shape (n_samples,)
-        Its clusters, numbered like those of the result; noise is -1.
+        Clusters, numbered like the result's; noise is -1.
     sizes : dict of int to int
         Number of samples of each cluster, ascending by number; noise last.
     """
@@ -200,22 +203,22 @@ class Partition:
     sizes: dict[int, int]
 
     def label(self, cluster: int) -> int:
-        """The label of a cluster as it is made."""
+        """Return the original label of a cluster."""
         return int(self.labels[np.flatnonzero(self.clusters == cluster)[0]])
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen(Partition):
-    """A partition with its name and those of its clusters.
+    """Partition with a title and names of its clusters.
 
     Parameters
     ----------
     title : str
-        Its name on screen.
+        Title on screen.
     names : dict of int to str
         Name of each cluster.
     own_names : dict of int to str
-        Names that the analyst or the partition gave to just these clusters.
+        Names that the analyst or the partition gave to exactly these clusters.
     """
 
     title: str
@@ -224,12 +227,12 @@ class Chosen(Partition):
 
     @property
     def seen(self) -> np.ndarray:
-        """Which samples it says something about, (n_samples,)."""
+        """Return whether each sample is in the partition, shape (n_samples,)."""
         left_out = self.names.get(NOISE) == LEFT_OUT
         return (self.clusters != NOISE) | (not left_out)
 
     def short_name(self, cluster: int) -> str:
-        """Name a cluster where room is short: its number, or how its name begins."""
+        """Return a short name of a cluster: its number, or the start of its name."""
         if cluster < 0:
             return "noise"
         name = self.own_names.get(cluster, str(cluster + 1))
@@ -293,14 +296,17 @@ def chosen(
 
 @node("live", "Making the partition", keep=24, rests=True)
 def settled(job: Job, partition: Partition) -> Partition:
-    """The partition once the slider rests: icicle and maps come before what follows."""
+    """Return the partition after the slider has rested.
+
+    The tree and the maps are thus drawn before results that depend on it.
+    """
     return partition
 
 
 def _given_names(
     choice: Choice, samples: Dataset, labels: np.ndarray, clusters: np.ndarray
 ) -> dict[int, str]:
-    """Names that the partition brings with it."""
+    """Return the names that the partition provides."""
     if choice.kind == "group":
         return {0: "the group", 1: "the rest"}
     if choice.kind != "labels" or samples.label_names is None:
@@ -320,7 +326,7 @@ def model_called(
     samples: Dataset,
     cluster_names: tuple[ClusterName, ...],
 ) -> dict[int, Called]:
-    """The names that the clusters looked at share rows with."""
+    """Return the names that share rows with the displayed clusters."""
     return names_of(clusters, samples.row_ids, cluster_names)
 
 
@@ -328,7 +334,7 @@ def model_called(
 def model_names(
     job: Job, model_called: dict[int, Called], ensemble: Ensemble, looked_at: LookedAt
 ) -> dict[int, str]:
-    """What the clusters looked at are called that were given a name, and gaps."""
+    """Return the names of the displayed clusters, and of gaps."""
     gaps = looked_at.model is not None and _only_gaps(ensemble, looked_at.model)
     return {k: str(name) for k, name in model_called.items()} | (
         {NOISE: LEFT_OUT} if gaps else {}
@@ -337,14 +343,14 @@ def model_names(
 
 @node(keep=8)
 def in_hand(partition: Partition, look_cluster: int | None) -> int:
-    """The cluster that is read: the one looked at, else the first."""
+    """Return the selected cluster, by default the first."""
     sizes = partition.sizes
     return look_cluster if look_cluster in sizes else next(iter(sizes))
 
 
 @node("live", "Describing the clusters", keep=24)
 def chosen_profiles(job: Job, samples: Dataset, settled: Partition) -> ClusterProfiles:
-    """What characterises each cluster, in the original columns and units."""
+    """Return the distinguishing features of each cluster, in original units."""
     if settled.choice.kind == "group":
         own = group_profile(samples, settled.clusters == 0)
         rest = cluster_profiles(samples, settled.clusters)
@@ -360,7 +366,7 @@ def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
 
 @node("live", "Measuring what the pool keeps together", keep=8)
 def chosen_held(job: Job, ensemble: Ensemble, settled: Partition) -> ClusterConsensus:
-    """Measure how well the pool keeps the clusters together."""
+    """Measure the consensus of the pool within the clusters."""
     return held_groups(ensemble, settled.clusters, **job.kernels)
 
 
@@ -368,7 +374,7 @@ def chosen_held(job: Job, ensemble: Ensemble, settled: Partition) -> ClusterCons
 def chosen_answered(
     job: Job, ensemble: Ensemble, heard: Ensemble, settled: Partition
 ) -> ClusterConsensus | None:
-    """Measure the same with the votes that answers give; None without answers."""
+    """Measure the same with the votes weighted by answers; None without answers."""
     if heard is ensemble:
         return None
     return held_groups(heard, settled.clusters, **job.kernels)
@@ -376,14 +382,14 @@ def chosen_answered(
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """How the columns that set a cluster apart are distributed in it and in the rest.
+    """Distributions of the distinguishing columns in a cluster and in the rest.
 
     Parameters
     ----------
     cluster, size, rest : int
-        The cluster, its samples and all others.
+        The cluster, the number of its samples and of all others.
     columns : list of (ColumnDistribution, dict)
-        With the row of the profile that belongs to it.
+        Columns, each with its row of the profile.
     """
 
     cluster: int
@@ -394,7 +400,7 @@ class Apart:
 
 @node("live", "Describing the cluster")
 def apart(job: Job, samples: Dataset, settled: Partition, in_hand: int) -> Apart | None:
-    """Describe the columns in which a cluster differs most from the rest."""
+    """Describe the columns with the largest differences from the rest."""
     inside = settled.clusters == in_hand
     if inside.all():
         return None
@@ -408,18 +414,20 @@ def apart(job: Job, samples: Dataset, settled: Partition, in_hand: int) -> Apart
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The samples of a cluster in order, with what the pool says of each.
+    """Samples of a cluster in order, with the consensus of the pool on each.
 
     Parameters
     ----------
     positions : array of int, shape (n_members,)
-        The least typical first, or the most typical.
+        Positions, the least or the most typical first.
     own : array of float, shape (n_members,)
         Mean consensus with the other members.
     next_cluster, next_consensus : array, shape (n_members,)
-        The other cluster that each goes with most, -1 where there is none, and how.
+        The other cluster with the highest consensus, -1 if there is none, and that
+        consensus.
     doubtful : int
-        How many go with another cluster more than with their own.
+        Number of samples with a higher consensus with another cluster than with their
+        own.
     """
 
     positions: np.ndarray
@@ -437,7 +445,7 @@ def members(
     in_hand: int,
     look_typical_first: bool,
 ) -> Members:
-    """List the samples of a cluster by how typical of it they are."""
+    """List the samples of a cluster by how typical they are."""
     inside = np.flatnonzero(partition.clusters == in_hand)
     sign = -1 if look_typical_first else 1
     inside = inside[np.argsort(sign * chosen_held.own[inside], kind="stable")]
@@ -453,7 +461,7 @@ def members(
 
 
 def _only_gaps(ensemble: Ensemble, model: int) -> bool:
-    """Whether the label -1 of a model stands for samples it left out, not for noise."""
+    """Return whether the label -1 of a model marks omitted samples, not noise."""
     return bool(ensemble.n_missing[model] and not ensemble.n_noise[model])
 
 
@@ -465,7 +473,7 @@ def judge(
     result: AnalysisResult | None,
     run_id: str | None,
 ) -> Judge | None:
-    """Choose the model that can judge the partition; None where none was fitted."""
+    """Choose the model that can evaluate the partition; None if none was fitted."""
     own = settled.choice.model if settled.choice.kind == "model" else None
     if settled.choice.kind == "result" and result is not None:
         own = result.model_of(run_id)
@@ -497,5 +505,5 @@ def chosen_stability(
     samples: Dataset,
     random_state: int,
 ) -> ClusterStability:
-    """Measure how well each cluster comes back in bootstrap samples."""
+    """Measure the stability of each cluster in bootstrap samples."""
     return find_again(job, samples, settled.clusters, judge, random_state)

@@ -1,4 +1,4 @@
-"""Page: from a consensus to clusters that have names, sizes, profiles and rows."""
+"""Page Clusters: clusters with names, sizes, profiles and rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from clusterlens.ui.pages.clusters.profiles import ClusterProfilesTable
 from clusterlens.ui.pages.clusters.rows import ClusterRows
 from clusterlens.ui.pages.page import Page, Steps, share, under
 
-# Height of the table of clusters: some rows of it also on a low page.
+# Smallest height of the table of clusters, which shows some rows on a low page, too.
 LEAST = f"max(min(210px, 26vh), {ROOM})"
-# That of the pictures under it, which have four lines of words above them.
+# Smallest height of the pictures below it, with four lines of text above them.
 PICTURED = f"max(min(160px, 21vh), {ROOM})"
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
@@ -28,7 +28,7 @@ GRID = """
 
 
 class ClustersPage(Page):
-    """Which partition, how many clusters, what they are, and how another differs."""
+    """Choice of the partition, number of clusters, profiles, comparison."""
 
     def build(self) -> Steps:
         session = self.session
@@ -58,7 +58,7 @@ class ClustersPage(Page):
                 ),
             )
         )
-        # What is hidden must not say itself how it is displayed.
+        # A hidden component must not set its own display style.
         self._cards = share(pn.Column(left, right, stylesheets=[GRID], **fill), "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         session.look.param.watch(self._arrange, ["partition"])
@@ -66,7 +66,7 @@ class ClustersPage(Page):
         return under(bar.view, self._cards, css="cl-page-clusters")
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards where there is a run; a group has no number of clusters."""
+        """Show the cards if there is a run; a group has no number of clusters."""
         self._cards.visible = self.session.analysis.run is not None
         self._numbers.visible = self.session.look.partition != "group"
 

@@ -1,4 +1,4 @@
-"""Which partition the page Clusters is about, in a sentence, and what to do with it."""
+"""Bar with the displayed partition in a sentence, and the commands on it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SENTENCE = """
 
 
 class PartitionBar(Panel):
-    """Choose a consensus, a model, a brushed group or the given labels."""
+    """Choice among a consensus, a model, a brushed group or the given labels."""
 
     needs = ("chosen",)
     also = (
@@ -113,7 +113,7 @@ class PartitionBar(Panel):
         return self._kinds
 
     def _kind_in_force(self) -> str:
-        """The kind that is read; at first that of what the other pages show."""
+        """Return the displayed kind, by default the other pages' kind."""
         kind = self.session.look.partition
         if kind != "auto":
             return kind
@@ -123,7 +123,7 @@ class PartitionBar(Panel):
         return self.session.derived.get("result_here").value is not None
 
     def _turn_to(self, kind: str) -> None:
-        """Look at another kind; a group is what is brushed now."""
+        """Show another kind of partition; a group consists of the brushed samples."""
         look = self.session.look
         if kind == "group" and not len(look.brush) and not len(look.group):
             self.session.jobs.notify(
@@ -211,9 +211,9 @@ class PartitionBar(Panel):
         return [self._name, self._keep, self._choose, self._rows.view]
 
     def prepare(self, results: Any) -> None:
-        """Offer what there is, also before a partition is made."""
-        # What goes and comes back while a partition is made would lay out the whole
-        # page twice, and end the drag of the slider that asked for it.
+        """Offer the available commands, also before a partition is made."""
+        # Hiding controls while a partition is made would lay out the whole page twice,
+        # and end the drag of the slider that requested it.
         there = results["chosen"].state in ("ready", "pending")
         kind = self._kind_in_force()
         made = (self._name, self._keep, self._choose, self._rows.view)
@@ -224,7 +224,7 @@ class PartitionBar(Panel):
         self._obey.visible = there and kind == "consensus" and linked
         self._models.visible = there and kind == "model"
         is_made = there and kind not in ("model", "result")
-        # Before it is made there is nothing that a click could take.
+        # Disabled until the partition is made.
         is_ready = results["chosen"].ready
         self._keep.disabled = not (is_made and is_ready)
         self._choose.disabled = not is_ready
@@ -285,7 +285,7 @@ class PartitionBar(Panel):
         )
 
     def _do(self, what: str) -> Any:
-        """Judge the clusters, cluster their rows again, or select what changed."""
+        """Evaluate the clusters, cluster rows again, or select changed samples."""
         look, found = self.session.look, self.session.derived.get("beside")
         if what == "again":
             return self._cluster_again()
@@ -298,7 +298,7 @@ class PartitionBar(Panel):
         return None
 
     async def _cluster_again(self) -> None:
-        """Make a run of the rows of the cluster, or of the group, that is read."""
+        """Make a run of the rows of the selected cluster or group."""
         chosen, session = self._chosen, self.session
         cluster = session.derived.get("in_hand").value
         if chosen is None or cluster not in chosen.sizes:
@@ -307,7 +307,7 @@ class PartitionBar(Panel):
         await cluster_again(session, at, chosen.names[cluster])
 
     async def _keep_it(self, event: Any) -> None:
-        """Put the partition among the models and read it there."""
+        """Add the partition to the models and select it there."""
         chosen, session = self._chosen, self.session
         if chosen is None:
             return
@@ -319,7 +319,7 @@ class PartitionBar(Panel):
             session.look.param.update(model=last, partition="model")
 
     async def _make_it_the_result(self, event: Any) -> None:
-        """Choose the partition that is read."""
+        """Make the displayed partition the result."""
         chosen = self._chosen
         if chosen is not None and chosen.choice.kind != "result":
             await choose_result(
@@ -327,7 +327,7 @@ class PartitionBar(Panel):
             )
 
     def _labelled(self) -> tuple[str, Callable[[], bytes]]:
-        """Name the rows with clusters and their names, and how to make the file."""
+        """Return the name and the maker of the file of rows with clusters."""
         chosen, samples = self._chosen, self.session.analysis.samples
 
         def make() -> bytes:
@@ -338,7 +338,7 @@ class PartitionBar(Panel):
 
 
 def _again(chosen: Chosen, cluster: int | None) -> str:
-    """Offer to cluster the rows in hand again."""
+    """Offer to cluster the rows of the selected cluster again."""
     size = 0 if cluster is None else chosen.sizes.get(cluster, 0)
     if size < FEWEST_AGAIN:
         return ""
@@ -347,7 +347,7 @@ def _again(chosen: Chosen, cluster: int | None) -> str:
 
 
 def _beside(result: Result) -> str:
-    """Say how the run compares with another one, and on what."""
+    """Write the comparison of the run with another one, and its scope."""
     if result.error is not None:
         reason = f"Not beside another run: {safe(explain(result.error))}"
         return f"<span class='cl-runs-compared'>{reason}</span>"
@@ -368,7 +368,7 @@ def _beside(result: Result) -> str:
 
 
 def _judged(choice: Choice) -> str:
-    """The partition as Class labels knows it; empty where it must be kept first."""
+    """Return the key of the partition on Class labels; empty if it has none yet."""
     if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
         return f"consensus:{choice.k}"
     known = {
@@ -381,7 +381,7 @@ def _judged(choice: Choice) -> str:
 
 
 def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
-    """Say how many clusters there are, how large, and how they are held together."""
+    """Write the number of clusters, their sizes, and their agreement inside."""
     sizes = {k: size for k, size in chosen.sizes.items() if k >= 0}
     noise = chosen.sizes.get(-1, 0)
     n = len(chosen.clusters)
@@ -405,7 +405,7 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
 
 
 def _holding(chosen: Chosen, held: ClusterConsensus, ensemble: Ensemble) -> str:
-    """Name the clusters that the pool holds together best and least."""
+    """Name the clusters with the highest and the lowest agreement inside."""
     names, (highest, lowest) = _extremes(chosen, held)
     return (
         f"<span title='cluster consensus'>Agreement inside</span>: {highest} of the "
@@ -417,7 +417,7 @@ def _holding(chosen: Chosen, held: ClusterConsensus, ensemble: Ensemble) -> str:
 def _with_answers(
     chosen: Chosen, held: ClusterConsensus | None, answers: Answers | None
 ) -> str:
-    """Say what the answers make of the agreement inside, which is that of the pool."""
+    """Write the agreement inside with votes weighted by answers."""
     if held is None or answers is None or not len(_several(held)):
         return ""
     names, (highest, lowest) = _extremes(chosen, held)
@@ -429,12 +429,12 @@ def _with_answers(
 
 
 def _several(held: ClusterConsensus) -> np.ndarray:
-    """Return the positions of the clusters that have pairs of rows."""
+    """Return the positions of the clusters with pairs of rows."""
     return np.flatnonzero((held.clusters >= 0) & (held.sizes > 1))
 
 
 def _extremes(chosen: Chosen, held: ClusterConsensus) -> tuple[list[str], list[str]]:
-    """Return names and agreement of the clusters that are held best and least."""
+    """Return names and agreement of the most and the least coherent clusters."""
     real = _several(held)
     within = held.within[real]
     ends = real[within.argmax()], real[within.argmin()]

@@ -1,4 +1,4 @@
-"""The clusters of a partition: size, consensus, stability, and what sets them apart."""
+"""Table of the clusters: size, consensus, stability, distinguishing columns."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ SORTS = {
     "their name": "name",
 }
 MOST_COLUMNS = 40
-# Found again more than by chance, and not.
+# Colours of clusters found again more than by chance, and of others.
 FOUND, BY_CHANCE = "#0b7d7d", "#b5562b"
 ABOVE, BELOW = "#0b8a8a", "#b0712d"
-# Percent of these colours, on which the text of either theme is legible.
+# Percentages of these colours; text stays legible in either theme.
 _FAINTEST, _DEEPEST = 5, 75
 
 
 class ClusterProfilesTable(Panel):
-    """One row per cluster; a click takes it in hand for the cards below."""
+    """One row per cluster; a click selects it for the cards below."""
 
     needs = ("chosen", "chosen_profiles", "chosen_held", "in_hand")
     also = (
@@ -100,7 +100,7 @@ class ClusterProfilesTable(Panel):
         profile_query: Result,
         profile_sort: Result,
     ) -> None:
-        """Write the table and how it is read."""
+        """Write the table and its explanation."""
         columns = _columns(
             chosen_profiles, in_hand, profile_query.value, profile_sort.value
         )
@@ -135,7 +135,7 @@ class ClusterProfilesTable(Panel):
 def _columns(
     profiles: ClusterProfiles, cluster: int, query: str, sort: str
 ) -> list[str]:
-    """Names of the columns that match, in the order asked for."""
+    """Return the names of matching columns in the chosen order."""
     if sort == "cluster":
         names = profiles.top(cluster, len(profiles.columns))["column"].tolist()
     elif sort == "name":
@@ -203,7 +203,7 @@ def _row(
 
 
 def _nearest(at: int, held: ClusterConsensus, chosen: Chosen) -> str:
-    """Name the cluster that the models most often join with one."""
+    """Name the cluster that the models most often join with this one."""
     if len(held.clusters) < 2:
         return "–"
     others = held.between[at].copy()
@@ -218,7 +218,7 @@ def _nearest(at: int, held: ClusterConsensus, chosen: Chosen) -> str:
 
 
 def _comes_back(cluster: int, stable: pd.DataFrame | None) -> str:
-    """Write how well a cluster is found again, beside copies without groups."""
+    """Write the stability of a cluster, with the value of copies without groups."""
     if stable is None:
         return ""
     if cluster not in stable.index:
@@ -263,7 +263,7 @@ def _total(
 ) -> str:
     """Write the values of all samples."""
     overall = profiles.table[profiles.table["cluster"] == profiles.clusters[-1]]
-    # Of a category each cluster shows a level of its own, so that no share fits all.
+    # Each cluster shows its own level of a category, so no single share is comparable.
     numbers = overall[overall["level"].isna()].set_index("column")["overall_text"]
     cells = "".join(
         f"<td class='cell'>{safe(numbers.get(name, ''))}</td>" for name in columns
@@ -286,7 +286,7 @@ def _scale() -> str:
 
 
 def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
-    """Offer to draw the samples again, or say how that was done."""
+    """Offer to measure the stability, or describe its measurement."""
     if judge.state == "pending":
         return "stability: looking for the closest model …"
     if not judge.ready:

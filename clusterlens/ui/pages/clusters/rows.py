@@ -1,4 +1,4 @@
-"""The rows of the cluster in hand, the least typical first or the most typical."""
+"""Rows of the selected cluster, the least or the most typical first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_COLUMNS = 5
 
 
 class ClusterRows(Panel):
-    """Members with their own and their next cluster, and the columns that matter."""
+    """Members with their own and their next cluster, and the main columns."""
 
     needs = ("chosen", "members", "in_hand", "samples", "chosen_profiles")
     also = ("look.inspected?",)
@@ -111,7 +111,7 @@ class ClusterRows(Panel):
         )
 
     def _csv(self) -> tuple[str, Callable[[], bytes]]:
-        """Name the members, in the order shown, and how to make the file."""
+        """Return the name and the maker of the file of members, in order."""
         found = self.session.derived.get("members").value
         samples = self.session.analysis.samples
 
