@@ -1,4 +1,4 @@
-"""What is looked at on the page Report."""
+"""View state of the page Report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clusterlens.ui.state.looking import kept
 
 
 class Look(param.Parameterized):
-    """What is looked at here, and on other pages through it."""
+    """View parameters of this page, which other pages may read."""
 
     report_without = kept(
         param.ClassSelector(

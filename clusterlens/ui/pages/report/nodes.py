@@ -1,6 +1,6 @@
-"""What the report tells of the lab: CNS, saved pairs of soft partitions, class labels.
+"""Results of the lab for the report: CNS, saved pairs, class labels.
 
-Nobody watches these nodes until their section is asked for.
+These nodes are watched only after their section is requested.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Smoothing:
     Parameters
     ----------
     projection : Projection
-        The map of its samples.
+        Map of the samples.
     solution, summary : LiveSolution, Summary
-        Memberships, and what they come to.
+        Memberships, and their summary.
     automatic : Automatic
-        The setting that is chosen where nobody chooses.
+        Setting chosen automatically.
     metric : str
-        How neighbours are searched.
+        Metric of the neighbours.
     certain : float
         Samples lie between clusters below this share of seed stops.
     grid : CriterionGrid or None
-        The criterion of other settings; None while it is computed.
+        Criterion of other settings; None while it is computed.
     """
 
     projection: Projection
@@ -72,9 +72,9 @@ class SavedPair:
     u, v : str
         Titles of the sides.
     n_samples : int
-        Samples of both.
+        Number of samples.
     ndc : NDC
-        Their concordance, unadjusted.
+        Concordance, unadjusted.
     values : dict of str to Adjusted
         Adjusted values under every random model.
     """
@@ -88,7 +88,7 @@ class SavedPair:
 
 @dataclass(frozen=True, eq=False)
 class SavedPairs:
-    """The saved pairs, and how many of them are of partitions that are not there."""
+    """The saved pairs, and the number of pairs with missing partitions."""
 
     pairs: tuple[SavedPair, ...]
     n_missing: int
@@ -96,7 +96,7 @@ class SavedPairs:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The classes that are judged, and everything that is known of them."""
+    """The evaluated classes with all evidence."""
 
     judged: Judged
     check: LabelCheck
@@ -112,7 +112,7 @@ def report_choices(
     ensemble: Ensemble | None,
     memberships: tuple[SoftTable, ...],
 ) -> Choices | None:
-    """What can be compared, whether or not the page Fuzzy shows the toy example."""
+    """Return the partitions that can be compared, without the toy example."""
     return fuzzy_choices("table", samples, ensemble, memberships)
 
 
@@ -123,7 +123,7 @@ def report_fuzzy(
     fuzzy_pairs: tuple[tuple[str, str], ...],
     look_fuzzy_precision: float,
 ) -> SavedPairs | None:
-    """Compare the partitions of every saved pair under all models."""
+    """Compare the partitions of every saved pair under all random models."""
     if not fuzzy_pairs:
         return None
     known = {one.key: one.title for one in report_choices.listed}

@@ -1,4 +1,4 @@
-"""Page: what was done, the report, and everything to take away."""
+"""Page Report: the log, the report, and all files to download."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRID = """
 
 
 class ReportPage(Page):
-    """The log, the file that would be saved, the ways out."""
+    """The log, a preview of the report, the files and the script."""
 
     def build(self) -> Steps:
         timeline, preview, away, script = yield from self.each(

@@ -1,4 +1,4 @@
-"""The report: the very file, as it would be saved."""
+"""Preview of the report, exactly as it is saved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAPER = "<span class='muted'>As it prints: on white, in either theme.</span>"
 
 
 class ReportPreview(Panel):
-    """Written anew on a thread when what it tells changes while it is in sight."""
+    """Preview, written again on a thread when its content changes while visible."""
 
     needs = (*NEEDED, "note", "look.report_without", "look.report_with")
     also = WELCOME
@@ -71,7 +71,7 @@ class ReportPreview(Panel):
         self._follow(self.session.look.report_with if seen else ())
 
     def _follow(self, wanted: Sequence[str]) -> None:
-        """Watch what the sections tell that were asked for, and only that."""
+        """Watch the results of requested sections, and only these."""
         for key in set(self._follows) - set(wanted):
             self._follows.pop(key)()
         for key in set(wanted) - set(self._follows):
@@ -80,7 +80,7 @@ class ReportPreview(Panel):
             )
 
     def show(self, **values: Any) -> None:
-        """Write the report, with what was asked for."""
+        """Write the report with the requested sections."""
         self._follow(self.session.look.report_with)
         self._write()
 
@@ -97,7 +97,7 @@ class ReportPreview(Panel):
             )
 
     def _switch(self, key: str) -> None:
-        """Take a section out of the report, or back into it."""
+        """Remove a section from the report, or restore it."""
         look, node = self.session.look, SECTIONS[key].node
         name = "report_with" if node else "report_without"
         switched = set(getattr(look, name)) ^ {key}
@@ -117,7 +117,7 @@ class ReportPreview(Panel):
 
 
 def _chip(key: str, found: Findings) -> str:
-    """Write the switch of a section; one without content says why."""
+    """Write the switch of a section; an empty section shows the reason."""
     section = SECTIONS[key]
     why, told = section.lacks(found), found.tells(key)
     state = f"aria-pressed='{str(told).lower()}'"

@@ -1,7 +1,7 @@
-"""The Python script of what is on screen, and whether it gives the same elsewhere.
+"""Card of the Python script, which can be checked by running it.
 
-That of an analysis that came as a file is run only when the analyst says so once more,
-and only where nobody else reaches the server.
+The script of an imported analysis runs only after a second confirmation, and only if
+nobody else can reach the server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.jobs import explain
 
 CSS = "pre { font: 12px/1.5 ui-monospace, monospace; margin: 4px 0; white-space: pre; }"
-# What a fresh process takes to begin.
+# Time that a fresh process takes to start.
 _START_SECONDS = 5
 _NOT_HERE = (
     "This analysis came as a file, so its script is not run here: only "
@@ -38,9 +38,9 @@ class ScriptCard(Panel):
     empty = "<b>No script yet.</b> Run a pool first."
 
     def build(self) -> Any:
-        # The script on screen, and what came of running the one that was run.
+        # The displayed script, the last run script, and its verdict.
         self._script = self._ran = self._verdict = ""
-        # Whether it asks to run what came as a file.
+        # Whether the card asks to run the script of an imported analysis.
         self._asks = False
         self._check = Text(does=self._do, css_classes=["cl-script-check"])
         self.text = Text(
@@ -54,7 +54,7 @@ class ScriptCard(Panel):
         )
 
     def show(self, **values: Any) -> None:
-        """Write it on a thread: the names of the models are planned again."""
+        """Write the script on a thread, because planning model names takes long."""
         found = gather(self.session)
         if found is None:
             return
@@ -74,7 +74,7 @@ class ScriptCard(Panel):
         self._offer()
 
     def _offer(self) -> None:
-        """Offer to copy and to run the script, or say what came of running it."""
+        """Offer to copy and to run the script, or write the outcome of its run."""
         ensemble = self.session.analysis.ensemble
         if not self._script or ensemble is None:
             self._check.body = ""
@@ -94,11 +94,11 @@ class ScriptCard(Panel):
 
     @property
     def _is_foreign(self) -> bool:
-        """Whether the analysis came as a file."""
+        """Return whether the analysis was imported."""
         return self.session.memory.imported
 
     def _do(self, what: str) -> None:
-        """Run the script, or ask before running one that came as a file."""
+        """Run the script, or ask before running an imported one."""
         if what not in ("check", "run") or (
             self._is_foreign and not self.session.server.alone
         ):
@@ -111,7 +111,7 @@ class ScriptCard(Panel):
         self._offer()
 
     def _replay(self) -> None:
-        """Run the script in a fresh process, unless something else is on screen."""
+        """Run the script in a fresh process, if it is still displayed."""
         found, script, session = gather(self.session), self._script, self.session
         limited = self._is_foreign
         if found is None or not script:
@@ -149,7 +149,7 @@ class ScriptCard(Panel):
 
 
 def _question() -> str:
-    """Ask whether to run what came as a file, and say what it is kept from."""
+    """Ask whether to run an imported script, and list its restrictions."""
     most = guard.limits()
     limits = f"; at most {', '.join(most)}" if most else "; this system sets no limits"
     return (
@@ -160,7 +160,7 @@ def _question() -> str:
 
 
 def _kept_from(replayed: Replayed) -> str:
-    """Say what kept the script from the network, and its limits."""
+    """List the restrictions that were in force for the script."""
     network = (
         "no network" if replayed.left_network else "no network by Python's own means"
     )

@@ -1,4 +1,4 @@
-"""Take away: every result as a file, made on a thread when it is asked for."""
+"""Card that offers every result as a file, made on a thread on request."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from clusterlens.ui.session import Session
 
 @dataclass(frozen=True)
 class File:
-    """What can be taken away.
+    """File to download.
 
     Parameters
     ----------
     title, words : str
-        What it is, and what is in it.
+        Title and description of the content.
     label : str
-        The kind of file, on the button.
+        Kind of file, on the button.
     ending : str
-        End of its name.
+        End of the file name.
     make : callable
         `(findings, session) -> bytes`, called on a thread.
     css : str
-        Class of the button.
+        CSS class of the button.
     """
 
     title: str
@@ -83,7 +83,7 @@ def _figures(found: Findings, session: Session, *, kind: Any) -> bytes:
 
 
 def _everything(found: Findings, session: Session) -> bytes:
-    """Pack all that can be made; what cannot is named with the reason."""
+    """Pack all files; files that cannot be made are listed with the reason."""
     out, failed = io.BytesIO(), []
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for key, file in FILES.items():
@@ -197,7 +197,7 @@ class TakeAway(Panel):
         )
 
     def show(self, **values: Any) -> None:
-        """Offer what there is, with the clusters of the result."""
+        """Offer the files, with the clusters of the result."""
         told = values["told"]
         what = "the result" if told.is_result else "no result is chosen yet"
         head = f"<b>{safe(told.title)}</b>, {what}"
@@ -226,7 +226,7 @@ class TakeAway(Panel):
         )
 
     def _make(self, key: str) -> None:
-        """Make a file on a thread, then hand it to the browser."""
+        """Make a file on a thread, then send it to the browser."""
         found, file, session = gather(self.session), FILES.get(key), self.session
         if found is None or file is None:
             return

@@ -1,4 +1,4 @@
-"""What was done: every step in force, and those that can be done again."""
+"""Timeline of the steps in force, followed by steps that can be redone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ol.steps li:hover button, ol.steps li button:focus { opacity: 1; }
 
 
 class Timeline(Panel):
-    """The log; a step leads back to what was in force after it."""
+    """The log; each step can be put in force again."""
 
     needs = ("table?",)
 
@@ -52,7 +52,7 @@ class Timeline(Panel):
         return card("What was done", self.text, css="cl-steps", note=note)
 
     def show(self, table: Any) -> None:
-        """Steps are written as they are done."""
+        """Do nothing: steps are written as they are made."""
 
     def _write(self, *events: Any) -> None:
         history = self.session.history
