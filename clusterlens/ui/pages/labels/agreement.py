@@ -1,4 +1,4 @@
-"""What agreement with the classes the models of the pool reach."""
+"""Card of the agreement of the pool's models with the classes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from clusterlens.ui.parts.moves import run_preset
 from clusterlens.ui.parts.panel import Panel
 
 GIVEN, MERGED = "#0b7d7d", "#b07a10"
-# Names of two dots that are nearer to each other than this stand in one text.
+# Names of two dots closer than this are merged into one text.
 _TEXT_WIDTH = 0.3
-# On lines that are close, names would cover dots all the same.
+# On close lines names would cover dots even so.
 DOTS_CSS = """
 :host { container-type: size; }
 @container (max-height: 150px) { .canvas b { display: none; } }
@@ -56,7 +56,7 @@ class LabelAgreement(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Be there for given classes, with nothing without a run."""
+        """Show the card for given classes; empty without a run."""
         judged = results["judged"]
         if judged.ready:
             self.view.visible = judged.value.noun == "class"
@@ -64,7 +64,7 @@ class LabelAgreement(Panel):
             self._chart.body = self._text.body = self._how.body = ""
 
     def show(self, judged: Judged, label_agreement: Reached) -> None:
-        """Draw the dots and say what the leader and the highest reach."""
+        """Draw the dots and write the agreement of the leader and of the highest."""
         given, merged = label_agreement.given, label_agreement.merged
         run = self.session.analysis.run
         name = safe(run.name) if run else "the run"
@@ -122,7 +122,7 @@ def draw_agreement(given: PoolAgreement, merged: PoolAgreement | None) -> str:
     of_all = np.asarray(given.ensemble.families)
     families = {name: np.flatnonzero(of_all == name) for name in pd.unique(of_all)}
     shown = [(given, GIVEN), *([(merged, MERGED)] if merged is not None else [])]
-    # Names stand above the dots they name, on a line of their own.
+    # Names are above their dots, on a line of their own.
     texts = {
         name: [(_texts(found, of), colour) for found, colour in shown]
         for name, of in families.items()
@@ -157,7 +157,7 @@ def _named(found: PoolAgreement) -> dict[int | None, str]:
 def _dots(
     canvas: Canvas, found: PoolAgreement, of: np.ndarray, y: float, *, hollow: bool
 ) -> None:
-    """Put the models of a family on its line; ring the leader and the highest."""
+    """Draw the models of a family on its line; ring the leader and the highest."""
     named = _named(found)
     for model in of[np.isfinite(found.values[of])].tolist():
         value = float(found.values[model])

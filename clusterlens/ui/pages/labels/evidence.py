@@ -1,4 +1,4 @@
-"""Each cluster of a partition beside clusters of copies of the table without groups."""
+"""Card that compares each cluster with clusters of copies without groups."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
 
 
 class ClusterEvidence(Panel):
-    """A row for each cluster: found again, and apart, in the table and in copies."""
+    """A row for each cluster: stability and separation, with values of copies."""
 
     needs = ("judged_named",)
     also = ("judged_again", "judged_apart")
@@ -59,7 +59,7 @@ class ClusterEvidence(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Be there for clusters, and not for given classes."""
+        """Show the card for clusters, not for given classes."""
         judged = results["judged_named"]
         if judged.ready:
             self.view.visible = judged.value.noun == "cluster"
@@ -69,7 +69,7 @@ class ClusterEvidence(Panel):
     def show(
         self, judged_named: Judged, judged_again: Result, judged_apart: Result
     ) -> None:
-        """Write the table, with what is there of it."""
+        """Write the table with the available results."""
         if judged_named.noun == "class":
             return
         self._how.body = _how(judged_apart.value)
@@ -91,7 +91,7 @@ class ClusterEvidence(Panel):
 
 
 def _how(found: ClusterSeparation | None) -> str:
-    """Say how the table is read."""
+    """Explain the table."""
     sample = ""
     if found is not None and found.n_compared < found.sizes.sum():
         rows = f"neighbours of {count(found.n_compared, 'row')}"
@@ -103,7 +103,7 @@ def _how(found: ClusterSeparation | None) -> str:
 
 
 def _again(found: ClusterStability | None) -> dict[int, str]:
-    """Cell of each cluster: how well it is found again."""
+    """Return the cell of each cluster with its stability."""
     if found is None:
         return {}
     return {
@@ -113,7 +113,7 @@ def _again(found: ClusterStability | None) -> dict[int, str]:
 
 
 def _apart(found: ClusterSeparation | None) -> dict[int, str]:
-    """Cell of each cluster: how far it lies apart."""
+    """Return the cell of each cluster with its separation."""
     if found is None:
         return {}
     readings = ("not apart", "apart")
@@ -130,7 +130,7 @@ def _missing(result: Result) -> str:
 
 
 def _scale(value: float, chance: float, passes: bool, reading: str) -> str:
-    """Draw a share with that of the copies."""
+    """Draw a share with the copies' share."""
     if not np.isfinite(value):
         return "<td class='muted' title='too few rows'>–</td>"
     words = f"{reading}: {value:.0%}, in copies up to {chance:.0%}"

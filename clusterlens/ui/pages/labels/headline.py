@@ -1,4 +1,4 @@
-"""Whether classes or clusters hold up, in a sentence, and which are judged."""
+"""Headline of the page Class labels: the verdict, and the evaluated partition."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NO_TABLE = (
 
 
 class LabelsHeadline(Panel):
-    """The answer with what it rests on; a select of the partition that is judged."""
+    """The verdict with its grounds, and a select of the evaluated partition."""
 
     needs = ("judged_named", "label_check", "label_verdict")
     also = (
@@ -69,7 +69,7 @@ class LabelsHeadline(Panel):
             lambda: look.judged,
             look.judge,
         )
-        # Not a note of the card, which would take away what is chosen from, too.
+        # Not a note of the card, because an empty note would hide the select, too.
         said = pn.Column(self.status, self._text, margin=0, styles={"flex": "1 1 0"})
         row = pn.Row(
             said,
@@ -92,7 +92,7 @@ class LabelsHeadline(Panel):
         judged = self.session.look.judged
         offers = self._offers(results)
         if judged not in offers.values():
-            # From an address, or the page Clusters.
+            # Set by an address, or by the page Clusters.
             offers[judged.partition(":")[2] or judged] = judged
         self.offer(self._source, options=offers, value=judged)
         self._source.visible = _table(results) is not None
@@ -101,7 +101,7 @@ class LabelsHeadline(Panel):
             self._text.body = ""
 
     def _offers(self, results: Mapping[str, Result]) -> dict[str, str]:
-        """What can be judged: title and source, the leader before other models."""
+        """Return the possible sources by title, the leader before other models."""
         table = _table(results)
         ensemble, ranking = results["ensemble"].value, results["ranking"].value
         offers = {"no label column": LABELS}
@@ -135,7 +135,7 @@ class LabelsHeadline(Panel):
         dataset: Result,
         **more: Result,
     ) -> None:
-        """Write the answer, what says so, and what it rests on."""
+        """Write the verdict, its main grounds and its scope."""
         if judged_named.noun == "class":
             says = _extremes(judged_named, label_check)
             basis = _scored(label_check, label_evidence)
@@ -153,7 +153,7 @@ class LabelsHeadline(Panel):
         )
 
     def _measured(self, judge: Result, again: Result) -> str:
-        """Say what the clusters were found again by."""
+        """Write the model and the settings of the stability check."""
         if not judge.ready:
             return ""
         found: Judge = judge.value
@@ -192,7 +192,7 @@ class LabelsHeadline(Panel):
 
 
 def _scored(check: LabelCheck, evidence: Result) -> str:
-    """Write the score of given classes beside that of shuffled ones."""
+    """Write the score of given classes with the score of shuffled ones."""
     chance = ""
     if evidence.ready and len(evidence.value.shuffled):
         shuffled = evidence.value.shuffled["score"]
@@ -202,7 +202,7 @@ def _scored(check: LabelCheck, evidence: Result) -> str:
 
 
 def _passes(judge: Result, again: Result, apart: Result) -> str:
-    """Say how many clusters are found again and apart, or what is missing."""
+    """Write how many clusters are stable and separate, or the missing checks."""
     there = []
     if again.ready:
         there.append(f"{passing(again.value.stable)} found again in other samples")
@@ -213,7 +213,7 @@ def _passes(judge: Result, again: Result, apart: Result) -> str:
 
 
 def _offer(judge: Result, again: Result) -> str:
-    """Offer to look for the clusters in other samples, or say how that goes."""
+    """Offer the stability check, or write its progress."""
     if judge.state == "empty":
         return "No model was fitted here that could look for them in other samples."
     if again.state == "pending":
@@ -231,7 +231,7 @@ def _offer(judge: Result, again: Result) -> str:
 
 
 def _rests_on(judged: Judged) -> str:
-    """Say which rows and columns the answer is about."""
+    """Write the rows and columns of the verdict."""
     left_out = ""
     if judged.n_left_out:
         rows = count(judged.n_left_out, "row")
@@ -246,7 +246,7 @@ def _rests_on(judged: Judged) -> str:
 
 
 def _say_result(lines: Lines, result: AnalysisResult, samples: str) -> str:
-    """Say the clusters of the result for a prepared table, from 0 as on screen."""
+    """Assign the clusters of the result for a prepared table, from 0 as on screen."""
     labels, dataset = lines.name("labels"), lines.dataset(result.run_id)
     lines.say(labels, f"[k - (k > 0) for k in {lines.name('clusters')}]")
     if dataset != samples:
@@ -256,7 +256,7 @@ def _say_result(lines: Lines, result: AnalysisResult, samples: str) -> str:
 
 
 def label_lines(judged: Judged) -> list[str]:
-    """Calls that give the numbers of the page."""
+    """Return calls that give the numbers of the page."""
     size = dbcv_sample(judged)
     sample = "" if size is None else f", sample_size={size}"
     return [
@@ -273,7 +273,7 @@ def label_lines(judged: Judged) -> list[str]:
 def cluster_lines(
     judge: Judge | None, ensemble: Ensemble | None, random_state: int | None
 ) -> list[str]:
-    """Calls that give the numbers of clusters beside copies without groups."""
+    """Return calls that compare clusters with copies without groups."""
     lines = [
         "separation = cl.cluster_separation(dataset.X, labels)",
         "print(separation.to_frame())",
@@ -292,12 +292,12 @@ def cluster_lines(
 
 
 def _table(results: Mapping[str, Result]) -> Dataset | None:
-    """Return the table whose rows are judged: a sample of it, or all of it."""
+    """Return the table of the evaluated rows: a sample of it, or all of it."""
     return results["samples"].value or results["dataset"].value
 
 
 def _extremes(judged: Judged, check: LabelCheck) -> str:
-    """Name the pair that mixes most and the one furthest apart."""
+    """Name the least and the most separated pair."""
     table = check.pairs.dropna(subset="score")
     if not len(table):
         return ""

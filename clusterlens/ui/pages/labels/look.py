@@ -1,4 +1,4 @@
-"""What is looked at on the page Class labels."""
+"""View state of the page Class labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterlens.ui.state.looking import Viewport, kept
 
 
 class Look(param.Parameterized):
-    """What is looked at here, and on other pages through it."""
+    """View parameters of this page, which other pages may read."""
 
     judged = kept(
         param.String(
@@ -40,10 +40,10 @@ class Look(param.Parameterized):
     )
 
     def judge(self, source: str) -> None:
-        """Judge the classes of another source, none merged, all pairs in view."""
+        """Evaluate the classes of another source, without merges, all pairs in view."""
         self.open_pair(judged=source, merged=())
 
     def open_pair(self, *pair: int, **more: Any) -> None:
-        """Look at all of two classes, of the most mixed ones if none are named."""
+        """Show all of two classes, by default of the least separated ones."""
         view = self.label_view.whole()
         self.param.update(label_pair=pair, label_view=view, **more)

@@ -1,4 +1,4 @@
-"""What the score becomes if two classes were one."""
+"""Card of the scores after merging two classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ td.number, th.number { white-space: nowrap; }
 
 
 class LabelMerges(Panel):
-    """The pairs that mix most; a click merges one, on this page only."""
+    """The least separated pairs; a click merges one, on this page only."""
 
     needs = ("judged_named", "label_check")
     also = ("label_gains",)
@@ -44,14 +44,14 @@ class LabelMerges(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Show nothing of labels that are gone."""
+        """Remove the text if there are no labels."""
         if not results["judged_named"].ready:
             self._text.body = ""
 
     def show(
         self, judged_named: Judged, label_check: LabelCheck, label_gains: Result
     ) -> None:
-        """Write a row for each pair, and how to take merges back."""
+        """Write a row for each pair, and a command that undoes the last merge."""
         back = ""
         if judged_named.merged:
             a, b = judged_named.merged[-1]

@@ -1,4 +1,4 @@
-"""What the Class labels page shows: whether given classes, or any clusters, hold up."""
+"""Results of the page Class labels: evidence on given classes or on clusters."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
-# Above so many samples DBCV, quadratic in time, is that of a sample of this size.
+# With more samples DBCV, which takes quadratic time, uses a sample of this size.
 DBCV_SAMPLE = 3_000
 _GAINS = 5
 _DENSITY_STEPS = 60
@@ -50,14 +50,14 @@ _DENSITY_SAMPLES = 2_000
 
 @node("live", "Comparing pair by pair", keep=8)
 def label_check(job: Job, judged: Judged) -> LabelCheck:
-    """CH_btwn of every pair of classes."""
+    """Compute CH_btwn of every pair of classes."""
     return label_match(
         judged.dataset.X, judged.codes, n_permutations="adaptive", **job.kernels
     )
 
 
 def dbcv_sample(judged: Judged) -> int | None:
-    """How many samples DBCV is computed on, None for all."""
+    """Return the number of samples for DBCV, None for all."""
     return DBCV_SAMPLE if len(judged.codes) > DBCV_SAMPLE else None
 
 
@@ -68,7 +68,7 @@ def label_evidence_key(job: Job, judged: Judged, judged_digest: str) -> str:
 
 
 def _of_these_classes(found: LabelEvidence, key: str, judged: Judged) -> LabelEvidence:
-    """Return the stored evidence; ValueError if it belongs to other classes."""
+    """Return the stored evidence; raise ValueError if it is of other classes."""
     ends = (("class_a", "n_a"), ("class_b", "n_b"))
     pairs = [found.pairs[list(one)].itertuples(index=False) for one in ends]
     if {tuple(one) for side in pairs for one in side} != set(judged.sizes.items()):
@@ -78,7 +78,7 @@ def _of_these_classes(found: LabelEvidence, key: str, judged: Judged) -> LabelEv
 
 @node("idle", "Measuring density", keep=8, check=DENSITY, fitted=_of_these_classes)
 def label_evidence(job: Job, label_evidence_key: str, judged: Judged) -> LabelEvidence:
-    """Both scores, of the classes and of the same labels shuffled."""
+    """Compute both scores, for the classes and for the same labels shuffled."""
     return evidence.label_evidence(
         judged.dataset.X,
         judged.codes,
@@ -90,7 +90,7 @@ def label_evidence(job: Job, label_evidence_key: str, judged: Judged) -> LabelEv
 
 @node("idle", "Merging two of them", keep=8)
 def label_gains(job: Job, judged: Judged) -> pd.DataFrame | None:
-    """What the score becomes if two of the classes that mix most were one."""
+    """Compute the scores after merging two of the least separated classes."""
     if len(judged.sizes) < 3:
         return None
     return merge_gains(
@@ -104,14 +104,14 @@ def label_gains(job: Job, judged: Judged) -> pd.DataFrame | None:
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """What the pool agrees on with the classes, and with them once merged."""
+    """Agreement of the pool with the classes, and with merged classes."""
 
     given: PoolAgreement
     merged: PoolAgreement | None
 
     @property
     def now(self) -> PoolAgreement:
-        """With the classes as they are judged."""
+        """Agreement with the classes as evaluated."""
         return self.merged or self.given
 
 
@@ -119,9 +119,9 @@ class Reached:
 def label_agreement(
     job: Job, judged: Judged, ensemble: Ensemble, ranking: Ranking
 ) -> Reached | None:
-    """Adjusted Rand index of every model with given classes.
+    """Return the adjusted Rand index of every model with given classes.
 
-    None for clusters: that the models agree with what was made of them says nothing.
+    None for clusters, because the models agree with their own clusters by construction.
     """
     if judged.noun == "cluster":
         return None
@@ -133,20 +133,20 @@ def label_agreement(
 
 @dataclass(frozen=True, eq=False)
 class PairOfClasses:
-    """Two classes, the plane through their means, and what sets them apart.
+    """Two classes, a plane through both means, and their differences.
 
     Parameters
     ----------
     a, b : int
         The classes.
     colours : (str, str)
-        Those of the clusters on every page; of classes two that differ most.
+        Colours of the clusters on every page; classes have two contrasting colours.
     score, error : float
-        Their CH_btwn with its Monte-Carlo error.
+        CH_btwn of the pair with its Monte-Carlo error.
     view : PairView
-        Their samples.
+        Samples of the pair.
     densities : array of float, shape (2, n_steps), and heights (n_steps,)
-        How dense each class is along the line through the means.
+        Density of each class along the line through the means.
     columns : DataFrame
         column, difference (of b from a, in standard deviations of all samples), text_a,
         text_b; largest difference first.
@@ -167,7 +167,7 @@ class PairOfClasses:
 def label_pair(
     job: Job, judged: Judged, label_check: LabelCheck, look_label_pair: tuple[int, ...]
 ) -> PairOfClasses:
-    """Look at the chosen pair, or at the one that mixes most."""
+    """Describe the chosen pair, by default the least separated one."""
     table = label_check.pairs
     mask = (table["class_a"].isin(look_label_pair)) & (
         table["class_b"].isin(look_label_pair)
@@ -185,13 +185,13 @@ def label_pair(
 
 
 def _lowest(table: pd.DataFrame) -> Any:
-    """Row of the lowest score, the first one where there is none."""
+    """Return the row of the lowest score, or the first one if there is no score."""
     scores = table["score"].dropna()
     return scores.idxmin() if len(scores) else table.index[0]
 
 
 def _densities(view: PairView) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate the density of both classes along y, the widest at 1."""
+    """Estimate the density of both classes along y, scaled to at most 1."""
     y = view.coordinates[:, 1]
     room = 0.05 * max(float(np.ptp(y)), 1e-12)
     heights = np.linspace(y.min() - room, y.max() + room, _DENSITY_STEPS)
@@ -205,7 +205,7 @@ def _densities(view: PairView) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _differences(judged: Judged, a: int, b: int) -> pd.DataFrame:
-    """Differences of the numeric columns between two classes."""
+    """Return the differences of the numeric columns between two classes."""
     profile = cluster_profiles(judged.dataset, judged.codes).table
     numeric = profile[profile["level"].isna()]
     of_a, of_b = (numeric[numeric["cluster"] == k].set_index("column") for k in (a, b))
@@ -224,9 +224,9 @@ def _differences(judged: Judged, a: int, b: int) -> pd.DataFrame:
 def label_picture(
     job: Job, label_pair: PairOfClasses, look_label_view: Viewport
 ) -> Picture | None:
-    """Draw the samples of both classes, those of b as triangles.
+    """Draw the samples of both classes, class b as triangles.
 
-    Room at the right is for the densities.
+    The space at the right is for the densities.
     """
     if not look_label_view.drawn:
         return None
@@ -237,7 +237,7 @@ def label_picture(
 
 
 def pair_frame(xy: np.ndarray) -> np.ndarray:
-    """Corners of what the map of a pair holds, shape (2, 2)."""
+    """Return the corners of the map of a pair, shape (2, 2)."""
     low, high = xy.min(axis=0), xy.max(axis=0)
     return np.array([low, [high[0] + 0.25 * max(high - low), high[1]]])
 
@@ -251,7 +251,7 @@ def label_verdict(
     judged_again: Later[ClusterStability],
     judged_apart: Later[ClusterSeparation],
 ) -> Verdict | PartitionVerdict:
-    """Weigh what is known of given classes, or of clusters."""
+    """Derive the verdict on given classes, or on clusters."""
     if judged.noun == "cluster":
         return weigh_partition(judged_again, judged_apart)
     now = label_agreement.now if label_agreement else None
@@ -260,14 +260,14 @@ def label_verdict(
 
 @dataclass(frozen=True, eq=False)
 class Grounds:
-    """What a verdict rests on, and what follows.
+    """Grounds of a verdict, with its conclusion.
 
     Parameters
     ----------
     lines : sequence of (str, Light, str)
-        Each kind of evidence: title, what it says, and why, as markup.
+        Each kind of evidence: title, grade, and reason, as markup.
     conclusion : str
-        What to do.
+        Recommended use.
     """
 
     lines: Sequence[tuple[str, Light, str]]
@@ -283,7 +283,7 @@ def label_grounds(
     judged_again: Later[ClusterStability],
     judged_apart: Later[ClusterSeparation],
 ) -> Grounds:
-    """Say what the verdict rests on."""
+    """Return the grounds of the verdict."""
     if isinstance(label_verdict, PartitionVerdict):
         lines = partition_grounds(label_verdict, judged_again, judged_apart)
         return Grounds(lines, PARTITION_CONCLUSIONS[label_verdict.answer])

@@ -1,4 +1,4 @@
-"""Page: do given classes, or the clusters of a model, deserve to be called clusters?"""
+"""Page Class labels: whether given classes or clusters are real groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GRID = f"""
 
 
 class LabelsPage(Page):
-    """The verdict, and the evidence: one kind for given classes, one for clusters."""
+    """The verdict, and the evidence for given classes or for clusters."""
 
     def build(self) -> Steps:
         session = self.session
@@ -41,7 +41,7 @@ class LabelsPage(Page):
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         grid = pn.Column(*(card.view for card in cards), stylesheets=[GRID], **fill)
-        # What is hidden must not say itself how it is displayed.
+        # A hidden component must not set its own display style.
         self._cards = share(grid, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         session.look.param.watch(self._arrange, ["judged"])
@@ -49,7 +49,7 @@ class LabelsPage(Page):
         return under(headline.view, self._cards, css="cl-page-labels")
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards where there is something to judge."""
+        """Show the cards if there is something to evaluate."""
         analysis = self.session.analysis
         table = analysis.samples or analysis.dataset
         given = table is not None and table.labels_true is not None

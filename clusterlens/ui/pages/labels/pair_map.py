@@ -1,4 +1,4 @@
-"""The two classes of a pair on a map, and the columns that separate them."""
+"""Card of the two classes of a pair on a map, with their distinguishing columns."""
 
 from __future__ import annotations
 
@@ -61,23 +61,24 @@ class ClassPair(Panel):
         return look.judged, look.merged, look.label_pair
 
     def _see(self, **seen: Any) -> None:
-        """Take in what the figure shows, but no zoom into a pair that was there before.
+        """Store the view of the figure, except a zoom into an earlier pair.
 
-        A zoom is told when it rests, and another pair may have been chosen meanwhile.
+        A zoom is reported after it has rested, and another pair may have been chosen by
+        then.
         """
         if self._shown != self._looked_at():
             seen = {name: seen[name] for name in seen.keys() - {"x", "y"}}
         self._take_in(**seen)
 
     def prepare(self, results: Any) -> None:
-        """Show nothing of labels that are gone."""
+        """Remove the text if there are no labels."""
         if not results["judged_named"].ready:
             self._heading.body = self._below.body = ""
 
     def show(
         self, judged_named: Judged, label_pair: PairOfClasses, **more: Result
     ) -> None:
-        """Draw the pair and write what sets it apart."""
+        """Draw the pair and write its differences."""
         pair = label_pair
         picture = more["label_picture"]
         if picture.ready:
@@ -97,7 +98,7 @@ class ClassPair(Panel):
         self._figure.show_map(picture, self.session.look.label_view)
 
     def _mark(self, pair: PairOfClasses) -> None:
-        """Mark what the picture shows; before it, the axes would be of nothing."""
+        """Mark the means and densities; before the picture there are no axes."""
         xy = pair.view.coordinates
         low, high = pair_frame(xy)
         right = float(xy[:, 0].max())
@@ -152,11 +153,11 @@ class ClassPair(Panel):
 
 
 def _signed(number: str) -> str:
-    """Write a negative number with the sign of the other columns."""
+    """Format a negative number with the minus sign of the other columns."""
     return safe(number.replace("-", "−"))
 
 
 def _gap(pair: PairOfClasses) -> float:
-    """Distance of the means in standard deviations of the samples along it."""
+    """Return the distance of the means, in standard deviations along their line."""
     y, (a, b) = pair.view.coordinates[:, 1], pair.view.means[:, 1]
     return float(abs(b - a) / max(y.std(), 1e-12))

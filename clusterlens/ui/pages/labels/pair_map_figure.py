@@ -1,4 +1,4 @@
-"""The map of two classes: their samples, their means, their densities at the edge."""
+"""Map of two classes: their samples, their means, their densities at the edge."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from clusterlens.ui.figures.map_frame import MapFrame
 
 
 class PairMap(MapFrame):
-    """Two classes on the plane in which their means lie furthest apart.
+    """Two classes on a plane through both means.
 
     Parameters
     ----------
     told : callable
-        As for every frame.
+        As for `Frame`.
     """
 
     def __init__(self, told: Callable[..., None]) -> None:
@@ -29,7 +29,7 @@ class PairMap(MapFrame):
         )
         self._means = ColumnDataSource({"x": [], "y": [], "colour": []})
         self._curves = ColumnDataSource({"xs": [], "ys": [], "colour": []})
-        # Without an outline, which would be a stroke where nothing lies.
+        # Without an outline, which would draw a line even at density 0.
         self.draw(
             self._curves,
             Patches(

@@ -1,4 +1,4 @@
-"""The score of every pair of classes; a click shows the two."""
+"""Card of the score of every pair of classes; a click shows the two."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ PAIRS_CSS = """
   .pairs.some button, .pairs.some td.size, .pairs.many td.size { font-size: 0; }
 }
 """
-# Up to so many classes cells are large, middling, small; then they hold only
-# a colour and a title.
+# Largest numbers of classes for large, medium and small cells; with more classes cells
+# hold only a colour and a title.
 _FEW, _LARGE, _NUMBERED = 5, 8, 14
-# Characters of a class name that fit below a column.
+# Longest class name below a column, in characters.
 _SHORT = 3
 
 
 class LabelPairs(Panel):
-    """A triangle of scores with the sizes on its diagonal, and their spread."""
+    """Triangle of scores with the sizes on its diagonal, and their spread."""
 
     needs = ("judged_named", "label_check")
     also = ("label_pair",)
@@ -107,7 +107,7 @@ class LabelPairs(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Show nothing of labels that are gone."""
+        """Remove the table if there are no labels."""
         if not results["judged_named"].ready:
             self._table.body = self._strip.body = ""
 
@@ -126,7 +126,7 @@ class LabelPairs(Panel):
 
 
 def _how(judged: Judged) -> str:
-    """Say how the triangle is read, and what it does not say of clusters."""
+    """Explain the triangle, and its limits for clusters."""
     scale = "0 as random … 1 apart"
     if judged.noun == "cluster":
         scale = "0 shuffled … 1 apart; parts of noise come near 1, too"
@@ -166,10 +166,10 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
 
 
 def _marks(names: list[str]) -> list[str]:
-    """Return what stands for each class below its column.
+    """Return a label for each column of the triangle.
 
-    Short names stand for themselves, long ones have the number of their row; with a
-    sign before it if it could be taken for a name.
+    Short names are their own labels. Otherwise the labels are row numbers, with a sign
+    in front if a number could be taken for a name.
     """
     if all(len(name) <= _SHORT for name in names):
         return names
@@ -195,7 +195,7 @@ def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:
 
 
 def _strip(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
-    """Draw all scores on one line: the mean hides their spread."""
+    """Draw all scores on one line, because the mean hides their spread."""
     table = check.pairs.dropna(subset="score")
     low = min(-0.1, float(table["score"].min()) - 0.02) if len(table) else -0.1
     words = f"{len(table)} pairs from {fixed(table['score'].min())} to "

@@ -1,4 +1,4 @@
-"""Two scales side by side: groups around centres, dense groups of any shape."""
+"""Card of two scales: groups around centres, and dense groups of any shape."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from clusterlens.ui.work.derived import Result
 OWN = "#0b7d7d"
 RISING = "#c2570c"
 _LEFT, _RIGHT = 0.4, 0.6
-# Neighbouring texts are at least so far apart, as a share of the height.
+# Smallest distance of neighbouring texts, as a share of the height.
 _GAP = 0.062
-# A name has the room beside its scale that its value leaves.
+# A name takes the width beside its scale that its value leaves.
 SCALES_CSS = (
     CANVAS_CSS
     + """
@@ -33,12 +33,12 @@ bdi { display: inline-block; max-width: calc(36cqw - 5ch); overflow: hidden;
   text-overflow: ellipsis; vertical-align: bottom; }
 """
 )
-# Lines that rise by this share of the height are groups apart, but not round.
+# Lines that rise by this share of the height are separate groups, but not round.
 _RISES = 0.15
 
 
 class _Line(NamedTuple):
-    """One data set: its name, both scores, and how it is drawn."""
+    """One data set: its name, both scores, and its style."""
 
     name: str
     score: float
@@ -47,7 +47,7 @@ class _Line(NamedTuple):
 
 
 class LabelScales(Panel):
-    """CH_btwn and DBCV of the classes among those of well-known sets."""
+    """CH_btwn and DBCV of the classes among values of well-known data sets."""
 
     needs = ("judged", "label_check")
     also = ("label_evidence",)
@@ -68,7 +68,7 @@ class LabelScales(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Draw nothing of labels that are gone."""
+        """Remove the chart if there are no labels."""
         if not results["judged"].ready:
             self._chart.body = self._badge.body = ""
 
@@ -78,7 +78,7 @@ class LabelScales(Panel):
         label_check: LabelCheck,
         label_evidence: Result,
     ) -> None:
-        """Draw the scales; the right one once density has been measured."""
+        """Draw the scales; the right one after density has been measured."""
         found: LabelEvidence | None = label_evidence.value
         shuffled = "labels shuffled."
         if judged.noun == "cluster":
@@ -189,7 +189,7 @@ def _join(canvas: Canvas, line: _Line, left: float, right: float) -> None:
 def _write(
     canvas: Canvas, line: _Line, side: int, x: float, at: tuple[float, float]
 ) -> None:
-    """Put the mark of a data set and its name beside a scale."""
+    """Draw the mark of a data set and its name beside a scale."""
     own = line.kind == "own"
     outwards = -1 if side == 0 else 1
     place, y = at

@@ -1,4 +1,4 @@
-"""What the verdict on classes or clusters rests on, and what follows from it."""
+"""Card of the grounds of the verdict, and its conclusion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLOURS: dict[Light, str] = {
 
 
 class LabelVerdict(Panel):
-    """One paragraph for each kind of evidence, and what follows."""
+    """One paragraph for each kind of evidence, and the conclusion."""
 
     needs = ("judged", "label_verdict", "label_grounds")
 
@@ -40,7 +40,7 @@ class LabelVerdict(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Show nothing of labels that are gone."""
+        """Remove the text if there are no labels."""
         if not results["judged"].ready:
             self._text.body = ""
 
