@@ -31,7 +31,7 @@ _MEDIAN_ITERATIONS = 1000
 
 def adjusted_calinski_harabasz(pair: Clusters) -> float:
     """Compute 2 L(k v) - 1, v = exp(T - W) (sum n_i d^2(c_i, c) / 2) / (s2 n)."""
-    # T - W is exactly the between part of the squared distances.
+    # T - W is exactly the between-class part of the squared distances.
     between = pair.bgss / (_spread(pair, 2) * pair.n_samples)
     return _squash(K_CALINSKI_HARABASZ, between + np.log(max(between / 2, 1e-300)))
 
@@ -56,8 +56,8 @@ def adjusted_i_index(pair: Clusters) -> float:
 def adjusted_dunn(pair: Clusters) -> float:
     """Compute (L(k v) - L(k e)) / (1 - L(k e)) from mean distances.
 
-    v compares the mean distance between the classes with the larger one within, e the
-    mean distance to the geometric median with that between any two samples.
+    v is the mean distance between the classes over the larger mean distance within one.
+    e is the mean distance to the geometric median over that between any two samples.
     """
     spread = _spread(pair, 1)
     rows, sizes, n_samples = pair.rows, pair.sizes, pair.n_samples
@@ -72,10 +72,10 @@ def adjusted_dunn(pair: Clusters) -> float:
 
 
 def adjusted_silhouette(pair: Clusters) -> float:
-    """Mean over the classes of the mean of 1 - exp((a - b) / s) or its mirror.
+    """Average 1 - exp((a - b) / s), or its mirror, within each class, then over both.
 
     a is the mean distance to the own class without the sample itself, b that to the
-    other class; where a > b the term is exp((b - a) / s) - 1.
+    other class. If a > b, the term is exp((b - a) / s) - 1.
     """
     spread = _spread(pair, 1)
     rows, sizes = pair.rows, pair.sizes
@@ -97,7 +97,7 @@ ADJUSTED_MEASURES: dict[str, Callable[[Clusters], float]] = {
 
 
 def geometric_median(X: FloatArray) -> FloatArray:
-    """Weiszfeld's iteration to the point (d,) of least summed distance to X (n, d)."""
+    """Find the point (d,) of least summed distance to X (n, d), after Weiszfeld."""
     median = X.mean(axis=0)
     scale = float(np.linalg.norm(X - median, axis=1).mean())
     for _ in range(_MEDIAN_ITERATIONS):
@@ -112,12 +112,12 @@ def geometric_median(X: FloatArray) -> FloatArray:
 
 
 def _to_centre(pair: Clusters) -> FloatArray:
-    """Distances to the mean of the pair, shape (n_samples,)."""
+    """Return the distances to the mean of the pair, shape (n_samples,)."""
     return np.linalg.norm(pair.X - pair.overall, axis=1)
 
 
 def _spread(pair: Clusters, power: int) -> float:
-    """Population standard deviation of a power of the distances to the mean."""
+    """Return the population standard deviation of a power of these distances."""
     powers = _to_centre(pair) ** power
     if powers.max() == 0:
         raise Undefined("all samples of the pair coincide", 0.0)

@@ -2,10 +2,10 @@
 
 K clusters C_k of n_k samples have means g_k; g is the overall mean; W_k is the sum of
 squared distances of C_k to g_k, WGSS the sum of the W_k, and
-BGSS = sum n_k |g_k - g|^2. Each sum is made when an index first asks for it.
+BGSS = sum n_k |g_k - g|^2. Each sum is computed when an index first needs it.
 
-A value that the formula of an index leaves open (0/0, logarithm of 0) raises
-`Undefined` with the reason; `indices.internal_index` turns it into NaN or the limit.
+If the formula of an index has no value (0/0, logarithm of 0), it raises `Undefined`
+with the reason; `indices.internal_index` turns it into NaN or the limit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Undefined(ArithmeticError):
 
 
 def ratio(numerator: float, denominator: float, name: str) -> float:
-    """Divide two numbers, or say that the named denominator is 0."""
+    """Divide two numbers; raise `Undefined` if the named denominator is 0."""
     if denominator == 0:
         raise Undefined(f"{name} is 0")
     return float(numerator / denominator)
@@ -50,7 +50,7 @@ class Clusters:
     Attributes
     ----------
     X : array of float64, shape (n_samples, n_features)
-        The samples; those of a cluster are consecutive rows.
+        The samples, sorted so that each cluster is a block of consecutive rows.
     labels : array of int or str, shape (n_samples,)
         The given labels, in the same order.
     codes : array of int, shape (n_samples,)
@@ -77,8 +77,9 @@ class Clusters:
     ) -> Clusters:
         """Sort samples by cluster, clusters by first appearance.
 
-        So that renaming the labels does not change the value of an index in any bit,
-        unless `smallest` is given, which other partitions of the samples share.
+        The order makes the value of an index independent of the names of the labels, to
+        the last bit. A given `smallest`, which may be shared between partitions of the
+        same samples, does not follow this order.
         """
         codes = pd.factorize(labels)[0]
         order = np.argsort(codes, kind="stable")
@@ -93,7 +94,7 @@ class Clusters:
 
     @cached_property
     def bounds(self) -> IntArray:
-        """Cluster k is rows bounds[k] to bounds[k + 1]; shape (n_clusters + 1,)."""
+        """Bounds (n_clusters + 1,): cluster k is rows bounds[k] to bounds[k + 1]."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
     @cached_property
@@ -122,7 +123,8 @@ class Clusters:
     @cached_property
     def means(self) -> FloatArray:
         """Cluster means g_k, shape (n_clusters, n_features)."""
-        # From the first member on: coinciding samples have exactly their own mean.
+        # Deviations from the first member: coinciding samples have exactly their own
+        # mean.
         first = self.X[self.bounds[:-1]]
         offsets = self.sum_by_cluster(self.X - first[self.codes])
         return first + offsets / self.sizes[:, None]
@@ -175,7 +177,7 @@ class Clusters:
 
     @cached_property
     def mean_distances(self) -> FloatArray:
-        """Distances between means, (n_clusters, n_clusters), infinite to itself."""
+        """Distances between means (n_clusters, n_clusters), inf on the diagonal."""
         if self.n_clusters < 2:
             raise Undefined("there is one cluster, so no distance between clusters")
         distances = cdist(self.means, self.means)

@@ -1,15 +1,16 @@
 """DBCV, the density-based cluster validity of Moulavi et al. (2014).
 
-A cluster is good when it is denser inside, at its sparsest, than the gap to the nearest
-other cluster. Time O(n d sum n_k) over clusters of n_k samples plus the comparison of
-their inner samples; memory O(n), no matrix of distances.
+A cluster is good if its sparsest inner part is denser than the gap to the nearest other
+cluster. Time O(n d sum n_k) over clusters of n_k samples plus the comparison of their
+inner samples; memory O(n), no matrix of distances.
 
-Mutual reachability distances are tied by construction: one sample's core distance is
-the weight of all its edges to denser samples nearby. Which samples are inner, and with
-them the value, depends on the edge taken. Here it is the one to the densest sample, so
-that samples at the rim of a cluster stay leaves, as the definition means them to be.
-The authors' program takes the first that it meets: its published values are met to
-0.002 (`benchmarks/dbcv.csv`), but they change with the order of the rows, these do not.
+Mutual reachability distances have ties by construction: the core distance of a sample
+is the weight of all its edges to denser samples nearby. The edge chosen among equal
+ones decides which samples are inner, and so changes the value. This module takes the
+edge to the densest sample, so that samples at the rim of a cluster stay leaves, as the
+definition intends. The authors' program takes the first edge found. This module
+reproduces its published values to 0.002 (`benchmarks/dbcv.csv`), but those depend on
+the order of rows; the values of this module do not.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Metric = Literal["euclidean", "sqeuclidean"]
 
 
 def dbcv(clusters: Clusters, metric: Metric = "euclidean") -> float:
-    """Average validity of clusters, by size over all samples; label -1 is noise.
+    """Return the validity of clusters, averaged by size over all samples; -1 is noise.
 
     Clusters of one or two samples have no inner sample and count as noise.
     """
@@ -44,7 +45,8 @@ def dbcv(clusters: Clusters, metric: Metric = "euclidean") -> float:
     inner, cores, sparseness = [], [], np.empty(len(chosen))
     for position, k in enumerate(chosen):
         members = clusters.X[bounds[k] : bounds[k + 1]]
-        # What the core distances leave tied, and their rounding, follow the values.
+        # Remaining ties of the core distances, and their rounding, depend on the values
+        # only.
         members = members[np.lexsort(members.T)]
         core = core_distances(members, metric, clusters.run.cancel)
         edges, weights = spanning_tree(members, core, metric, clusters.run.cancel)
@@ -67,9 +69,9 @@ def dbcv_squared(clusters: Clusters) -> float:
 def core_distances(
     members: FloatArray, metric: Metric, cancel: Cancel | None = None
 ) -> FloatArray:
-    """All-points core distances of one cluster (n_k, d): a power mean of exponent -d.
+    """Compute all-points core distances of one cluster (n_k, d), a power mean.
 
-    Distances of zero are left out of the sum, as in the authors' program.
+    The exponent is -d. Distances of zero are left out, as in the authors' program.
     """
     n_samples, dim = members.shape
     core = np.empty(n_samples)
@@ -77,7 +79,8 @@ def core_distances(
     for start in range(0, n_samples, step):
         raise_if_cancelled(cancel)
         distances = cdist(members[start : start + step], members, metric)
-        # Relative to the nearest sample no power overflows, in any dimension.
+        # Divided by the distance of the nearest sample, no power overflows in any
+        # dimension.
         nearest = np.min(distances, axis=1, initial=np.inf, where=distances > 0)
         alone = np.isinf(nearest)
         nearest[alone] = 1.0
@@ -96,9 +99,9 @@ def spanning_tree(
     metric: Metric,
     cancel: Cancel | None = None,
 ) -> tuple[IntArray, FloatArray]:
-    """Prim's tree of mutual reachability: edges (n_k - 1, 2) and weights (n_k - 1,).
+    """Grow Prim's tree of mutual reachability: edges (n_k - 1, 2), weights (n_k - 1,).
 
-    Of equal edges the one with the smaller core distance at an end is taken.
+    Among equal edges it takes the one with the smaller core distance at an end.
     """
     n_samples = len(members)
     weight = np.full(n_samples, np.inf)
@@ -132,7 +135,7 @@ def _inner_samples(
     """Find the samples with two or more edges, and the heaviest edge between them."""
     inner = np.bincount(edges.ravel(), minlength=n_samples) > 1
     between = inner[edges].all(axis=1)
-    # A star has no edge between inner samples: then the heaviest of all.
+    # A star has no edge between inner samples: take the heaviest of all edges.
     sparseness = weights[between].max() if between.any() else weights.max()
     return inner, float(sparseness)
 
@@ -143,7 +146,7 @@ def _separations(
     metric: Metric,
     cancel: Cancel | None,
 ) -> FloatArray:
-    """Least mutual reachability of inner samples of each cluster to those of others."""
+    """Return each cluster's least mutual reachability to inner samples of others."""
     separation = np.full(len(inner), np.inf)
     for a in range(len(inner)):
         for b in range(a + 1, len(inner)):
@@ -156,7 +159,7 @@ def _separations(
 def _separation(
     a: FloatArray, core_a: FloatArray, b: FloatArray, core_b: FloatArray, metric: Metric
 ) -> float:
-    """Least mutual reachability between two sets of samples."""
+    """Return the least mutual reachability between two sets of samples."""
     step = max(1, BLOCK_ENTRIES // len(b))
     least = np.inf
     for start in range(0, len(a), step):

@@ -1,7 +1,7 @@
 """Internal indices made of distances between samples: quadratic time, linear memory.
 
-Each index is a function of `Clusters`. What it takes of the distances is made by one
-pass over the pairs and shared by all of them (`_pairs.py`).
+Each index is a function of `Clusters`. One pass over the pairs computes the distances
+that all indices share (`_pairs.py`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from clusterlens.compute.indices._clusters import (
 
 
 def c_index(clusters: Clusters) -> float:
-    """Sum of within distances, from the least to the greatest sum of as many pairs."""
+    """Place the sum of within distances between its least and greatest values."""
     n_within = _n_within_pairs(clusters)
     n_pairs = _n_pairs(clusters)
     within = clusters.rows.own_sum.sum() / 2
-    smallest, rest, total = (
+    smallest, other_total, total = (
         clusters.smallest.sum(rank) for rank in (n_within, n_pairs - n_within, n_pairs)
     )
-    largest = total - rest
+    largest = total - other_total
     if largest - smallest <= 1e-12 * total:
         raise Undefined("all choices of as many pairs have the same sum of distances")
     return float(np.clip((within - smallest) / (largest - smallest), 0, 1))
@@ -39,7 +39,7 @@ def dunn(clusters: Clusters) -> float:
 
 
 def dunn_first_two_classes(clusters: Clusters) -> float:
-    """Dunn with the gap of the two lowest labels alone, a slip in published code."""
+    """Dunn with only the gap of the two lowest labels, a slip in published code."""
     if clusters.n_clusters < 2:
         raise Undefined("there is one cluster, so no distance between clusters")
     chosen = np.isin(clusters.labels, np.unique(clusters.labels)[:2])
@@ -49,7 +49,7 @@ def dunn_first_two_classes(clusters: Clusters) -> float:
 
 
 def dhi_paper(clusters: Clusters) -> float:
-    """Sum of the mean distances inside over those from each cluster to the rest."""
+    """Sum the ratios of mean distances inside and from each cluster to the others."""
     rows = clusters.rows
     sizes = clusters.sizes
     within = clusters.sum_by_cluster(rows.own_sum) / sizes**2
@@ -61,7 +61,7 @@ def dhi_paper(clusters: Clusters) -> float:
 
 
 def mcclain_rao(clusters: Clusters) -> float:
-    """Mean distance of the pairs within clusters over that of the pairs between."""
+    """Mean within-cluster distance over mean between-cluster distance."""
     rows = clusters.rows
     n_within = _n_within_pairs(clusters)
     n_between = _n_pairs(clusters) - n_within
@@ -71,9 +71,9 @@ def mcclain_rao(clusters: Clusters) -> float:
 
 
 def silhouette(clusters: Clusters) -> float:
-    """Rousseeuw's silhouette, averaged over samples; 0 for those alone."""
-    # The values of scikit-learn's silhouette_score, which takes up to twenty times
-    # longer and cannot be cancelled.
+    """Rousseeuw's silhouette, averaged over samples; 0 for a sample alone."""
+    # Equal to scikit-learn's silhouette_score, which takes up to twenty times longer
+    # and cannot be cancelled.
     need_two_to_n_clusters(clusters)
     rows, sizes = clusters.rows, clusters.sizes[clusters.codes]
     inside = rows.own_sum / np.maximum(sizes - 1, 1)
@@ -107,10 +107,10 @@ def xie_beni_desgraupes(clusters: Clusters) -> float:
 
 
 def _n_pairs(clusters: Clusters) -> int:
-    """Number of pairs of samples."""
+    """Return the number of pairs of samples."""
     return clusters.n_samples * (clusters.n_samples - 1) // 2
 
 
 def _n_within_pairs(clusters: Clusters) -> int:
-    """Number of pairs of samples of one cluster."""
+    """Return the number of pairs of samples within clusters."""
     return int((clusters.sizes * (clusters.sizes - 1) // 2).sum())

@@ -1,7 +1,7 @@
-"""External indices that scikit-learn lacks or rounds: how well two partitions agree.
+"""External indices that scikit-learn lacks or rounds: agreement of two partitions.
 
 Each is a function of two code vectors of shape (n_samples,), 1 for equal partitions.
-All start from the contingency table: O(n) time and the K1 K2 cells that are in use.
+All start from the contingency table: O(n) time and K1 K2 cells.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ def matched_accuracy(labels_true: IntArray, labels: IntArray) -> float:
 
 
 def pairwise_f(labels_true: IntArray, labels: IntArray) -> float:
-    """F1 of the pairs that the partition joins, against the pairs to join."""
+    """F1 of the pairs that the partition joins against the pairs of the reference."""
     (_, only_labels), (only_true, both) = pair_confusion_matrix(labels_true, labels)
     joined = 2 * both + only_labels + only_true
-    # No partition joins any pair: both are all singletons, hence equal.
+    # Neither partition joins a pair: both consist of singletons, hence are equal.
     return float(2 * both / joined) if joined else 1.0
 
 
 def adjusted_information(
     labels_true: IntArray, labels: IntArray, *, average_method: str
 ) -> float:
-    """Adjusted mutual information, 0 where just one partition has single samples only.
+    """Adjusted mutual information, 0 if exactly one partition is all singletons.
 
-    That one tells all about the other whatever the other is, so no more than chance;
-    what scikit-learn divides are differences of rounded numbers then.
+    A partition of singletons contains all information about any other partition, so it
+    agrees no better than chance. scikit-learn would then divide differences of rounded
+    numbers.
     """
     given = (labels_true, labels)
     single = [len(np.unique(codes)) == len(codes) for codes in given]

@@ -1,7 +1,7 @@
 """Distances between all pairs of samples, reduced as they are made.
 
-No n x n matrix is made: memory is linear in the samples, but for sorted distances where
-there are few. A pass takes 0.1 to 0.5 n^2 d nanoseconds on two cores (n samples, d
+No n x n matrix is stored: memory is linear in the samples, except for sorted distances
+of few samples. A pass takes 0.1 to 0.5 n^2 d nanoseconds on two cores (n samples, d
 features).
 """
 
@@ -20,20 +20,20 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
 
 N_BINS = 1 << 14
-# Up to so many pairs, 67 MB, distances may be sorted.
+# Largest number of pairs (67 MB) whose distances may be sorted.
 SORTED_PAIRS = 1 << 23
-_BLOCK_PAIRS = 1 << 24  # some 30 ms: how soon a caller's cancel is noticed
+_BLOCK_PAIRS = 1 << 24  # some 30 ms between two checks for Cancel
 
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, eq=False)
 class RowDistances:
-    """Distances of each sample to its own cluster and to the rest, arrays (n_samples,).
+    """Distances of each sample to its own cluster and to the others, each (n_samples,).
 
-    The sums of an own cluster include the sample itself (0). `other_mean` is the mean
-    distance to the nearest other cluster in that sense; it and `other_min` are infinite
-    where there is one cluster.
+    Sums over the own cluster include the sample itself (0). `other_mean` is the
+    smallest mean distance to another cluster. It and `other_min` are infinite if there
+    is one cluster.
     """
 
     own_sum: FloatArray
@@ -64,9 +64,9 @@ def row_distances(
 class SmallestDistances:
     """Sums of the smallest distances between samples (n_samples, n_features).
 
-    They do not depend on a partition: those of the same samples may share one. For
-    `many` partitions the distances are sorted once where memory allows; else each sum
-    takes about two passes over the pairs.
+    They do not depend on a partition, so partitions of the same samples may share them.
+    If `many` partitions do, the distances are sorted once if memory allows. Otherwise
+    each sum takes about two passes over the pairs.
     """
 
     X: FloatArray
@@ -89,7 +89,7 @@ class SmallestDistances:
 
     @cached_property
     def _widest(self) -> float:
-        """No distance is larger."""
+        """Upper bound on all distances."""
         return float(np.linalg.norm(np.ptp(self.X, axis=0)))
 
     @cached_property
@@ -114,9 +114,9 @@ class SmallestDistances:
         return sums
 
     def _narrowed(self, rank: int) -> float:
-        """Narrow a histogram on the bin that holds the distance of that rank.
+        """Sum the smallest distances by narrowing a histogram around that rank.
 
-        Until what the bin leaves open is below rounding.
+        Stops when the uncertainty left by the bin is below rounding.
         """
         (counts, sums), low, width = self._whole, 0.0, self._widest / N_BINS
         while True:
@@ -127,13 +127,13 @@ class SmallestDistances:
             left_open = min(missing, counts[cut] - missing) * width
             if left_open <= max(1e-14 * total, 1e-18 * self._widest * rank):
                 return total
-            # One bin more on each side, so that rounding at an edge loses no pair.
+            # One more bin on each side, so that rounding at an edge loses no pair.
             low, high = low + (cut - 2) * width, low + (cut + 1) * width
             counts, sums = self._histogram(low, high)
             width = (high - low) / N_BINS
 
     def _histogram(self, low: float, high: float) -> tuple[IntArray, FloatArray]:
-        """Count and sum distances: below low, in N_BINS bins up to high, above."""
+        """Count and sum distances in N_BINS bins, and below low and above high."""
 
         def count_rows(start: int, stop: int) -> tuple[IntArray, FloatArray]:
             counts, sums = np.zeros(N_BINS + 2, np.int64), np.zeros(N_BINS + 2)

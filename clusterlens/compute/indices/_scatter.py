@@ -1,8 +1,8 @@
 """Internal indices made of cluster means and scatter: linear time, no pair of samples.
 
-Each index is a function of `Clusters`, which states the symbols. Ohl & Lindsten take
-their definitions from version 2.0.0 of the package permetrics, and several are not
-those of the literature: hence pairs of functions, `*_paper` theirs.
+Each index is a function of `Clusters`, which explains the symbols. Ohl & Lindsten use
+version 2.0.0 of the package permetrics, and several of its definitions differ from the
+literature. Such indices have a second function, named `*_paper`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def davies_bouldin(clusters: Clusters) -> float:
 
 
 def det_ratio(clusters: Clusters) -> float:
-    """Determinant of the total scatter over that of the within scatter."""
+    """Determinant of the total scatter matrix over that of the within matrix."""
     with np.errstate(over="ignore"):
         return float(np.exp(_log_det_ratio(clusters)))
 
@@ -89,7 +89,7 @@ def log_det_ratio_paper(clusters: Clusters) -> float:
 
 def hartigan_paper(clusters: Clusters) -> float:
     """Sum over k of W_k over the scatter of C_k about the mean nearest to g_k."""
-    # About another point, the scatter grows by n_k times its squared distance to g_k.
+    # About any point, the scatter is W_k plus n_k times the squared distance to g_k.
     gaps = clusters.mean_distances.min(axis=1)
     about_other = clusters.scatter + clusters.sizes * gaps**2
     if (about_other == 0).any():
@@ -105,7 +105,7 @@ def ksq_det_w(clusters: Clusters) -> float:
 
 
 def ksq_det_w_paper(clusters: Clusters) -> float:
-    """K^2 det W', W' being W with its entries stretched to [0, 1]."""
+    """K^2 det W', with the entries of W stretched to [0, 1] in W'."""
     within = clusters.within_matrix
     spread = float(np.ptp(within))
     if spread == 0:
@@ -145,7 +145,7 @@ def xie_beni(clusters: Clusters) -> float:
 
 
 def xie_beni_paper(clusters: Clusters) -> float:
-    """Xie-Beni with the nearest mean, not the own one, in the numerator."""
+    """Xie-Beni with the nearest mean, instead of the own one, in the numerator."""
     gap = clusters.mean_distances.min() ** 2
     nearest = np.minimum(clusters.own_distance, clusters.nearest_other_mean)
     return ratio(float(np.mean(nearest**2)), gap, "the gap between two means")
@@ -166,7 +166,7 @@ def wemmert_gancarski_paper(clusters: Clusters) -> float:
 
 
 def _relative(own: FloatArray, other: FloatArray) -> FloatArray:
-    """Divide elementwise: x/0 is infinite, 0/0 undefined."""
+    """Divide elementwise: x/0 is infinite; 0/0 raises `Undefined`."""
     if ((own == 0) & (other == 0)).any():
         raise Undefined("a sample lies on its own and on another cluster mean")
     with np.errstate(divide="ignore"):
@@ -174,8 +174,9 @@ def _relative(own: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _log_det_ratio(clusters: Clusters) -> float:
-    """Compute ln(det T / det W), or say that W is singular to rounding."""
-    # The ratio does not depend on units, the rank decision must not either.
+    """Compute ln(det T / det W); raise `Undefined` if W is singular to rounding."""
+    # The ratio does not depend on units, so the decision about the rank must not
+    # either.
     units = np.sqrt(np.diag(clusters.total_matrix))
     if (units == 0).any():
         raise Undefined("a feature is constant, so both determinants are 0")
@@ -184,5 +185,5 @@ def _log_det_ratio(clusters: Clusters) -> float:
     if eigenvalues[0] <= len(units) * np.finfo(float).eps:
         raise Undefined("the within scatter matrix is singular")
     total = np.linalg.slogdet(clusters.total_matrix / np.outer(units, units))[1]
-    # T = W + B with B positive semidefinite: below 0 there is only rounding.
+    # T = W + B with B positive semidefinite: a value below 0 is only rounding.
     return max(0.0, float(total - np.log(eigenvalues).sum()))

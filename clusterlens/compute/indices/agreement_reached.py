@@ -1,4 +1,4 @@
-"""What agreement with given classes a pool of partitions reaches."""
+"""Agreement of a pool of partitions with given classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PoolAgreement(Frozen):
         Adjusted Rand index, at most 1 (equal); NaN for a partition that saw fewer than
         two samples with a class.
     ranking : Ranking or None
-        The consensus ranking whose leader is looked up.
+        The consensus ranking from which the leader is taken.
     n_left_out : int
         Number of samples without a class, which were left out.
     """
@@ -39,12 +39,12 @@ class PoolAgreement(Frozen):
 
     @cached_property
     def highest(self) -> int:
-        """Position of the highest value: picked knowing the classes, so a limit."""
+        """Position of the highest value; an upper limit, as it uses the classes."""
         return int(np.nanargmax(self.values))
 
     @cached_property
     def places(self) -> IntArray:
-        """Place of each by value, 1 is highest; ties share it, NaN comes last."""
+        """Place by value, 1 is highest; ties share it, NaN is last."""
         ranks = pd.Series(self.values).rank(
             ascending=False, method="min", na_option="bottom"
         )
@@ -52,7 +52,7 @@ class PoolAgreement(Frozen):
 
     @cached_property
     def leader(self) -> int | None:
-        """Position of the leader of the ranking, found without the classes."""
+        """Position of the leader of the ranking, chosen without the classes."""
         return None if self.ranking is None else int(self.ranking.order[0])
 
     def to_frame(self) -> pd.DataFrame:
@@ -62,7 +62,7 @@ class PoolAgreement(Frozen):
         -------
         table : DataFrame
             model, family, n_clusters, ari, place (by value, 1 is highest; ties share
-            it, NaN comes last), and rank in the ranking where there is one.
+            it, NaN comes last), and rank in the ranking if there is one.
         """
         table = pd.DataFrame(
             {
@@ -85,7 +85,7 @@ def pool_agreement(
     *,
     unlabelled: int | None = -1,
 ) -> PoolAgreement:
-    """Measure what agreement with given classes the partitions of a pool reach.
+    """Measure the agreement of the partitions of a pool with given classes.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ def pool_agreement(
     labels_true : array-like of int or str, shape (n_samples,)
         Class of each sample. Samples without one are left out.
     ranking : Ranking, optional
-        A ranking of the same ensemble, whose leader is looked up.
+        A ranking of the same ensemble, from which the leader is taken.
     unlabelled : int or None, default -1
-        The label that stands for none, as in `external_index`.
+        The label of samples without a class, as in `external_index`.
 
     Returns
     -------
@@ -106,13 +106,14 @@ def pool_agreement(
     Raises
     ------
     ValueError
-        If the lengths disagree, the ranking is one of another ensemble, or no partition
-        saw two samples with a class.
+        If the lengths disagree, the ranking belongs to another ensemble, or no
+        partition
+            saw two samples with a class.
 
     Notes
     -----
-    O(T n) time. Noise is a cluster like any other. A partial partition is judged on the
-    samples that it saw, NaN where these are fewer than two.
+    O(T n) time. Noise is a cluster like any other. A partial partition is evaluated on
+    the samples that it saw; its value is NaN if these are fewer than two.
 
     Examples
     --------

@@ -1,11 +1,12 @@
 """label_match: do the classes of a labelled table form clusters?
 
-CH_btwn of Jeon et al. judges every pair of classes by a Calinski-Harabasz ratio that is
-made comparable between data sets: distances are exponentiated after division by their
-spread, and the result is adjusted for what random classes of the same sizes score. It
-judges classes by their centres: perfectly separated nested rings score near 0.
+CH_btwn of Jeon et al. measures every pair of classes by a Calinski-Harabasz ratio that
+is comparable between data sets: distances are divided by their spread before they are
+exponentiated, and the result is adjusted for the score of random classes of the same
+sizes. It measures classes by their centres: perfectly separated nested rings score near
+0.
 
-Everything is done in logarithms, since the exponentials overflow for classes far apart.
+Computations are in logarithms, because the exponentials overflow for classes far apart.
 Cost per pair of classes: O(T n d) for T permutations of n samples with d features.
 """
 
@@ -69,17 +70,17 @@ class LabelCheck:
         Plain mean of the scores of the pairs of classes; at most 1, about 0 for classes
         without structure. It may be negative and is not clipped.
     standard_error : float
-        Monte-Carlo error of `score` from the random assignments; 0 where all were
-        enumerated. It says nothing about the sampling of the data.
+        Monte-Carlo error of `score` from the random assignments; 0 if all were
+            enumerated. It does not include the sampling of the data.
     pairs : DataFrame
         One row per pair of classes: class_a, class_b, score, standard_error, n_a, n_b,
         n_permutations, exact, note. A low score marks classes that mix.
     measure : str
-        The measure asked for.
+        Name of the measure.
     convention : {"paper", "package"}
-        What is averaged over the random assignments.
+        The quantity averaged over the random assignments: squashed or raw ratio.
     notes : tuple of str
-        Samples that were left out, and pairs that were skipped or mean little, and why.
+        Samples left out, pairs skipped and scores that mean little, with reasons.
     n_left_out : int
         Number of samples without a class, which were left out.
     """
@@ -128,8 +129,8 @@ def label_match(
     Parameters
     ----------
     X : array-like of float, shape (n_samples, n_features)
-        Finite features. A common factor does not matter, the scaling of single features
-        does.
+        Finite features. A common factor has no effect; the scaling of single features
+        has.
     labels : array-like of int or str, shape (n_samples,)
         Class of each sample, at least two classes. Samples without one (None, NaN, NA,
         and `unlabelled`) are left out; a note says how many.
@@ -147,8 +148,8 @@ def label_match(
     random_state : int, default 0
         Seed. Each pair draws its own numbers, from the seed and its two labels.
     unlabelled : int or None, default -1
-        The label that stands for none, -1 as `prepare` marks missing classes; None if
-        every whole number is a class, for instance the noise of a clustering.
+        The label of samples without a class; -1, as `prepare` marks missing classes.
+        None if every whole number is a class, for instance the noise of a clustering.
     n_jobs : int, optional
         Threads, each for a pair of classes. Default all cores; the scores do not depend
         on it.
@@ -157,7 +158,7 @@ def label_match(
     cancel : callable, optional
         Called without argument between blocks; a true answer raises `Cancelled`.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones.
+        Threads to use instead of new ones.
 
     Returns
     -------
@@ -167,10 +168,10 @@ def label_match(
     Raises
     ------
     ValueError
-        If there are fewer than two classes, lengths disagree, or "DI" or "SI" is asked
-        for pairs of more than 50,000 samples.
+        If there are fewer than two classes, lengths disagree, or "DI" or "SI" gets
+            pairs of more than 50,000 samples.
     Cancelled
-        If `cancel` says so.
+        If `cancel` returns true.
 
     Notes
     -----
@@ -180,15 +181,15 @@ def label_match(
         CH_1 = sum_i n_i exp(d(c_i, c)/sigma) (n - 2) / sum_x exp(d(x, c_i)/sigma),
 
     CH_2 = CH_1 / (1 + CH_1), and the score is (CH_2 - E) / (1 - E), where E is the mean
-    of CH_2 over random assignments that keep the class sizes. Where there are at most
-    20,000 assignments all are enumerated and the score is exact. Time O(T n d) per
-    pair, memory O(n d) beside blocks of 8 MB.
+    of CH_2 over random assignments that keep the class sizes. If there are at most
+    20,000 assignments, all are enumerated and the score is exact. Time O(T n d) per
+    pair, memory O(n d) and blocks of 8 MB.
 
     Unequal class sizes lower the greatest possible score: 0.995 at 30/70, 0.964 at
     10/90. One far outlier can hide a separation: it enlarges sigma, and its exponential
     dominates the sums (two classes of 100 samples that score 1.00 score 0.14 with one
-    sample at six times their distance). Classes of fewer than 5 samples mean little; a
-    note says where.
+    sample at six times their distance). Scores of classes with fewer than 5 samples
+    mean little; a note names them.
 
     References
     ----------
@@ -217,7 +218,8 @@ def label_match(
             f"labels has {len(classes)} class; give at least two classes to compare."
         )
     features = features[labelled]
-    # A power of two rounds nothing, and no fourth power overflows or vanishes.
+    # Scaling by a power of two rounds nothing; fourth powers neither overflow nor
+    # vanish.
     features = np.ldexp(features, -np.frexp(np.abs(features).max())[1])
     samples = {name: features[codes == code] for code, name in enumerate(classes)}
 
@@ -231,8 +233,8 @@ def label_match(
         return a, b, len(first), len(second), result
 
     pairs = list(combinations(classes, 2))
-    # The matrix products are small: BLAS threads only wait for each other, and make the
-    # whole several times slower on a busy machine.
+    # The matrix products are small: several BLAS threads would wait for each other and
+    # make the computation several times slower on a busy machine.
     with one_thread():
         scored = run_blocks(score_pair, pairs, [1] * len(pairs), run)
         n_left_out = int(np.count_nonzero(~labelled))
@@ -241,7 +243,7 @@ def label_match(
 
 @dataclass(frozen=True)
 class _Sampling:
-    """How random assignments are drawn and averaged."""
+    """Way to draw and average random assignments."""
 
     n_permutations: int | Literal["adaptive"]
     max_standard_error: float
@@ -261,7 +263,7 @@ class _Sampling:
 
 @dataclass(frozen=True)
 class _PairScore:
-    """Score of one pair of classes and what it rests on."""
+    """Score of one pair of classes, with its error and number of assignments."""
 
     score: float
     standard_error: float = 0.0
@@ -275,7 +277,7 @@ _Row = tuple[int | str, int | str, int, int, _PairScore]
 
 
 def _seed_of(label: int | str) -> int:
-    """Number a class by its name alone; seeds have no sign, labels may."""
+    """Number a class by its name alone; seeds have no sign, labels may have one."""
     if isinstance(label, str):
         return int.from_bytes(label.encode(), "little")
     return label % 2**64
@@ -299,7 +301,7 @@ def _ch_btwn(
     spread = max(float(np.std(to_centre)), _SPREAD_FLOOR * float(to_centre.mean()))
     X = X / spread
     if X.shape[1] > n_samples:
-        # Coordinates in the span of the samples keep all distances.
+        # Coordinates in the span of the samples preserve all distances.
         X = np.linalg.qr(X.T)[1].T
     own = np.arange(n_samples) < n_first
     miss = -np.logaddexp(0, _log_ch1(X, own[None, :]))[0]
@@ -317,7 +319,7 @@ def _adjust_for_chance(
     sampling: _Sampling,
     exact: bool,
 ) -> _PairScore:
-    """Compare ln 1 / (1 + CH_1) of the classes with its mean over assignments."""
+    """Adjust ln 1 / (1 + CH_1) of the classes for its mean over random assignments."""
     # (CH_2 - E) / (1 - E) would cancel: CH_1 grows with n, so CH_2 and E are near 1.
     sign = 1 if sampling.convention == "paper" else -1
     parts = []
@@ -334,7 +336,7 @@ def _adjust_for_chance(
 def _relative_to_chance(
     miss: float, random: FloatArray, sign: int, exact: bool
 ) -> _PairScore:
-    """Score and standard error from ln 1 / (1 + CH_1), times sign, of assignments."""
+    """Compute score and standard error from ln 1 / (1 + CH_1) of assignments."""
     log_mean = float(logsumexp(random) - np.log(len(random)))
     shortfall = float(np.exp(miss - sign * log_mean))
     error = np.std(np.exp(random - log_mean), ddof=1) / np.sqrt(len(random))
@@ -347,7 +349,7 @@ def _relative_to_chance(
 
 
 def _log_ch1(X: FloatArray, masks: npt.NDArray[np.bool_]) -> FloatArray:
-    """Compute ln CH_1 (t,) of assignments (t, n): True is the first class.
+    """Compute ln CH_1 (t,) of assignments (t, n); True marks the first class.
 
     X (n, d) is centred and divided by sigma.
     """
@@ -356,7 +358,7 @@ def _log_ch1(X: FloatArray, masks: npt.NDArray[np.bool_]) -> FloatArray:
     balance = n_first / (n_samples - n_first)
     first_mean = masks.astype(np.float64) @ X / n_first
     shift = np.linalg.norm(first_mean, axis=1)
-    # The centre is 0, so the second mean is -balance times the first: one product
+    # The centre is 0, so the second mean is -balance times the first, and one product
     # gives the distances to both.
     side = np.where(masks, 1.0, -balance)
     squared = first_mean @ X.T
@@ -411,7 +413,7 @@ def _adjusted(
             f"the limit is {MAX_QUADRATIC_SAMPLES}; use 'CHI' or draw a sample first."
         )
     codes = np.repeat([0, 1], [len(first), len(second)])
-    # Pairs run on threads already, so that a pair has one.
+    # Pairs already run on threads, so each pair uses one.
     run = RunOptions(n_jobs=1, cancel=cancel)
     pair = Clusters.sort(np.concatenate([first, second]), codes, run)
     try:
@@ -451,7 +453,7 @@ def _summarise(
 
 
 def _notes(rows: list[_Row], n_left_out: int) -> tuple[str, ...]:
-    """Say what was left out, which classes are small and which pairs have a note."""
+    """List samples left out, small classes, and pairs with a note."""
     sizes = {a: n_a for a, _, n_a, _, _ in rows} | {b: n_b for _, b, _, n_b, _ in rows}
     small = [
         f"class {label} has {size} samples; scores of fewer than {SMALL_CLASS} mean "

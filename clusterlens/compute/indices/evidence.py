@@ -1,9 +1,9 @@
-"""What speaks for class labels being clusters: centres, density, and mere chance.
+"""Evidence that class labels are clusters: centres, density and chance.
 
-CH_btwn judges classes by their centres, DBCV by the gaps between dense groups of any
-shape: nested rings score -0.07 in the first and 0.39 in the second. Both are put beside
-what the same labels score once they are shuffled over the samples, as DBCV depends on
-dimension and noise: shuffled labels of ten tables score from -0.4 to -0.9.
+CH_btwn measures classes by their centres, DBCV by the gaps between dense groups of any
+shape: nested rings score -0.07 in CH_btwn and 0.39 in DBCV. Both are compared with the
+scores of the same labels shuffled over the samples, because DBCV depends on dimension
+and noise: shuffled labels of ten tables score from -0.4 to -0.9.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Class = int | str
 
 @dataclass(frozen=True, eq=False)
 class LabelEvidence:
-    """Class labels judged by centres and by density, beside shuffled labels.
+    """Scores of class labels by centres and by density, beside shuffled labels.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class LabelEvidence:
     pairs : DataFrame
         The pairs of classes of `check` with one more column, dbcv.
     shuffled : DataFrame, shape (n_shuffles, 2)
-        Columns score (CH_btwn) and dbcv of the labels dealt to other samples: what
-        classes of these sizes score by chance.
+        Columns score (CH_btwn) and dbcv of labels shuffled over the samples: scores of
+        classes of these sizes by chance.
     """
 
     check: LabelCheck
@@ -75,7 +75,7 @@ def label_evidence(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> LabelEvidence:
-    """Judge class labels by centres and by density, beside shuffled labels.
+    """Score class labels by centres and by density, beside shuffled labels.
 
     Parameters
     ----------
@@ -84,15 +84,15 @@ def label_evidence(
     labels : array-like of int or str, shape (n_samples,)
         Class of each sample, at least two classes. Samples without one are left out.
     n_shuffles : int, default 10
-        How often the labels are shuffled over the samples.
+        Number of times the labels are shuffled over the samples.
     n_permutations : int, default 1000
         Random assignments per pair of classes, as in `label_match`.
     sample_size : int, optional
-        Compute DBCV on this many samples of each comparison, where there are more.
-    random_state : int, Generator or None, default 0
-        Seed of shuffles, permutations and that draw.
+        If a comparison has more samples, compute DBCV on this many of them.
+        random_state : int, Generator or None, default 0
+            Seed of shuffles, permutations and that draw.
     unlabelled : int or None, default -1
-        The label that stands for none, as in `label_match`.
+        The label of samples without a class, as in `label_match`.
     n_jobs, cancel, executor : optional
         As in `label_match`.
     progress : callable, optional
@@ -111,8 +111,8 @@ def label_evidence(
 
     Notes
     -----
-    The time of 1 + n_shuffles calls of `label_match`, and of DBCV, O(n² d), for all
-    samples as often and for each pair of classes.
+    The time of 1 + n_shuffles calls of `label_match` and as many of DBCV, O(n² d), for
+    all samples and for each pair of classes.
 
     References
     ----------
@@ -153,7 +153,7 @@ def label_evidence(
             cancel=cancel,
         )
 
-    # The check counts what was left out of the whole.
+    # The check counts the samples left out of the whole table.
     check = judge(X, labels, unlabelled=unlabelled)
     total = 1 + len(check.pairs) + n_shuffles
     dbcv = density(slice(None), classes)
@@ -180,7 +180,7 @@ def label_evidence(
 def merge_classes(
     labels: npt.ArrayLike, classes: Sequence[Class]
 ) -> npt.NDArray[np.object_]:
-    """Make one class of several.
+    """Merge several classes into one.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def merge_classes(
     Returns
     -------
     merged : array of object, shape (n_samples,)
-        Labels in which the classes bear the name of the first of them.
+        Labels in which all these classes have the name of the first one.
 
     Examples
     --------
@@ -228,14 +228,14 @@ def merge_gains(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> pd.DataFrame:
-    """Judge the classes again with the pairs that mix most made one class.
+    """Score the classes again after merging each of the pairs that mix most.
 
     Parameters
     ----------
     X, labels
         As in `label_match`; at least three classes.
     n_pairs : int, default 5
-        How many pairs to try, those of the lowest score first.
+        Number of pairs to try, in order of increasing score.
     n_permutations, random_state, unlabelled, n_jobs, cancel, executor : optional
         As in `label_match`.
     progress : callable, optional
@@ -255,8 +255,8 @@ def merge_gains(
 
     Notes
     -----
-    Pairs without the merged class keep their scores exactly: each pair draws numbers of
-    its own. The time of 1 + n_pairs calls of `label_match`.
+    Pairs without the merged class keep their scores exactly, because each pair draws
+    its own random numbers. Takes the time of 1 + n_pairs calls of `label_match`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Internal and external indices by name: `internal_index` and `external_index`.
 
-An internal index judges a partition by the features, an external one by a reference
+An internal index evaluates a partition by the features, an external one by a reference
 partition. `INDICES` lists them all with definitions, direction, range, cost, reference.
 """
 
@@ -32,16 +32,16 @@ MAX_QUADRATIC_SAMPLES = 50_000
 
 
 class IndexValue(float):
-    """The value of an index: a float that also says how far it may be trusted.
+    """The value of an index: a float with the conditions under which it was computed.
 
     Attributes
     ----------
     reason : str
         Why the value is NaN or infinite; empty otherwise.
     n_used : int
-        Number of samples it was computed on.
+        Number of samples used.
     n_left_out : int
-        Number of samples that were left out for want of a label.
+        Number of samples left out because they have no label.
     exact : bool
         Whether all samples with a label were used.
     """
@@ -60,7 +60,7 @@ class IndexValue(float):
         n_left_out: int = 0,
         exact: bool = True,
     ) -> IndexValue:
-        """Attach what is known to the value."""
+        """Make the float and attach the conditions."""
         number = super().__new__(cls, value)
         number.reason, number.exact = reason, exact
         number.n_used, number.n_left_out = n_used, n_left_out
@@ -81,7 +81,7 @@ def internal_index(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> IndexValue:
-    """Judge a partition by the features alone.
+    """Evaluate a partition by the features alone.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def internal_index(
         Cluster of each sample. -1 is the noise of a clustering: a cluster like any
         other, except in DBCV. Rows without a label (None, NaN, NA) are left out.
     definition : str, optional
-        Which formula; `INDICES[name].definitions` lists them, the default first:
+        Name of the formula; `INDICES[name].definitions` lists them, the default first:
         "textbook", or "paper" for the few that only the paper defines.
     sample_size : int, optional
         Compute on this many samples, drawn without replacement. Default all. Least and
@@ -102,22 +102,22 @@ def internal_index(
     random_state : int, default 0
         Seed of that draw.
     unlabelled : int, optional
-        A label that stands for none: give -1 to judge class labels of a table, in which
-        `prepare` marks missing classes so. Default: every whole number is a cluster.
+        The label of samples without a class: give -1 for class labels of a table, as
+        `prepare` marks missing classes. Default: every whole number is a cluster.
     n_jobs : int, optional
         Threads of quadratic indices, all cores by default; the value does not depend on
         their number.
     cancel : callable, optional
         Called without argument between blocks; a true answer raises `Cancelled`.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones.
+        Threads to use instead of new ones.
 
     Returns
     -------
     value : IndexValue
-        A float within `INDICES[name].definitions[definition].range`. NaN, or the limit
-        if there is one, where the formula has no value; `value.reason` then says why.
-        `value.exact` is False on a sample.
+        A float within `INDICES[name].definitions[definition].range`. If the formula has
+            no value: its limit if there is one, else NaN; `value.reason` says why.
+            `value.exact` is False on a sample.
 
     Warns
     -----
@@ -128,9 +128,9 @@ def internal_index(
     ------
     ValueError
         If the index or definition does not exist, shapes disagree, or a quadratic index
-        is asked for above 50,000 samples without a `sample_size`.
+        is called with more than 50,000 samples and no `sample_size`.
     Cancelled
-        If `cancel` says so.
+        If `cancel` returns true.
 
     Notes
     -----
@@ -162,7 +162,7 @@ def internal_index(
     n_left_out = _warn_of_unlabelled(labelled, unlabelled, "labels")
     if n_left_out:
         features = features[labelled]
-    if vector.dtype.kind == "U":  # no text is noise
+    if vector.dtype.kind == "U":  # text has no noise label
         vector = pd.factorize(vector)[0]
     chosen = _choose_samples(name, formula, len(features), sample_size, seed)
     clusters = Clusters.sort(features[chosen], vector[chosen], run)
@@ -194,15 +194,15 @@ def external_index(
     labels_true : array-like of int or str, shape (n_samples,)
         The reference, such as class labels. Values are names only.
     labels : array-like of int or str, shape (n_samples,)
-        The partition to judge; -1, the noise of a clustering, is a cluster like any
+        The partition to evaluate; -1, the noise of a clustering, is a cluster like any
         other. Samples without a label in either (None, NaN, NA) are left out.
     definition : str, optional
-        Which formula; for "ami" and "nmi" the mean of the two entropies that
+        Name of the formula; for "ami" and "nmi" the mean of the two entropies that
         normalises: "arithmetic" (default), "geometric", "max" or "min".
     unlabelled : int or None, default -1
-        The label in labels_true that stands for none, -1 as `prepare` marks missing
-        classes; None if every whole number is a class, for instance where the reference
-        is a clustering with noise.
+        The label in labels_true of samples without a class; -1, as `prepare` marks
+            missing classes. None if every whole number is a class, for instance if the
+            reference is a clustering with noise.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def external_index(
 
     Notes
     -----
-    O(n) time beside the cells of the contingency table, K^3 for "accuracy".
+    O(n) time and the cells of the contingency table; K^3 for "accuracy".
 
     References
     ----------
@@ -254,7 +254,7 @@ def external_index(
 def _warn_of_unlabelled(
     labelled: npt.NDArray[np.bool_], unlabelled: int | None, name: str
 ) -> int:
-    """Say how many samples are left out for want of a label, and return that."""
+    """Warn of samples left out because they have no label; return their number."""
     n_left_out = int(np.count_nonzero(~labelled))
     if n_left_out:
         counted = "" if unlabelled is None else f", {unlabelled} counted as none"
@@ -289,7 +289,7 @@ def _choose_samples(
     sample_size: int | None,
     seed: int,
 ) -> Any:
-    """Samples to use: all, or a seeded draw; refuse what takes too long."""
+    """Choose all samples or a seeded draw; refuse computations that take too long."""
     if sample_size is None:
         if formula.cost == "quadratic" and n_samples > MAX_QUADRATIC_SAMPLES:
             raise ValueError(

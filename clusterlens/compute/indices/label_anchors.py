@@ -1,4 +1,4 @@
-"""What well-known class labels score, as anchors of the two scales of label checks."""
+"""Scores of well-known class labels, as anchors of the two scales of label checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class LabelAnchor(NamedTuple):
-    """An example whose class labels were judged.
+    """An example with scored class labels.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class LabelAnchor(NamedTuple):
     dbcv: float
 
 
-# As `label_evidence(prepare(load_example(name)).X, labels_true)` gives them, to 0.001.
+# From `label_evidence(prepare(load_example(name)).X, labels_true)`, to 0.001.
 LABEL_ANCHORS = (
     LabelAnchor("blobs", 0.993, 0.594),
     LabelAnchor("moons", 0.945, 0.663),

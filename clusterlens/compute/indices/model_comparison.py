@@ -1,4 +1,4 @@
-"""compare_models: all that is known of the partitions of an ensemble, as one table."""
+"""compare_models: all scores and indices of the partitions of an ensemble."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def compare_models(
         Class of each sample, for the external indices; samples without one are left
         out.
     sample_size : int, default 2000
-        Samples, at least 2, on which indices that are quadratic in time are computed
-        where there are more: the same for all partitions.
+        If there are more samples, draw this many (at least 2) for indices that take
+            quadratic time: the same ones for all partitions.
     random_state : int, default 0
         Seed of that draw.
     unlabelled : int or None, default -1
-        The label in labels_true that stands for none.
+        The label in labels_true of samples without a class.
     n_jobs, progress, cancel, executor
         As in `count_agreements`; progress counts distinct partitions.
 
@@ -84,16 +84,16 @@ def compare_models(
     ValueError
         If there are fewer than two partitions, or lengths disagree.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
-    Indices judge a partial partition by the samples that it saw; `n_missing` then says
-    how many it did not.
+    A partial partition is evaluated on the samples that it saw; `n_missing` is the
+    number of the others.
 
     Time O(T (n d + sample_size² d)) after the agreements. Identical partitions are
-    judged once. The noise of a clustering (-1) is a cluster like any other, but for
-    DBCV.
+    evaluated once. The noise of a clustering (-1) is a cluster like any other, except
+    in DBCV.
 
     Examples
     --------
@@ -110,29 +110,31 @@ def compare_models(
     else:
         check_ensemble(ensemble, alternatives=" or an Agreement")
         agreement = count_agreements(ensemble, **run.quiet.threads)
-    judges = _judges(ensemble, X, labels_true, unlabelled, sample_size, seed, run)
+    evaluators = _evaluators(
+        ensemble, X, labels_true, unlabelled, sample_size, seed, run
+    )
     first, group = distinct_partitions(ensemble)
-    judged = []
+    rows = []
     for done, t in enumerate(first):
         run.report(done, len(first))
         run.raise_if_cancelled()
         values: dict[str, float] = {}
-        for judge in judges:
-            values |= judge(ensemble.labels[t], ensemble.seen_by(int(t)))
-        judged.append(values)
+        for evaluate in evaluators:
+            values |= evaluate(ensemble.labels[t], ensemble.seen_by(int(t)))
+        rows.append(values)
     run.report(len(first), len(first))
     scores = {
         name: rank_partitions(agreement, name, **run.quiet.threads).values
         for name in SCORES
     }
-    indices = pd.DataFrame(judged, index=range(len(first))).iloc[group]
+    indices = pd.DataFrame(rows, index=range(len(first))).iloc[group]
     return pd.concat(
         [_facts(ensemble), pd.DataFrame(scores), indices.reset_index(drop=True)], axis=1
     ).rename_axis("position")
 
 
 def _facts(ensemble: Ensemble) -> pd.DataFrame:
-    """What is known of the partitions without judging them."""
+    """Describe the partitions: model, family, sizes, votes, time and parameters."""
     facts = pd.DataFrame(
         {
             "model": ensemble.names,
@@ -154,11 +156,11 @@ def _parameters(spec: Mapping[str, Any]) -> str:
     )
 
 
-# takes the labels of a partition and which samples it saw
-Judge = Callable[[IntArray, npt.NDArray[np.bool_]], dict[str, float]]
+# Takes the labels of a partition and the mask of the samples that it saw.
+Evaluator = Callable[[IntArray, npt.NDArray[np.bool_]], dict[str, float]]
 
 
-def _judges(
+def _evaluators(
     ensemble: Ensemble,
     X: npt.ArrayLike | None,
     labels_true: npt.ArrayLike | None,
@@ -166,9 +168,9 @@ def _judges(
     sample_size: int,
     seed: int,
     run: RunOptions,
-) -> list[Judge]:
-    """What judges the labels of a partition: one for each kind of index."""
-    judges: list[Judge] = []
+) -> list[Evaluator]:
+    """Return functions that evaluate a partition, one for each kind of index."""
+    evaluators: list[Evaluator] = []
     if X is not None:
         features = check_features(X)
         n_samples = len(features)
@@ -185,26 +187,26 @@ def _judges(
 
         whole = SmallestDistances(features[some], run.quiet, many=True)
 
-        def judge_inside(labels: IntArray, seen: Any) -> dict[str, float]:
+        def evaluate_features(labels: IntArray, seen: Any) -> dict[str, float]:
             drawn = seen & some
             smallest = whole if seen[some].all() else None
             return _internal("linear", features[seen], labels[seen], run) | _internal(
                 "quadratic", features[drawn], labels[drawn], run, smallest
             )
 
-        judges.append(judge_inside)
+        evaluators.append(evaluate_features)
     if labels_true is not None:
         labelled, classes = split_labelled(
             labels_true, unlabelled, n_samples=ensemble.n_samples, name="labels_true"
         )
         reference = pd.factorize(classes)[0]
 
-        def judge_outside(labels: IntArray, seen: Any) -> dict[str, float]:
-            judged = seen[labelled]
-            return _external(reference[judged], labels[labelled][judged])
+        def evaluate_classes(labels: IntArray, seen: Any) -> dict[str, float]:
+            labelled_seen = seen[labelled]
+            return _external(reference[labelled_seen], labels[labelled][labelled_seen])
 
-        judges.append(judge_outside)
-    return judges
+        evaluators.append(evaluate_classes)
+    return evaluators
 
 
 def _internal(
@@ -214,7 +216,7 @@ def _internal(
     run: RunOptions,
     smallest: SmallestDistances | None = None,
 ) -> dict[str, float]:
-    """The internal indices of one cost, NaN for fewer than two samples."""
+    """Compute the internal indices of one cost; NaN for fewer than two samples."""
     indices = {
         name: next(iter(index.definitions.values()))
         for name, index in INDICES.items()
@@ -227,7 +229,7 @@ def _internal(
 
 
 def _external(reference: IntArray, labels: IntArray) -> dict[str, float]:
-    """The external indices, NaN for fewer than two samples."""
+    """Compute the external indices; NaN for fewer than two samples."""
     indices = {
         name: next(iter(index.definitions.values())).function
         for name, index in INDICES.items()

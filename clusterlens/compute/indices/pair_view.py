@@ -1,4 +1,4 @@
-"""PairView: two classes in the plane in which their means lie furthest apart."""
+"""PairView: the plane that shows the means of two classes furthest apart."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class PairView(Frozen):
         x and y of each sample, around the mean of both classes: y runs from the mean of
         class a up to that of class b, x is the direction of largest spread across it.
     rows : array of int64, shape (n_pair,)
-        Which samples these are.
+        Positions of these samples in X.
     is_b : array of bool, shape (n_pair,)
-        Which of them belong to class b.
+        Whether each belongs to class b.
     means : array of float64, shape (2, 2)
         Coordinates of the means of a and of b.
     components : array of float64, shape (2, n_features)
@@ -49,7 +49,7 @@ class PairView(Frozen):
 def class_pair_view(
     X: npt.ArrayLike, labels: npt.ArrayLike, a: int | str, b: int | str
 ) -> PairView:
-    """Look at two classes so that their means lie as far apart as they do in all.
+    """Project two classes on a plane that preserves the distance of their means.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def class_pair_view(
     Raises
     ------
     ValueError
-        If a or b is no class, they are equal, or lengths disagree.
+        If a or b is not a class, they are equal, or lengths disagree.
 
     Notes
     -----
-    Where the means coincide, the plane is that of the two principal components.
+    If the means coincide, the plane is spanned by the two principal components.
     O(n d min(n, d)) time.
 
     Examples
@@ -115,7 +115,7 @@ def class_pair_view(
 
 
 def _largest_spread(centred: FloatArray) -> FloatArray:
-    """Unit vector (d,) of largest spread, largest entry positive, or 0."""
+    """Return the unit vector (d,) of largest spread, largest entry positive, or 0."""
     if not centred.any():
         return np.zeros(centred.shape[1])
     direction = np.linalg.svd(centred, full_matrices=False)[2][0]

@@ -1,10 +1,10 @@
-"""INDICES: every internal and external index under its name, and what to know of it.
+"""INDICES: every internal and external index by name, with its properties.
 
 Several famous names stand for different formulas, so each index lists its definitions:
-"textbook" is that of the literature, "paper" that of Ohl & Lindsten, whose tables rest
-on version 2.0.0 of the package permetrics. The formulas are in `_scatter` (linear
-time), `_distances` and `_dbcv` (quadratic time, linear memory), `_external` and
-scikit-learn; a new index is one function there and one entry here.
+"textbook" is the formula of the literature, "paper" the formula of Ohl & Lindsten, who
+computed their tables with version 2.0.0 of the package permetrics. The formulas are in
+`_scatter` (linear time), `_distances` and `_dbcv` (quadratic time, linear memory),
+`_external` and scikit-learn. A new index is one function there and one entry here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Definition:
     cost: Cost = "linear"
 
     def measure(self, *given: Any) -> tuple[float, str]:
-        """Return the value; where it has none its limit, or NaN, and the reason why."""
+        """Return the value, or its limit or NaN if undefined, and the reason."""
         try:
             return float(self.function(*given)), ""
         except Undefined as undefined:
@@ -53,7 +53,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Index:
-    """What is known about an index.
+    """Properties of an index.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Index:
     definitions : mapping of str to Definition
         Its formulas; the first is the default.
     aliases : tuple of str
-        Other names under which it is found.
+        Other accepted names.
     """
 
     title: str
@@ -97,19 +97,19 @@ class Index:
 def _quadratic(
     function: Callable[..., float], value_range: Range = _POSITIVE
 ) -> Definition:
-    """Formula that compares all pairs of samples."""
+    """Return a formula that compares all pairs of samples."""
     return Definition(function, value_range, "quadratic")
 
 
 def _agreed(formula: Definition) -> dict[str, Definition]:
-    """One formula under both names."""
+    """Return one formula under both names."""
     return {"textbook": formula, "paper": formula}
 
 
 def _normalised(
     function: Callable[..., float], value_range: Range
 ) -> dict[str, Definition]:
-    """One formula for each mean of the two entropies."""
+    """Return one formula for each mean of the two entropies."""
     return {
         mean: Definition(partial(function, average_method=mean), value_range)
         for mean in ("arithmetic", "geometric", "max", "min")
@@ -364,9 +364,9 @@ INDICES: dict[str, Index] = {
 
 
 def index_name(kind: Literal["internal", "external"], name: str) -> str:
-    """Return the name in INDICES of an index called by that or by an alias.
+    """Return the key in INDICES of an index named by key or alias.
 
-    Upper and lower case do not matter, nor do blanks and underscores for hyphens.
+    Case does not matter; blanks and underscores count as hyphens.
     """
     known = {
         _plain(each): key
@@ -385,5 +385,5 @@ def index_name(kind: Literal["internal", "external"], name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name as it is compared."""
+    """Normalise a name for comparison."""
     return name.lower().replace("_", "-").replace(" ", "-")
