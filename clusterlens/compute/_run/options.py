@@ -60,7 +60,7 @@ class RunOptions:
     cancel : callable, optional
         Called without arguments between short steps; True stops the computation.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones.
+        Threads to use instead of new ones.
     client : dask.distributed.Client or str, optional
         Cluster to compute on, or the address of its scheduler.
     memory_limit : float, optional

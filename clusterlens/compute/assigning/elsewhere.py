@@ -65,7 +65,7 @@ def smallest_changes(
         If columns are missing or of another kind, there is not one row, or it has gaps
         that are not filled.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -203,7 +203,7 @@ class Segmentation:
         cancel : callable, optional
             Asked between blocks; True stops.
         executor : concurrent.futures.Executor, optional
-            Threads to use instead of own ones.
+            Threads to use instead of new ones.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class Segmentation:
         DataError
             If columns are missing, all of which are named, or are of another kind.
         Cancelled
-            If `cancel` said so.
+            If `cancel` returned true.
 
         Notes
         -----

@@ -97,7 +97,7 @@ def closest_cut(
     ValueError
         If an argument is out of range.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -173,7 +173,7 @@ def cluster_consensus(
     MemoryError
         If the table would need more than max_bytes.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

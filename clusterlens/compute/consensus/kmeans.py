@@ -56,7 +56,7 @@ def consensus_kmeans(
     cancel : callable, optional
         Asked between blocks of some milliseconds; True stops the computation.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones.
+        Threads to use instead of new ones.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def consensus_kmeans(
     ValueError
         If an argument is out of its range.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Warns
     -----

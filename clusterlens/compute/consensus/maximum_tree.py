@@ -122,7 +122,7 @@ def agreement_tree(
     cancel : callable, optional
         Asked between blocks of about a tenth of a second; True stops the search.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of an own one.
+        Threads to use instead of a new one.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def agreement_tree(
     Raises
     ------
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -156,7 +156,7 @@ def consensus_partition(
         Asked between short blocks of work; True stops the computation. The linkage
         itself, METIS and the eigenvectors cannot be stopped.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones.
+        Threads to use instead of new ones.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def consensus_partition(
     ImportError
         If method is "cspa" or "mcla" and METIS is not installed.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Warns
     -----

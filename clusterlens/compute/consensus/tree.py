@@ -204,7 +204,7 @@ def consensus_tree(
     cancel : callable, optional
         Asked between blocks of some milliseconds; True stops the computation.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones.
+        Threads to use instead of new ones.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def consensus_tree(
     ValueError
         If an argument is out of its range.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -253,7 +253,7 @@ def count_agreements(
     cancel : callable, optional
         Asked between blocks of about a tenth of a second; True stops the count.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones, for instance those a server shares between
+        Threads to use instead of new ones, for instance those a server shares between
         its sessions; `n_jobs` then says how many blocks may wait at a time. Call from
         outside these threads.
     client : dask.distributed.Client or str, optional
@@ -276,7 +276,7 @@ def count_agreements(
     DataError
         If a partial partition saw no pair that another model saw.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
     OSError
         If no scheduler answers at the address of `client`, or it has no workers.
 

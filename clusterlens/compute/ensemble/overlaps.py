@@ -208,7 +208,7 @@ def sample_disagreement(
     Raises
     ------
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -108,7 +108,7 @@ def pool_agreement(
     ValueError
         If the lengths disagree, the ranking belongs to another ensemble, or no
         partition
-            saw two samples with a class.
+        saw two samples with a class.
 
     Notes
     -----

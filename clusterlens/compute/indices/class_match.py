@@ -71,7 +71,7 @@ class LabelCheck:
         without structure. It may be negative and is not clipped.
     standard_error : float
         Monte-Carlo error of `score` from the random assignments; 0 if all were
-            enumerated. It does not include the sampling of the data.
+        enumerated. It does not include the sampling of the data.
     pairs : DataFrame
         One row per pair of classes: class_a, class_b, score, standard_error, n_a, n_b,
         n_permutations, exact, note. A low score marks classes that mix.
@@ -169,7 +169,7 @@ def label_match(
     ------
     ValueError
         If there are fewer than two classes, lengths disagree, or "DI" or "SI" gets
-            pairs of more than 50,000 samples.
+        pairs of more than 50,000 samples.
     Cancelled
         If `cancel` returns true.
 

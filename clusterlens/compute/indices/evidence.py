@@ -89,8 +89,8 @@ def label_evidence(
         Random assignments per pair of classes, as in `label_match`.
     sample_size : int, optional
         If a comparison has more samples, compute DBCV on this many of them.
-        random_state : int, Generator or None, default 0
-            Seed of shuffles, permutations and that draw.
+    random_state : int, Generator or None, default 0
+        Seed of shuffles, permutations and that draw.
     unlabelled : int or None, default -1
         The label of samples without a class, as in `label_match`.
     n_jobs, cancel, executor : optional

@@ -116,8 +116,8 @@ def internal_index(
     -------
     value : IndexValue
         A float within `INDICES[name].definitions[definition].range`. If the formula has
-            no value: its limit if there is one, else NaN; `value.reason` says why.
-            `value.exact` is False on a sample.
+        no value: its limit if there is one, else NaN; `value.reason` says why.
+        `value.exact` is False on a sample.
 
     Warns
     -----
@@ -201,8 +201,8 @@ def external_index(
         normalises: "arithmetic" (default), "geometric", "max" or "min".
     unlabelled : int or None, default -1
         The label in labels_true of samples without a class; -1, as `prepare` marks
-            missing classes. None if every whole number is a class, for instance if the
-            reference is a clustering with noise.
+        missing classes. None if every whole number is a class, for instance if the
+        reference is a clustering with noise.
 
     Returns
     -------

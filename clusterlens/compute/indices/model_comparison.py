@@ -63,7 +63,7 @@ def compare_models(
         out.
     sample_size : int, default 2000
         If there are more samples, draw this many (at least 2) for indices that take
-            quadratic time: the same ones for all partitions.
+        quadratic time: the same ones for all partitions.
     random_state : int, default 0
         Seed of that draw.
     unlabelled : int or None, default -1

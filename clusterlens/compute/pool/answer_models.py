@@ -43,7 +43,7 @@ from clusterlens.compute.estimators.constrained_spectral import ConstrainedSpect
 from clusterlens.compute.estimators.link_metric import LinkMetric
 from clusterlens.compute.estimators.neighbors import known_neighbors, neighbor_table
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
-from clusterlens.compute.ranking.held_out import HELD_OUT, SAID
+from clusterlens.compute.ranking.held_out import ANSWERS, HELD_OUT
 from clusterlens.compute.ranking.scores import partitions_of
 
 FAMILY = "made for answers"
@@ -170,7 +170,7 @@ def models_for_answers(
     MemoryError
         If the linkage needs more than 4 GiB, above 23,000 samples.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
@@ -230,7 +230,7 @@ def models_for_answers(
         pairs = zip(tasks[1:], found[1:], strict=True)
         said = [task.said(part) for task, part in pairs]
         held_out.append(
-            {name: [pair for one in said for pair in one[name]] for name in SAID}
+            {name: [pair for one in said for pair in one[name]] for name in ANSWERS}
         )
     joined = _join(pool, labels, plans, known, held_out)
     posterior = answer_posterior(joined, known, n_jobs=n_jobs, cancel=cancel)
@@ -303,7 +303,7 @@ class _Task:
         joined = labels[self.others[:, 0]] == labels[self.others[:, 1]]
         parts = joined & ~follows, ~joined & ~follows, follows
         found = (self.others[part].tolist() for part in parts)
-        return dict(zip(SAID, found, strict=True))
+        return dict(zip(ANSWERS, found, strict=True))
 
 
 def _pairs(known: Constraints) -> list[list[list[int]]]:

@@ -113,7 +113,7 @@ def closer_models(
         If X has other rows, an argument is out of range, or the pool has every
         partition that was found.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -304,7 +304,7 @@ def select_k(
     memory_limit : float, optional
         Bytes that the tables worked on at the same time may take. Default 4e9.
     executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones, see the Notes.
+        Threads to use instead of new ones, see the Notes.
     workers : Workers, optional
         Worker processes to use instead of own ones, as for `run_pool`.
 
@@ -321,7 +321,7 @@ def select_k(
         If an argument is out of range, the clusterer takes no number of clusters, or
         one of its fits fails.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

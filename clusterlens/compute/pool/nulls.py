@@ -218,7 +218,7 @@ def null_agreement(
     ValueError
         If an argument is out of range, or fewer than two models survive on the data.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

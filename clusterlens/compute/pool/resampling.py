@@ -224,7 +224,7 @@ def resample_consensus(
     ValueError
         If an argument is out of range or the clusterer takes no number of clusters.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -151,7 +151,7 @@ def cluster_separation(
     ValueError
         If an argument is out of range, lengths disagree, or there is no cluster.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

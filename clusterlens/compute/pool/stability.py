@@ -235,7 +235,7 @@ def cluster_stability(
         If an argument is out of range, spec stands for several models, there is no
         cluster to judge, or no run survives.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Which partition is closest to the consensus, and how sure that is."""
+"""Ranking of partitions by closeness to the consensus, and its certainty."""
 
 import lazy_loader
 

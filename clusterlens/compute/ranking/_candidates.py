@@ -1,7 +1,7 @@
-"""Candidates: pairs of samples that may be asked about, and what models say of them.
+"""Candidates: pairs of samples to ask about, with the answers each model expects.
 
-No answer changes them, so they are drawn once for an ensemble. The cost does not depend
-on the number of samples beyond drawing some of them.
+No answer changes them, so they are drawn once for an ensemble. Beyond drawing samples,
+the cost does not depend on their number.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from clusterlens.compute.ensemble.ensemble import (
 
 BoolArray = npt.NDArray[np.bool_]
 
-_MOST_SAMPLES = 2_000  # that pairs are drawn from
+_MOST_SAMPLES = 2_000  # from which pairs are drawn
 _COMPANY = 64
 _MOST_BY_EVIDENCE, _MOST_BY_SHARE = 4_000, 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Pairs that may be asked about, (n_pairs, 2), and what the models say of them.
+    """Pairs to ask about, (n_pairs, 2), with the answers that the models expect.
 
-    Expected answers (n_pairs, n_models), their squares, the products of their columns,
-    (n_models, n_models), the kind of each pair, which is the same where the models
-    answer alike, and how typical its ends are of their clusters.
+    Holds the expected answers (n_pairs, n_models), their squares, the products of their
+    columns (n_models, n_models), the kind of each pair (pairs of one kind get the same
+    answers from all models), and how typical its ends are of their clusters.
     """
 
     pairs: PairArray
@@ -45,7 +45,7 @@ class Candidates:
     typical: FloatArray
 
     def where(self, kept: BoolArray) -> Candidates:
-        """Return some of the candidates, by a mask of shape (n_pairs,)."""
+        """Keep the candidates of a mask of shape (n_pairs,)."""
         if kept.all():
             return self
         gone = self.expected[~kept]
@@ -55,22 +55,22 @@ class Candidates:
             self.pairs[kept],
             expected,
             expected if certain else self.squares[kept],
-            # Sums of quarters: exact, whatever is taken away.
+            # Sums of quarters are exact, so subtraction is exact as well.
             self.products - gone.T @ gone,
             self.kinds[kept],
             self.typical[kept],
         )
 
 
-# Of each ensemble those drawn last, as evidence or not, and their seed.
+# The last draw of each ensemble, with its seed and its mode.
 _KNOWN: WeakKeyDictionary[Ensemble, dict[bool, tuple[int, Candidates]]]
 _KNOWN = WeakKeyDictionary()
 
 
 def candidates(ensemble: Ensemble, seed: int, *, by_evidence: bool) -> Candidates:
-    """Draw candidates, or return those of the last call with the same seed.
+    """Draw candidates, or return the last draw with the same seed.
 
-    Up to 4,000 where answers are evidence, else 20,000, all equally typical.
+    If answers are evidence, up to 4,000 pairs, else up to 20,000 equally typical ones.
     """
     known = _KNOWN.setdefault(ensemble, {})
     last_seed, found = known.get(by_evidence, (None, None))
@@ -81,7 +81,7 @@ def candidates(ensemble: Ensemble, seed: int, *, by_evidence: bool) -> Candidate
 
 
 def _draw(ensemble: Ensemble, seed: int, by_evidence: bool) -> Candidates:
-    """Draw pairs and read what the models say of them."""
+    """Draw pairs and compute the answers that the models expect."""
     most = _MOST_BY_EVIDENCE if by_evidence else _MOST_BY_SHARE
     pairs = candidate_pairs(ensemble, np.random.default_rng(seed), most)
     if by_evidence:
@@ -103,7 +103,7 @@ def _draw(ensemble: Ensemble, seed: int, by_evidence: bool) -> Candidates:
 def candidate_pairs(
     ensemble: Ensemble, rng: np.random.Generator, most: int
 ) -> PairArray:
-    """Distinct pairs (i, j), i < j, at most `most`, (n_pairs, 2), in random order."""
+    """Draw up to `most` distinct pairs (i, j), i < j, (n_pairs, 2), in random order."""
     size = min(ensemble.n_samples, _MOST_SAMPLES)
     samples = np.sort(rng.choice(ensemble.n_samples, size, replace=False))
     if size * (size - 1) // 2 <= most:
@@ -121,10 +121,11 @@ def candidate_pairs(
 def _pairs_inside_clusters(
     ensemble: Ensemble, samples: IntArray, drawn: IntArray, rng: np.random.Generator
 ) -> PairArray:
-    """Pairs of samples that a random vote joins; with many clusters others are rare.
+    """Draw pairs of samples that a random vote joins; with many clusters they are rare.
 
-    Each model gives as often as `drawn` says one of the samples at random and another
-    one of its cluster, as positions among the samples; none where it is a gap.
+    `drawn` holds the number of pairs per model. For each, the model gives a random
+    sample and another sample of its cluster, as positions among the samples, but no
+    pair if the sample is a gap.
     """
     pairs = []
     codes = ensemble.codes_and_gaps[:, samples]
@@ -140,14 +141,14 @@ def _pairs_inside_clusters(
 
 
 def joined_by(codes: IntArray, pairs: PairArray) -> BoolArray:
-    """Say for each pair which models join it, shape (n_pairs, n_models)."""
+    """Tell for each pair which models join it, shape (n_pairs, n_models)."""
     return (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]]).T
 
 
 def expected_answers(ensemble: Ensemble, pairs: PairArray) -> FloatArray:
-    """Probability that the right answer is "joined", shape (n_pairs, n_models).
+    """Compute the probability that the right answer is "joined", (n_pairs, n_models).
 
-    Under each distinct partition: 0 or 1, and one half where a label is noise.
+    Under each distinct partition it is 0 or 1, and one half if a label is noise.
     """
     first, _ = distinct_partitions(ensemble)
     noise = ensemble.labels[first] == NOISE
@@ -156,10 +157,10 @@ def expected_answers(ensemble: Ensemble, pairs: PairArray) -> FloatArray:
 
 
 def typicality(ensemble: Ensemble, samples: IntArray) -> FloatArray:
-    """How closely each of some samples keeps to its own clusters, in [0, 1].
+    """Compute how closely some samples keep to their own clusters, in [0, 1].
 
-    sum C² / sum C over what the consensus C of a sample with 64 others is: 1 where the
-    models agree on its company, low at the doubtful rim. O(64 T) time for each.
+    The value is sum C² / sum C over the consensus C of a sample with 64 others: 1 if
+    the models agree on its companions, low at an uncertain rim. O(64 T) time for each.
     """
     spread = np.linspace(0, ensemble.n_samples - 1, _COMPANY).astype(np.intp)
     shares = consensus_between(ensemble, samples, np.unique(spread))
@@ -170,9 +171,9 @@ def typicality(ensemble: Ensemble, samples: IntArray) -> FloatArray:
 def consensus_between(
     ensemble: Ensemble, samples: IntArray, others: IntArray
 ) -> FloatArray:
-    """Share of the votes that saw both which join samples with others, (n, m).
+    """Share of the votes that saw both samples which join them, (n, m).
 
-    0 where no model saw both. O(n m T) time.
+    0 if no model saw both. O(n m T) time.
     """
     joined = _votes_between(ensemble, samples, others)
     if not ensemble.is_partial:

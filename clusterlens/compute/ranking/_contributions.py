@@ -1,7 +1,7 @@
-"""Contributions: what each item adds to the scores, the source of their errors.
+"""Contributions: share of each item in the scores, the source of their errors.
 
-The mean cost of an item with others, under each model, spreads over items as much as a
-mean over all pairs of a random set of items varies. No n x n array is made.
+The mean cost of an item with others, under each model, varies over items as much as a
+mean over all pairs of a random set of items. No n x n array is stored.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def mean_costs(
     stop: int,
     run: RunOptions = DEFAULT_RUN,
 ) -> FloatArray:
-    """Mean cost of the pairs of each item from start to stop with the first ones.
+    """Mean cost of the pairs of items start to stop with the first `n_partners` items.
 
-    Under each distinct partition, (stop - start, n_models); an item is no partner of
-    itself. `joined` and `apart` (n_levels,) are the cost of a pair, by the votes that
-    join it, for a model that joins it and for one that does not. Items have no weights,
-    partners are at least two. O((stop - start) n_partners n_models) time; progress
-    counts items.
+    The costs are under each distinct partition, (stop - start, n_models); an item is no
+    partner of itself. `joined` and `apart` (n_levels,) are the costs of a pair by the
+    number of votes that join it: `joined` for a model that joins the pair, `apart` for
+    one that does not. Items have no weights and at least two partners.
+    O((stop - start) n_partners n_models) time; progress counts items.
     """
     codes = (layout.by_model, layout.by_sample, layout.votes)
     blocks = [

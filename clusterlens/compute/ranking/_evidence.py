@@ -1,8 +1,8 @@
-"""Evidence: what answers say about the models, given that some answers mislead.
+"""Evidence: likelihoods of the models given answers that may be wrong.
 
-A model is charged on the scale of the score, so that one order holds both what the pool
-agrees on and what was answered, and the posterior of the models is a function of the
-charged scores alone: exp(-score / temperature), normalised.
+A model is charged on the scale of the score, so that one order combines the agreement
+of the pool and the answers. The posterior of the models depends on the charged scores
+alone: exp(-score / temperature), normalised.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ EVIDENCE = "evidence"
 Weight = float | Literal["evidence"]
 ErrorRate = float | Literal["auto"]
 
-# Rates at which the right model of a pool contradicts answers. Below the floor a few
-# answers would seem certain; from one half on they would count against themselves.
+# Rates at which the right model of a pool contradicts answers. Below the lowest, a few
+# answers would seem certain; above one half, answers would support the opposite.
 LOWEST_RATE, HIGHEST_RATE = 0.02, 0.5
-_RIGHT, _WRONG = 8.0, 2.0  # answers that the prior of the rate is worth
+_RIGHT, _WRONG = 8.0, 2.0  # pseudo-counts of the prior of the rate
 _RATES = 32
-_COIN = float(np.log(0.5))  # what a model that says nothing certain gives an answer
+_COIN = float(np.log(0.5))  # log-likelihood of an answer that a model leaves open
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,9 @@ class Evidence:
     rates, log_prior : array of float, shape (n_rates,)
         Rates of errors and the logarithms of their probabilities.
     log_likelihood : array of float, shape (n_rates, n_partitions)
-        Of all answers.
+        Log-likelihood of all answers.
     temperature : float
-        Spread of the scores: what a factor e of likelihood is worth.
+        Spread of the scores: the charge for a likelihood lower by a factor e.
     """
 
     n_answers: int
@@ -74,7 +74,7 @@ class Evidence:
 
     @property
     def charge(self) -> FloatArray:
-        """Charge of each partition (n_partitions,), 0 for the one that fits best."""
+        """Charge of each partition (n_partitions,), 0 for the best fit."""
         fit = self.log_marginal
         return self.temperature * (fit.max() - fit)
 
@@ -84,24 +84,24 @@ class Evidence:
         return float(softmax(self.log_prior + weighted) @ self.rates)
 
     def log_odds_of_coins(self, prior: FloatArray) -> float:
-        """Log odds that all answers are coin tosses against that a model fits them."""
+        """Log odds of coin tosses for all answers against a model that fits them."""
         pool = logsumexp(self.log_marginal, b=prior)
         return float(self.n_answers * _COIN - pool)
 
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """Share of each distinct partition, shape (n_models,), by the answers alone."""
+    """Likelihood weights of the distinct partitions, shape (n_models,)."""
 
     weights: FloatArray
     error_rate: float
 
 
 def likelihoods(ensemble: Ensemble, constraints: Constraints) -> Likelihoods:
-    """Weigh the distinct partitions of an ensemble, all candidates, by the answers.
+    """Weigh the distinct partitions of an ensemble by the answers alone.
 
-    What asks for answers starts from this: a model that the pool does not favour may
-    still be the right one.
+    All partitions are candidates, because a model that the pool does not favour may
+    still be the right one. Suggestions of further questions start from these weights.
     """
     evidence = weigh_answers(ensemble, constraints, np.zeros(ensemble.n_partitions))
     first, _ = distinct_partitions(ensemble)
@@ -118,9 +118,9 @@ def weigh_answers(
     error_rate: ErrorRate = "auto",
     outcomes: IntArray | None = None,
 ) -> Evidence:
-    """Take links as answers, given the scores of the partitions without links.
+    """Compute the evidence of links as answers, given the scores without links.
 
-    `outcomes` as from `answer_outcomes`, which is the default.
+    `outcomes` defaults to the result of `answer_outcomes`.
     O(n_partitions (n_pairs + n_rates)) time.
     """
     rates, log_prior = _rates(error_rate)
@@ -152,8 +152,8 @@ def weigh_links(
 ) -> tuple[FloatArray, FloatArray]:
     """Share of the links that each partition breaks (T,), and its charge (T,) for them.
 
-    As evidence a link to noise, or to what was left out, is not broken: see
-    `answer_outcomes`, which judges what was made for answers in both ways to count.
+    If links are evidence, a link to noise or to a missing label is not broken. Models
+    made for answers are evaluated by `answer_outcomes` in both cases.
     """
     weight = check_weight(weight)
     known = check_constraints(constraints, ensemble.n_samples)
@@ -180,7 +180,7 @@ def posterior_under(
     values: FloatArray,
     greater_is_better: bool,
 ) -> FloatArray | None:
-    """`probabilities` where links are evidence, else None."""
+    """Return `probabilities` if links are evidence, else None."""
     if weight != EVIDENCE:
         return None
     return probabilities(ensemble, scores, values, greater_is_better)
@@ -206,7 +206,7 @@ def probabilities(
 ) -> FloatArray:
     """Probability of each partition (T,), given its charged score; the sum is 1.
 
-    Copies share that of one partition; those of weight 0 have none.
+    Copies of a partition share its probability; partitions of weight 0 get none.
     """
     some = _distinct_candidates(ensemble)
     oriented = values if greater_is_better else -values
@@ -220,14 +220,14 @@ def probabilities(
 
 
 def _distinct_candidates(ensemble: Ensemble) -> IntArray:
-    """Position of the first copy of each partition that is of weight above 0."""
+    """Position of the first copy of each partition that has a weight above 0."""
     group = distinct_partitions(ensemble)[1]
     some = np.flatnonzero(ensemble.weights)
     return some[np.unique(group[some], return_index=True)[1]]
 
 
 def _rates(error_rate: ErrorRate) -> tuple[FloatArray, FloatArray]:
-    """Rates of errors and the logarithms of their probabilities, each (n_rates,)."""
+    """Return rates of errors and their log probabilities, each (n_rates,)."""
     if not is_auto(error_rate):
         limits = LOWEST_RATE, HIGHEST_RATE
         given = check_range(error_rate, *limits, name="error_rate")
@@ -238,11 +238,11 @@ def _rates(error_rate: ErrorRate) -> tuple[FloatArray, FloatArray]:
 
 
 def answer_outcomes(ensemble: Ensemble, known: Constraints) -> IntArray:
-    """Answers that each partition breaks, and those it says nothing certain about.
+    """Count the answers that each partition breaks, and those that it leaves open.
 
-    Shape (n_partitions, 2). A label of noise, or none, is not certain. Copies
-    are one model, also where only one of them calls its cluster noise. What was made to
-    obey answers is judged by what it said of each when that was held out.
+    Shape (n_partitions, 2). A partition leaves an answer open if a label is noise or
+    missing. Copies count as one model, even if only some of them call a cluster noise.
+    A model made for answers is evaluated on each answer by its fit without that answer.
     """
     first, group = distinct_partitions(ensemble)
     links = np.concatenate([known.must_link, known.cannot_link])
@@ -252,14 +252,14 @@ def answer_outcomes(ensemble: Ensemble, known: Constraints) -> IntArray:
     joined = left == right
     for place, model in enumerate(first.tolist()):
         if HELD_OUT in ensemble.specs[model]:
-            told = held_out(ensemble.specs[model], links, ensemble.n_samples)
-            joined[place] = np.where(told.given, told.joined, joined[place])
-            silent[place] = np.where(told.given, told.uncertain, silent[place])
-            silent[place] |= told.follows
+            fit = held_out(ensemble.specs[model], links, ensemble.n_samples)
+            joined[place] = np.where(fit.given, fit.joined, joined[place])
+            silent[place] = np.where(fit.given, fit.uncertain, silent[place])
+            silent[place] |= fit.implied
     broken = ~silent & (joined != must)
     return np.stack([broken.sum(axis=1), silent.sum(axis=1)], axis=1)[group]
 
 
 def _is_made_for_answers(ensemble: Ensemble) -> npt.NDArray[np.bool_]:
-    """Whether each partition was made to obey answers, shape (n_partitions,)."""
+    """Tell whether each partition was made to obey answers, shape (n_partitions,)."""
     return np.array([HELD_OUT in spec for spec in ensemble.specs])

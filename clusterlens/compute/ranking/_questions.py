@@ -1,4 +1,4 @@
-"""Questions: which pairs that may be asked about tell most, given the answers."""
+"""Questions: the most informative pairs to ask about, given the answers."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from clusterlens.compute.ranking._candidates import (
 )
 from clusterlens.compute.ranking._evidence import likelihoods
 
-# A model that suits the analyst still breaks about this share of the answers.
+# A suitable model still breaks about this share of the answers.
 ERROR_RATE = 0.2
 
 _NOISE = ERROR_RATE * (1 - ERROR_RATE)  # variance of an answer given the right model
 _TIE = 1e-9
-_BLOCK = 256  # rows of expected answers that stay in a cache
-_TYPICAL = 0.5  # how much it matters that the ends of a pair are typical
+_BLOCK = 256  # rows of expected answers that fit a processor cache
+_TYPICAL = 0.5  # exponent of the typicality of the ends of a pair
 _WORTH_ASKING = 1e-3  # expected change of the consensus, mean over pairs
-_NEGLIGIBLE = 1e-9  # conditional variance of a pair that tells nothing new
+_NEGLIGIBLE = 1e-9  # conditional variance of a pair that adds no information
 
 
 class Independence:
-    """Which pairs may still be asked: no answers to the taken ones settle them.
+    """Pairs that may still be asked: no answers to the taken pairs imply theirs.
 
-    A pair is settled at worst if all taken pairs became must-links, or all but one on
-    the way between its ends; so none may close a cycle with them.
+    The answer to a pair can be implied if all taken pairs become must-links, or all but
+    one on the path between its ends. So no pair may close a cycle with the taken ones.
     """
 
     def __init__(self, known: Constraints, pairs: PairArray, n_samples: int) -> None:
@@ -47,7 +47,7 @@ class Independence:
         self.free = np.ones(len(pairs), dtype=bool)
 
     def take(self, k: int) -> None:
-        """Take pair k, and bar those that answers could then settle."""
+        """Take pair k, and bar the pairs whose answers could then be implied."""
         kept, joined = self.group[self.pairs[k]]
         self.group[self.group == joined] = kept
         self.free &= ~settled_pairs(self.group, self.cannot, self.pairs)
@@ -55,10 +55,10 @@ class Independence:
 
 @dataclass(frozen=True)
 class Asking:
-    """Candidate pairs and what is known of the models that answer them.
+    """Candidate pairs with the state of the models that answer them.
 
-    Weights of the models (n_models,), appeal of the pairs (n_pairs,), and what an
-    answer must change at least, on average over all pairs, to be worth asking for.
+    Holds the weights of the models (n_models,), the appeal of the pairs (n_pairs,), and
+    the least mean change of the consensus over all pairs that makes an answer worth it.
     """
 
     candidates: Candidates
@@ -78,7 +78,7 @@ class Asking:
 
 
 def ask_by_evidence(ensemble: Ensemble, known: Constraints, seed: int) -> Asking:
-    """Models weigh as much as the answers make them likely, before any score."""
+    """Weigh the models by the likelihood of the answers, before any score."""
     drawn = candidates(ensemble, seed, by_evidence=True)
     drawn = drawn.where(~known.settles(drawn.pairs, ensemble.n_samples))
     likely = likelihoods(ensemble, known)
@@ -90,15 +90,15 @@ def ask_by_evidence(ensemble: Ensemble, known: Constraints, seed: int) -> Asking
     )
 
 
-def elsewhere(asking: Asking, ensemble: Ensemble, unsure: PairArray) -> Asking:
-    """Leave out pairs that could not be answered, and think less of pairs like them."""
+def skip_unsure(asking: Asking, ensemble: Ensemble, unsure: PairArray) -> Asking:
+    """Leave out unanswerable pairs, and lower the appeal of similar ones."""
     if not len(unsure):
         return asking
     pairs, appeal = asking.pairs, asking.appeal
     for i, j in unsure.tolist():
         to_i, to_j = (_consensus_with(ensemble, one, pairs) for one in (i, j))
         appeal = appeal * (1 - to_i[:, 0] * to_j[:, 1]) * (1 - to_i[:, 1] * to_j[:, 0])
-    kept = appeal > 0  # the pair itself, and any whose ends are joined to its by all
+    kept = appeal > 0  # drops the pair itself and pairs joined to its ends by all
     return replace(
         asking, candidates=asking.candidates.where(kept), appeal=appeal[kept]
     )
@@ -116,13 +116,12 @@ class Question:
     """A chosen pair.
 
     Attributes
-    ----------
     position : int
-        Its place among the candidates.
+        Its position among the candidates.
     resolves : float
         Share of the disagreement over all candidates that the answer resolves.
     changes : float
-        Mean absolute covariance with what is not known of all candidates.
+        Mean absolute covariance with the unknown answers to all candidates.
     """
 
     position: int
@@ -133,14 +132,14 @@ class Question:
 def most_informative(
     asking: Asking, independent: Independence, run: RunOptions
 ) -> Iterator[Question]:
-    """Yield the pairs, each the one whose answer resolves most beyond those before it.
+    """Yield pairs one by one, each resolving most beyond the pairs before it.
 
-    With the splits F = (E - E w 1') sqrt(W) of the expected answers E by models of the
-    weights w, the covariance S of what is not known of the models, pair i has the
-    variance v_i = (F S F')_ii, and an answer to it resolves (F S F'F S F')_ii over that
-    and the noise; the appeal multiplies what is compared. An answer takes an outer
-    product from S, so both follow from two products of F and a vector for each pair
-    taken. F is never made: its products follow from those of E.
+    The models have weights w, and E holds their expected answers. The splits are
+    F = (E - E w 1') sqrt(W), and S is the covariance of the unknowns of the models.
+    Pair i has the variance v_i = (F S F')_ii, and an answer to it resolves (F S F'F S
+    F')_ii divided by v_i plus the noise; the comparison multiplies this by the appeal.
+    An answer subtracts an outer product from S, so both follow from two products of F
+    and a vector for each pair taken. F is never stored: its products follow from E.
     """
     expected, weights = asking.expected, asking.weights
     mean, roots = expected @ weights, np.sqrt(weights)
@@ -153,11 +152,11 @@ def most_informative(
     while independent.free.any():
         run.raise_if_cancelled()
         open_ = independent.free & (variance > _NEGLIGIBLE)
-        # A pair resolves at least its own variance; rounding must not say less.
+        # A pair resolves at least its own variance; rounding must not lower this.
         share = np.maximum(resolves, variance**2) / (variance + _NOISE)
-        told = np.where(open_, share * asking.appeal, 0.0)
-        # Of equals the first: not the one that rounding favours on this machine.
-        best = int((told >= told.max() * (1 - _TIE)).argmax())
+        gain = np.where(open_, share * asking.appeal, 0.0)
+        # Take the first of equal pairs, so that rounding on a machine does not choose.
+        best = int((gain >= gain.max() * (1 - _TIE)).argmax())
         if not open_[best]:
             return
         towards = unknown @ (roots * (expected[best] - mean[best]))
@@ -173,12 +172,12 @@ def most_informative(
 
 
 def _times(expected: FloatArray, mean: FloatArray, vector: FloatArray) -> FloatArray:
-    """Products of expected answers, less their mean over the models, with a vector."""
+    """Multiply expected answers, less their mean over the models, with a vector."""
     return expected @ vector - mean * vector.sum()
 
 
 def _squares(expected: FloatArray, form: FloatArray, mean: FloatArray) -> FloatArray:
-    """(e - m)' form (e - m) of each row e of expected answers and its mean m."""
+    """Compute (e - m)' form (e - m) of each row e of expected answers with mean m."""
     sums = form.sum(axis=1)
     found = np.empty(len(expected))
     for start in range(0, len(expected), _BLOCK):

@@ -1,7 +1,7 @@
-"""Answers as evidence: how probable each model is, given what an analyst said.
+"""Answers as evidence: probability of each model, given the answers of an analyst.
 
-Ten answers decide more than one, some answers mislead, and no model of the pool may fit
-them: the posterior says how much of each.
+Ten answers decide more than one, some answers are wrong, and perhaps no model of the
+pool fits them: the posterior quantifies all three.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from clusterlens.compute.ranking.ranking import Ranking, rank_partitions
 _NONE_FITS = 3.0  # odds of coin tosses against the pool
 _FEW = 0.1  # chance of another leader
 _LITTLE = 0.02  # change of the consensus
-_NEXT = 6  # questions that are looked at
+_NEXT = 6  # questions to examine
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,16 +68,17 @@ class AnswerPosterior(Frozen):
     constraints : Constraints
         The answers.
     values : array of float64, shape (n_partitions,)
-        Probabilities, sum 1. Copies of a partition share what one would have; those of
+        Probabilities, sum 1. Copies of a partition share its probability; partitions of
         weight 0 have 0.
     error_rate : float
-        Share of answers that the right model of the pool contradicts: what was given,
-        or the mean of its posterior.
+        Share of answers that the right model of the pool contradicts: the given rate,
+        or
+        the mean of its posterior.
     odds_of_chance : float
-        Odds that the answers fit no model better than coin tosses would, before
-        either is preferred; above 3 `none_fits` says so.
+        Odds of coin tosses against the models as an explanation of the answers,
+        with equal prior odds; above 3 `none_fits` is true.
     outcomes : array of int64, shape (n_partitions, 2)
-        Answers that each partition breaks, and those it says nothing certain about.
+        Numbers of answers that each partition breaks and that it leaves open.
     """
 
     ensemble: Ensemble
@@ -91,15 +92,15 @@ class AnswerPosterior(Frozen):
     def voting(self) -> Ensemble:
         """The partitions, each with its probability times n_partitions as weight.
 
-        Its consensus and binarised matrix, order and partition listen to the answers.
-        A probability of less than half a vote gives none.
+        Its consensus matrix, binarised matrix, order and partition follow the answers.
+        A probability of less than half a vote gives no vote.
         """
         weights = self.values * self.ensemble.n_partitions
         return self.ensemble.with_weights(without_slight_votes(weights))
 
     @property
     def none_fits(self) -> bool:
-        """Whether no model of the pool fits the answers better than chance."""
+        """Whether the answers fit no model of the pool better than chance."""
         return self.odds_of_chance > _NONE_FITS
 
     @property
@@ -129,8 +130,8 @@ class AnswerPosterior(Frozen):
     def group_values(self) -> FloatArray:
         """Probability of each group of near-copies, shape (n_groups,), sum 1.
 
-        All groups are as probable before any score or answer, however many models
-        they have, so that near-copies do not add up.
+        All groups have the same probability before any score or answer, whatever the
+        number of their models, so that near-copies do not add up.
         """
         first, group = distinct_partitions(self.ensemble)
         of_first = self.groups[first]
@@ -143,10 +144,10 @@ class AnswerPosterior(Frozen):
     def likeness(self) -> FloatArray:
         """Expected adjusted Rand index with the right partition, (n_partitions,).
 
-        That of each partition with all of them, weighted by their probabilities, so
-        that near-copies support each other: the largest is the safest choice, nearer to
-        the classes than the most probable partition where answers are few or some are
-        wrong (`benchmarks/answers.py`). O(n T²) time.
+        Averages the index of each partition with all others, weighted by their
+        probabilities, so that near-copies support each other. The largest value is the
+        safest choice: closer to the classes than the most probable partition if answers
+        are few or some are wrong (`benchmarks/answers.py`). O(n T²) time.
         """
         alike = partition_overlaps(self.ensemble).adjusted_rand
         return read_only(alike @ self.values)
@@ -155,8 +156,8 @@ class AnswerPosterior(Frozen):
     def expected_change(self) -> float:
         """Expected mean absolute change of the consensus by an answer, in [0, 1].
 
-        The largest of the six best next questions, over pairs of samples, both answers
-        weighed; 0 where no question is left.
+        The largest of the six best next questions, as a mean over pairs of samples and
+        over both answers; 0 if no question is left.
         """
         return max((change for change, _ in self._next), default=0.0)
 
@@ -164,8 +165,8 @@ class AnswerPosterior(Frozen):
     def leader_change(self) -> float:
         """Chance that an answer makes another partition the most probable.
 
-        Near-copies of the leader, adjusted Rand index 0.95, are no others. The largest
-        of the six best next questions; 0 where no question is left.
+        Near-copies of the leader (adjusted Rand index 0.95) do not count as others. The
+        largest of the six best next questions; 0 if no question is left.
         """
         return max((chance for _, chance in self._next), default=0.0)
 
@@ -173,14 +174,14 @@ class AnswerPosterior(Frozen):
     def enough(self) -> bool:
         """Whether one more answer will hardly change the leader and the consensus.
 
-        Chances below 0.1, changes below 0.02, and a model that fits.
+        True if chances are below 0.1, changes below 0.02, and a model fits.
         """
         calm = self.leader_change < _FEW and self.expected_change < _LITTLE
         return calm and not self.none_fits
 
     @cached_property
     def _counts(self) -> IntArray:
-        """Whether it or a copy of it is a candidate, 0 or 1, (n_partitions,)."""
+        """1 for partitions that are candidates or copies of one, else 0."""
         first, group = distinct_partitions(self.ensemble)
         some = np.bincount(group, self.ensemble.weights > 0, minlength=len(first))
         return (some[group] > 0).astype(np.int64)
@@ -193,9 +194,9 @@ class AnswerPosterior(Frozen):
 
     @cached_property
     def _next(self) -> list[tuple[float, float]]:
-        """Of the next questions, change of the consensus and chance of another leader.
+        """Change of the consensus and chance of another leader for the next questions.
 
-        One of them alone may be of little effect by chance.
+        Uses several questions because a single one may have little effect by chance.
         """
         some = self.ensemble.candidates
         asking = ask_by_evidence(some, self.constraints, 0)
@@ -203,7 +204,7 @@ class AnswerPosterior(Frozen):
         values = self.values[self.ensemble.weights > 0]
         weights = np.bincount(group, values).astype(float)
         alike = likeness(some, int(first[weights.argmax()]))[first]
-        others = ~(alike >= NEAR_COPY)  # nor where no sample is shared
+        others = ~(alike >= NEAR_COPY)  # includes NaN: no shared samples
         contrast = 1 - 2 * self.error_rate
         split = asking.expected - asking.expected @ weights[:, None]
         found = []
@@ -235,7 +236,7 @@ class AnswerPosterior(Frozen):
         return frame.rename_axis("position").iloc[order]
 
     def __repr__(self) -> str:
-        """Say the leader, its probability, the number of answers and their errors."""
+        """Return the leader, its probability, the number of answers, and error rate."""
         leader = int(self.values.argmax())
         return (
             f"AnswerPosterior({self.ensemble.names[leader]}: {self.values[leader]:.2f}"
@@ -268,7 +269,7 @@ def answer_posterior(
         Share of answers that the right model of the pool contradicts, from 0.02 to 0.5;
         "auto" estimates it with the posterior.
     score : str, default "discotec-binary"
-        A name in `SCORES`: what is typical of the pool is more probable at first.
+        A name in `SCORES`; it gives typical partitions a higher prior probability.
     threshold : int, optional
         As in `rank_partitions`.
     n_jobs, progress, cancel, executor
@@ -277,7 +278,7 @@ def answer_posterior(
     Returns
     -------
     posterior : AnswerPosterior
-        Probabilities, rate of errors, and what one more answer may change.
+        Probabilities, error rate, and the possible effect of one more answer.
 
     Raises
     ------
@@ -287,21 +288,22 @@ def answer_posterior(
     Notes
     -----
     With the score s_t (lower is better), its standard deviation tau over the distinct
-    candidates, and q answers of which t breaks b_t and says nothing certain about h_t,
+    candidates, and q answers: model t breaks b_t and leaves h_t open, and
 
         p_t ~ exp(-s_t / tau) · mean over e of e^b_t (1 - e)^(q - b_t - h_t) / 2^h_t,
 
     where e has the Beta prior of 2 wrong and 8 right answers, cut to 0.02 to 0.5. The
-    spread of the scores is the scale, so that all scores are as sharp. Rates are not
-    the analyst's alone: contested pairs are asked, about which the best model of the
-    pool is often wrong. A label of noise, or none, says nothing certain.
+    scale is the spread of the scores, so that all scores are equally sharp. The rates
+    do not describe the analyst alone: the questions are about contested pairs, on which
+    even the best model of the pool is often wrong. A model leaves an answer open if a
+    label is noise or missing.
 
-    A vote is a say in what all agree on, no claim to be right: the scores compare with
-    the models that vote, and the probabilities are of all candidates, those without a
-    vote among them (see `vote_weights`). Of weight 0 are partitions that follow from
-    others or from the answers; evidence for them would count that twice.
+    A vote counts in the consensus; it does not claim to be right. The scores compare
+    with the models that vote, but the probabilities are of all candidates, including
+    those without a vote (see `vote_weights`). Partitions derived from others or from
+    the answers have weight 0; evidence for them would count twice.
 
-    In other words p_t ~ exp(-v_t / tau) with the values v_t of `rank_partitions(...,
+    Equivalently, p_t ~ exp(-v_t / tau) with the values v_t of `rank_partitions(...,
     constraint_weight="evidence")`, which has the same order. O(T q) time given the
     agreements.
 
@@ -329,7 +331,7 @@ def weigh_ranking(
     constraints: Constraints | None,
     error_rate: ErrorRate = "auto",
 ) -> AnswerPosterior:
-    """`answer_posterior` by the scores of a ranking; what links it has do not matter.
+    """Compute `answer_posterior` from the scores of a ranking, ignoring its links.
 
     O(T q) time.
     """
@@ -351,7 +353,7 @@ def weigh_ranking(
 
 
 def _questions(asking: Asking, known: Constraints, n_samples: int) -> Iterator[int]:
-    """Yield positions of the most informative pairs that are worth asking about."""
+    """Yield positions of the most informative pairs that are worth asking."""
     independent = Independence(known, asking.pairs, n_samples)
     for question in islice(most_informative(asking, independent, DEFAULT_RUN), _NEXT):
         if question.changes < asking.least_change:
@@ -362,7 +364,7 @@ def _questions(asking: Asking, known: Constraints, n_samples: int) -> Iterator[i
 def _leader_change(
     weights: FloatArray, joins: FloatArray, others: npt.NDArray[np.bool_]
 ) -> float:
-    """Chance that an answer, "joined" with chances (n_models,), makes others lead."""
+    """Chance of another leader after an answer; `joins` (n_models,) expect it."""
     return float(
         sum(
             weights @ likelihood

@@ -1,8 +1,8 @@
 """Hubs: groups of models that agree with each other because they share a structure.
 
-A consensus is the view of the largest group. Models are compared by their profiles of
+A consensus reflects the largest group. Models are compared by their profiles of
 similarity with all other models: noisy copies of one structure are similar to the same
-models in the same proportions, however weakly.
+models in the same proportions, even if weakly.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Hubs(Frozen):
     similarity : array of float64, shape (n_partitions, n_partitions)
         Adjusted Rand index of each pair of models, at most 1.
     labels : array of int64, shape (n_partitions,)
-        Hub of each model, 0 for the largest; -1 where the model is in none.
+        Hub of each model, 0 for the largest; -1 if the model is in none.
     """
 
     ensemble: Ensemble
@@ -43,7 +43,7 @@ class Hubs(Frozen):
 
     @property
     def n_hubs(self) -> int:
-        """Number of hubs; more than one: the ranking depends on which is larger."""
+        """Number of hubs; if there are several, the ranking depends on the largest."""
         return int(self.labels.max()) + 1
 
     @property
@@ -55,8 +55,8 @@ class Hubs(Frozen):
     def weights(self) -> FloatArray:
         """Weight of each model that gives hubs equal votes, shape (n_partitions,).
 
-        Models in no hub keep weight 1; the sum is n_partitions. For
-        `Ensemble.with_weights`; the weights there are do not matter.
+        Models in no hub keep weight 1; the sum is n_partitions. Suits
+        `Ensemble.with_weights`; the present weights have no effect.
         """
         weights = np.ones(len(self.labels))
         attached = self.labels >= 0
@@ -71,8 +71,8 @@ class Hubs(Frozen):
         Returns
         -------
         ensemble : Ensemble
-            Families "hub 1", "hub 2", ... and "no hub". `rank_robustness` of it leaves
-            out one hub at a time and gives hubs equal votes.
+            Families "hub 1", "hub 2", ... and "no hub". `rank_robustness` of this
+            ensemble leaves out one hub at a time and gives hubs equal votes.
         """
         names = [f"hub {hub + 1}" if hub >= 0 else "no hub" for hub in self.labels]
         return self.ensemble.replace(families=names)
@@ -89,17 +89,17 @@ def find_hubs(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> Hubs:
-    """Find groups of models, whatever their votes, that share a structure of their own.
+    """Find groups of models that share a structure of their own, whatever their votes.
 
     Parameters
     ----------
     ensemble : Ensemble
-        T partitions. Their weights do not matter, not even 0: hubs say which models
+        T partitions. Their weights, even 0, have no effect: hubs show which models
         resemble each other, not how much each counts.
     min_cosine : float, default 0.5
         Mean cosine between similarity profiles that keeps models together, in [0, 1].
     min_models : int, default 3
-        Smaller groups are no hubs.
+        Smaller groups do not count as hubs.
     n_jobs, progress, cancel, executor
         As in `partition_overlaps`, which compares the models.
 
@@ -113,14 +113,14 @@ def find_hubs(
     ValueError
         If an argument is out of its range.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
     Average linkage of the cosine distances between the adjusted Rand indices of two
-    models with all others, cut at 1 - min_cosine. O(n T²) time. Of 100 ensembles of 50
-    noisy copies of two structures (scenario 2 of the reference) 96 gave two hubs, with
-    4 % of the models in no hub and 0.2 % in the wrong one.
+    models with all others, cut at 1 - min_cosine. O(n T²) time. In 96 of 100 ensembles
+    of 50 noisy copies of two structures (scenario 2 of the reference) it found two
+    hubs, with 4 % of the models in no hub and 0.2 % in the wrong one.
 
     References
     ----------
@@ -150,7 +150,7 @@ def _profile_distances(similarity: FloatArray) -> FloatArray:
     profiles = similarity.copy()
     np.fill_diagonal(profiles, 0.0)
     squares = profiles**2
-    # What two models say of each other is left out of both profiles.
+    # The similarity of the two models to each other is left out of both profiles.
     lengths = np.sqrt(np.maximum(squares.sum(axis=1, keepdims=True) - squares, 0.0))
     scale = lengths * lengths.T
     cosines = np.divide(
@@ -162,7 +162,7 @@ def _profile_distances(similarity: FloatArray) -> FloatArray:
 
 
 def _by_size(groups: IntArray, min_models: int) -> IntArray:
-    """Number the groups (T,) by size, those that are too small -1."""
+    """Number the groups (T,) by size; groups that are too small get -1."""
     names, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     by_size = np.argsort(-sizes, kind="stable")
     numbers = np.empty(len(names), np.int64)

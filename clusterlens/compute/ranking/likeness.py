@@ -1,4 +1,4 @@
-"""Likeness of the models to one of them, and which are nearly the same."""
+"""Likeness of all models to a given one, and its near-copies."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ NEAR_COPY = 0.95  # adjusted Rand index from which partitions are near-copies
 def near_copies(
     ensemble: Ensemble, model: int, *, min_similarity: float = NEAR_COPY
 ) -> IntArray:
-    """Find the partitions that are nearly the same as one of them.
+    """Find the partitions that are nearly equal to a given one.
 
     Parameters
     ----------
     ensemble : Ensemble
         T partitions of n samples.
     model : int
-        Position of the one, from 0 to T - 1.
+        Position of the given partition, from 0 to T - 1.
     min_similarity : float, default 0.95
         Adjusted Rand index from which a partition is a near-copy, at most 1.
 
     Returns
     -------
     positions : array of int64, shape (n_copies,)
-        Ascending, `model` among them. `ensemble.votes[positions].sum()` over
+        Ascending, including `model`. `ensemble.votes[positions].sum()` over
         `ensemble.n_votes` is their share of the votes.
 
     Notes
@@ -58,9 +58,9 @@ def near_copies(
 
 
 def likeness(ensemble: Ensemble, model: int) -> FloatArray:
-    """Adjusted Rand index of each model with one of them, shape (n_partitions,).
+    """Adjusted Rand index of each model with a given one, shape (n_partitions,).
 
-    Partial partitions are compared on the samples that both models saw; NaN where these
+    Partial partitions are compared on the samples that both models saw; NaN if these
     are fewer than two. O(n T) time.
     """
     first, group = distinct_partitions(ensemble)

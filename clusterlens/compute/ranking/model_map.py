@@ -1,4 +1,4 @@
-"""map_models: the partitions of an ensemble as points, near where they agree."""
+"""map_models: the partitions of an ensemble as points; similar ones lie close."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ModelMap(Frozen):
     ensemble : Ensemble
         The T partitions.
     coordinates : array of float64, shape (n_partitions, 2)
-        Place of each partition; equal partitions share theirs.
+        Position of each partition in the plane; equal partitions coincide.
     shown : float
         Share of the squared distances of the distinct partitions from their mean that
         the plane shows, in [0, 1]; 1 if there is nothing to show.
@@ -53,7 +53,7 @@ class ModelMap(Frozen):
         return frame.rename_axis("position")
 
     def __repr__(self) -> str:
-        """Say the size and how much is shown."""
+        """Return the number of partitions and the share shown."""
         n = self.ensemble.n_partitions
         return f"ModelMap({n} partitions, {percent(self.shown)} shown)"
 
@@ -79,19 +79,19 @@ def map_models(
     Returns
     -------
     placed : ModelMap
-        Points whose distances are about one minus the adjusted Rand index.
+        Points; their distances approximate one minus the adjusted Rand index.
 
     Raises
     ------
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
     Classical scaling of the distinct partitions, each counted once: the two leading
     eigenvectors of the centred squared distances, the first one along x. Signs are
-    such that the entry of largest size is positive. O(n T² + T³) time; votes do not
-    matter.
+    chosen so that the largest entry in size is positive. O(n T² + T³) time; votes have
+    no effect.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Preview: what one more link would do to a ranking, before it is made."""
+"""Preview: effect of one more link on a ranking."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from clusterlens.compute.ranking.ranking import RankArray, Ranking
 
 @dataclass(frozen=True, eq=False)
 class LinkPreview(Frozen):
-    """Ranks after a pair of samples became a link.
+    """Ranks after a pair of samples becomes a link.
 
     Attributes
     ----------
     must_ranks, cannot_ranks : array of int64, shape (n_partitions,), or None
-        Rank of each partition if the pair became a must-link or a cannot-link; None if
-        that would contradict the links there are.
+        Rank of each partition if the pair becomes a must-link or a cannot-link; None if
+        that would contradict existing links.
     """
 
     must_ranks: RankArray | None
@@ -43,18 +43,18 @@ def preview_link(
     constraints: Constraints | None = None,
     constraint_weight: Weight = 1.0,
 ) -> LinkPreview:
-    """Say how the models would rank if a pair became a must-link or a cannot-link.
+    """Rank the models as if a pair became a must-link or a cannot-link.
 
     Parameters
     ----------
     ranking : Ranking
-        The ranking as it stands.
+        The current ranking.
     pair : sequence of two int
         Two different samples.
     constraints : Constraints, optional
-        The links as they stand.
+        The current links.
     constraint_weight : float or "evidence", default 1.0
-        Charge for breaking all links, as of the ranking.
+        Charge for breaking all links, as used for the ranking.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def preview_link(
 
     Notes
     -----
-    The scores without links do not change: O(T) time per link.
+    Scores without links do not change: O(T) time per link.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _ranks_with(
     must: list[list[int]],
     cannot: list[list[int]],
 ) -> RankArray | None:
-    """Ranks with more links, None if they contradict those there are."""
+    """Return the ranks with more links, None if these contradict existing ones."""
     try:
         links = Constraints(
             [*known.must_link.tolist(), *must], [*known.cannot_link.tolist(), *cannot]

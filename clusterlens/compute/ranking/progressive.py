@@ -1,9 +1,9 @@
 """Progressive ranking: an order of the models that tightens while samples are added.
 
-A growing random set of samples is compared with each other, the same for all models.
-Counts of pairs add up over new samples, so that every look costs only its new pairs.
-Each look has intervals for the scores and for the differences of neighbours, wide
-enough that one may stop at any of them. O(m² T) time for m samples, O(n T) to start.
+The samples of a growing random set, the same for all models, are compared with each
+other. Counts of pairs add up, so that every look costs only its new pairs. Each look
+has intervals for the scores and for the differences of neighbours, wide enough to stop
+at any look. O(m² T) time for m samples, O(n T) to start.
 """
 
 from __future__ import annotations
@@ -67,19 +67,20 @@ class ProgressiveRanking(Frozen):
     Parameters
     ----------
     ranking : Ranking
-        The order as it stands; `ranking.exact` is False for an estimate.
+        The current order; `ranking.exact` is False for an estimate.
     n_compared : int
-        Samples that were compared with each other.
+        Number of samples compared with each other.
     standard_errors : array of float, shape (n_partitions,)
-        Of the scores, 0 if exact.
+        Standard errors of the scores, 0 if exact.
     half_widths : array of float, shape (n_partitions,)
-        Of the intervals for the scores: they hold for all partitions at all looks
-        together with the asked confidence.
+        Half widths of the intervals for the scores, which hold for all partitions at
+        all
+        looks together with the given confidence.
     differences : array of float, shape (n_partitions - 1,)
-        From each partition of `ranking.order` to the next, 0 or more.
+        Differences from each partition of `ranking.order` to the next, 0 or more.
     difference_half_widths : array of float, shape (n_partitions - 1,)
-        Of the intervals for the differences, which hold for all pairs of partitions at
-        all looks together, because the data choose the neighbours.
+        Half widths of the intervals for the differences. They hold for all pairs of
+        partitions at all looks together, because the data choose the neighbours.
     settled : bool
         Whether every difference is beyond chance; identical partitions share a rank.
     """
@@ -125,7 +126,7 @@ class ProgressiveRanking(Frozen):
         )
 
     def __repr__(self) -> str:
-        """Say how far it is."""
+        """Return the state and the number of samples compared."""
         state = "exact" if self.exact else "settled" if self.settled else "open"
         return f"ProgressiveRanking({state}, {self.n_compared} samples compared)"
 
@@ -164,45 +165,45 @@ def rank_progressively(
     constraint_weight : float or "evidence", default 1.0
         Charge for breaking all of them, as in `rank_partitions`.
     confidence : float, default 0.95
-        Of the intervals, between 0 and 1.
+        Confidence of the intervals, between 0 and 1.
     first_size : int, default 2048
         Samples of the first look, at least 500; the set doubles from look to look.
     max_comparisons : int, default 3e11
         Budget of comparisons of two labels: pairs of samples times partitions. If it
         covers all samples, the last look is exact.
     exact : bool, default False
-        Whether to go on, when the order is settled or the budget spent, to the exact
-        ranking, which `count_agreements` makes in O(n² T) time.
+        Whether to continue to the exact ranking once the order is settled or the budget
+        spent; `count_agreements` computes it in O(n² T) time.
     random_state : int, default 0
-        Seed of the samples.
+        Seed of the draw of samples.
     n_jobs, progress, cancel, executor
         As in `count_agreements`; progress counts the pairs of samples of each look.
 
     Returns
     -------
     looks : iterator of ProgressiveRanking
-        One after another; each is computed when it is asked for. Ends when the order is
-        settled or the budget is spent.
+        One look at a time, computed on request. Ends when the order is settled or the
+        budget is spent.
 
     Raises
     ------
     ValueError
         If there are fewer than two partitions, or an argument is out of range.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
     The mean cost of the pairs of m samples drawn without replacement is a U-statistic,
     unbiased for the mean over all pairs. Its variance is 4 (1 - m / n) s² / m with s²
-    the variance over samples of the mean cost h of a sample with others; here each of
-    the m samples is compared with the `first_size` first ones for it, which makes s²
-    too large rather than too small and covers the part of the variance that is of order
+    the variance over samples of the mean cost h of a sample with others. Here h is the
+    mean cost of each of the m samples with the first `first_size` ones. This makes s²
+    too large rather than too small, and covers the part of the variance of order
     1 / m². Covariances of h between models give the errors of differences. The level is
     divided by the number of looks and of models or, for differences, of pairs of models
-    (Bonferroni inequality): the intervals for the scores hold all together, and so do
-    those for the differences. What fewer than some ten of the compared samples show
-    is beyond the normal approximation.
+    (Bonferroni inequality): all intervals for the scores hold together, and all
+    intervals for the differences do. The normal approximation does not cover structure
+    that fewer than some ten of the compared samples show.
 
     Time O(n T) before the first look, then O(m² T + m T²); memory O(n T + T²).
 
@@ -303,7 +304,7 @@ def _check_arguments(
 def _schedule(
     ensemble: Ensemble, first_size: int, max_comparisons: int
 ) -> tuple[list[int], bool]:
-    """Sizes of the samples of all looks, and whether all pairs are affordable too."""
+    """Return the sample sizes of all looks, and whether all pairs are affordable."""
 
     cost = agreement_cost(ensemble, max_comparisons=max_comparisons)
     if cost.n_items <= first_size:
@@ -351,16 +352,16 @@ class _Sample:
             self.layout, *self.costs, self.sizes[0], self.size, stop, run.quiet
         )
         if self.size == 0:
-            self.centre = means.mean(axis=0)  # against cancellation in the products
+            self.centre = means.mean(axis=0)  # avoids cancellation in the products
         means -= self.centre
         self.sums += means.sum(axis=0)
         self.products += means.T @ means
         self.size = stop
 
     def estimate(self) -> tuple[FloatArray, FloatArray]:
-        """Scores, shape (n_partitions,), and their covariances, in that number twice.
+        """Return scores (n_partitions,) and covariances (n_partitions, n_partitions).
 
-        The n pairs (i, i) cost nothing, so that n² S = n (n - 1) times the mean cost of
+        The n pairs (i, i) cost nothing, so n² S is n (n - 1) times the mean cost of the
         other pairs.
         """
         joined, apart = self.costs
@@ -392,7 +393,7 @@ def _look(ranking: Ranking, uncertainty: Uncertainty) -> ProgressiveRanking:
 
 
 def _exact_look(ranking: Ranking) -> ProgressiveRanking:
-    """Wrap an exact ranking: no errors."""
+    """Wrap an exact ranking, which has no errors."""
     none = np.zeros(len(ranking.values))
     return ProgressiveRanking(
         ranking,

@@ -1,7 +1,7 @@
-"""Ranking: which partition is most typical of the ensemble.
+"""Ranking: partitions ordered by how typical they are of the ensemble.
 
 `SCORES` lists the ways to score partitions; a Ranking orders them. Given counted
-agreements, another score, threshold or set of constraints costs milliseconds.
+agreements, another score, threshold or set of constraints takes milliseconds.
 """
 
 from __future__ import annotations
@@ -54,25 +54,25 @@ class Score:
     Parameters
     ----------
     title : str
-        Name for people.
+        Name on screen.
     greater_is_better : bool
         Direction.
     meaning : str
-        What the score says, in one sentence.
+        Meaning of the score, in one sentence.
     reference : str
-        Where it is defined.
+        Source of the definition.
     values : callable
         Takes an Ensemble or Agreement and the keywords of `rank_partitions` from
         `n_jobs` on, and returns one value per partition.
     uses_threshold : bool, default False
         Whether `values` also takes `threshold`.
     variant : str, optional
-        Variant of `discotec` that it is, which intervals and other votes are known of.
+        Its variant of `discotec`; only these have intervals and other votes.
     linear : bool, default False
-        Whether it takes time linear in the samples and never looks at the agreements,
-        so that it is exact also where they are estimates.
+        Whether it takes time linear in the samples and does not use the agreements,
+        so that it is exact even if they are estimates.
     plain : str, default ""
-        The same in plain words, beside which the app shows the title.
+        Title in plain words; the app shows the title beside it.
     """
 
     title: str
@@ -97,20 +97,21 @@ class Ranking(Frozen):
     score : str
         Name of the score in `SCORES`.
     values : array of float, shape (n_partitions,)
-        What the order rests on: the score with the charge for violated constraints.
+        The score with the charge for violated constraints; it decides the order.
     unconstrained : array of float, shape (n_partitions,)
         The score alone.
     violated : array of float, shape (n_partitions,)
-        Share of the constraints that each partition breaks, in [0, 1]. As evidence, a
-        link to a sample of noise, or one left out, says nothing and is not broken.
+        Share of the constraints that each partition breaks, in [0, 1]. If constraints
+        are
+        evidence, a link to noise or to a missing label is not broken.
     greater_is_better : bool
-        Direction of both.
+        Direction of `values` and `unconstrained`.
     exact : bool, default True
         False if the score is an estimate.
     uncertainty : Uncertainty, optional
-        How far an estimate may be off; None if exact.
+        Possible errors of an estimate; None if exact.
     posterior : array of float, shape (n_partitions,), optional
-        Where constraints are evidence: probability of each partition, see
+        Probability of each partition if constraints are evidence, see
         `answer_posterior`.
     """
 
@@ -135,18 +136,18 @@ class Ranking(Frozen):
     def intervals(self) -> FloatArray:
         """Ends of the intervals for the values, shape (n_partitions, 2).
 
-        They hold for all partitions together, with `uncertainty.confidence`; the value
-        twice if exact.
+        They hold for all partitions together, with `uncertainty.confidence`. If exact,
+        both ends are the value.
         """
         width = 0.0 if self.uncertainty is None else self.uncertainty.half_widths
         return np.stack([self.values - width, self.values + width], axis=1)
 
     @property
     def rank_ranges(self) -> RankArray:
-        """Lowest and highest possible rank, shape (n_partitions, 2); one if exact.
+        """Lowest and highest possible rank, shape (n_partitions, 2); equal if exact.
 
-        From the differences of the values, whose errors largely cancel: narrower than
-        the intervals for the values suggest.
+        Computed from the differences of the values. Their errors largely cancel, so the
+        ranges are narrower than the intervals for the values suggest.
         """
         if self.uncertainty is None:
             return np.stack([self.ranks, self.ranks], axis=1)
@@ -155,7 +156,7 @@ class Ranking(Frozen):
     def with_constraints(
         self, constraints: Constraints | None, constraint_weight: Weight = 1.0
     ) -> Ranking:
-        """Rank by the same scores under other constraints, in place of those there are.
+        """Rank by the same scores under other constraints instead of the present ones.
 
         Parameters
         ----------
@@ -165,8 +166,8 @@ class Ranking(Frozen):
         Returns
         -------
         ranking : Ranking
-            What `rank_partitions` would return, without another look at the scores:
-            O(n_partitions n_pairs) time, of estimates O(n_partitions²) more.
+            The same as from `rank_partitions`, but without computing the scores again:
+            O(n_partitions n_pairs) time, and O(n_partitions²) more for estimates.
 
         Raises
         ------
@@ -218,10 +219,10 @@ class Ranking(Frozen):
         frame : DataFrame
             Columns model, family, n_clusters, n_noise (samples called noise), score,
             unconstrained, violated, rank and copies (partitions of the ensemble
-            identical to this one, itself included), one row per partition; the index is
-            its position in the ensemble. Where the ensemble has weights, votes; where
-            constraints are evidence, posterior. An estimate adds low, high, rank_low
-            and rank_high: what the score and the rank may be.
+            identical to this one, itself included), one row per partition; the
+            index is its position in the ensemble. Ensembles with weights add votes;
+            constraints as evidence add posterior. An estimate adds low, high,
+            rank_low and rank_high, the possible range of the score and of the rank.
         """
         group = distinct_partitions(self.ensemble)[1]
         frame = pd.DataFrame(
@@ -247,7 +248,7 @@ class Ranking(Frozen):
         return frame.rename_axis("position").iloc[self.order]
 
     def __repr__(self) -> str:
-        """Say the score, the leader, and what an estimate rests on."""
+        """Return the score, the leader, and the sample of an estimate."""
         text = f"{self.score}, {len(self.values)} partitions"
         text += f", first: {self.ensemble.names[self.order[0]]}"
         if self.uncertainty is not None:
@@ -331,7 +332,7 @@ def rank_partitions(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> Ranking:
-    """Rank the partitions of an ensemble: first is the most typical of the pool.
+    """Rank the partitions of an ensemble; the first is the most typical one.
 
     Parameters
     ----------
@@ -347,19 +348,20 @@ def rank_partitions(
         Pairs that should be joined or separated.
     constraint_weight : float or "evidence", default 1.0
         Charge for breaking all of them: added to a score that is better when lower,
-        subtracted from one that is better when greater. See the Warnings. "evidence":
-        the charge grows with the number of answers, see `answer_posterior`.
+        subtracted from a score that is better when greater. See the Warnings. With
+        "evidence" the charge grows with their number, see `answer_posterior`.
     confidence : float, default 0.95
-        Of the intervals where the agreements are estimates, between 0 and 1.
+        Confidence of the intervals if the agreements are estimates, between 0 and 1.
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
     Returns
     -------
     ranking : Ranking
-        Values, violations and order. Values equal to 10 decimals share a rank. Of
-        estimated agreements with intervals for the values and ranges of ranks, except
-        for the average indices, which are exact in linear time.
+        Values, violations and order. Values equal to 10 decimals share a rank.
+        Estimated
+        agreements add intervals for the values and ranges of ranks, except for the
+        average indices, which are exact in linear time.
 
     Raises
     ------
@@ -374,12 +376,13 @@ def rank_partitions(
     answers at weight 1 lowered the rank correlation with the classes in 7 of 18 cases,
     nine UCI sets with two pools each; at 0.2, which the app uses, in 1
     (`benchmarks/discotec_answers.py`).
-    "evidence" leads to much the same leader as 1 (`benchmarks/answers.py`).
+    "evidence" gives nearly the same leader as 1 (`benchmarks/answers.py`).
 
     Notes
     -----
-    Rounding joins identical partitions, whose scores may differ in the last bits. First
-    does not mean true: a structure that only few models find ranks last.
+    Rounding gives identical partitions the same rank, because their scores may differ
+    in the last bits. The first rank does not mean true: a structure that only few
+    models find ranks last.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Robustness: how far a ranking hangs on the make-up of the pool.
+"""Robustness: dependence of a ranking on the composition of the pool.
 
-Every model is ranked again without any one family of clusterers, where a majority of
-the models must agree, and where every family has the same total vote. A rank is always
-one among the same models, all of the pool, so that ranks can be compared.
+Every model is ranked again without each family of clusterers, with a majority of the
+models required to agree, and with the same total vote for every family. Ranks are
+always among all models of the pool, so that they can be compared.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from clusterlens.compute.ranking.scores import (
 )
 
 _FEWEST = 3  # two partitions are equally far from their consensus
-_MOST_VOTES = 1 << 18  # of a family, so that tables of costs stay small
+_MOST_VOTES = 1 << 18  # of a family, to keep tables of costs small
 _INDICES = {"aari": "adjusted_rand", "anmi": "normalized_information"}
 _COLUMN_TYPES = {
     "lowest_rank": "Int64",
@@ -62,7 +62,7 @@ _STEPS = 1000  # progress steps of one pass
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Robustness(Frozen):
-    """Ranks of each partition under other make-ups of the pool; 1 is best.
+    """Ranks of each partition under other compositions of the pool; 1 is best.
 
     Parameters
     ----------
@@ -73,17 +73,17 @@ class Robustness(Frozen):
     ranks : array of int, shape (n_partitions,)
         Rank in the whole pool.
     ranks_without : mapping of str to array of float, shape (n_partitions,)
-        By family: rank among all models when those of the family do not vote, see the
+        By family: rank among all models if those of the family do not vote, see the
         Notes of `rank_robustness`; NaN for the family itself.
     ranks_majority : array of int, shape (n_partitions,)
-        Rank by "discotec-binary" with pairs joined where more than half of the models
-        join them, whatever the score.
+        Rank by "discotec-binary", whatever the score, with pairs joined if more than
+        half of the models join them.
     ranks_equal_families : array of float, shape (n_partitions,)
-        Rank where all families have the same total vote; NaN where not defined.
+        Rank if all families have the same total vote; NaN if not defined.
     reasons : tuple of str
-        Why a rank could not be given.
+        Reasons for missing ranks.
     threshold : int, optional
-        What "discotec-binary" was ranked at; None is the mean.
+        Threshold of "discotec-binary"; None is the mean.
     exact : bool, default True
         False if the agreements were estimates.
     """
@@ -102,18 +102,18 @@ class Robustness(Frozen):
     def lowest(self) -> FloatArray:
         """Lowest (best) rank without any one family, shape (n_partitions,), or NaN.
 
-        NaN where no other family could be left out; `reasons` say why.
+        NaN if no other family could be left out; `reasons` explain it.
         """
         return np.fmin.reduce(self._rows())
 
     @property
     def highest(self) -> FloatArray:
-        """Highest (worst) rank without any one family, as `lowest`."""
+        """Highest (worst) rank without any one family, as for `lowest`."""
         return np.fmax.reduce(self._rows())
 
     @property
     def highest_without(self) -> tuple[str | None, ...]:
-        """Family without which each model ranks worst, None if there is none."""
+        """Family without which each model ranks worst; None if there is none."""
         rows, names = self._rows()[1:], list(self.ranks_without)
         if not names:
             return (None,) * len(self.ranks)
@@ -123,14 +123,14 @@ class Robustness(Frozen):
         )
 
     def sentence(self, model: int, subject: str = "it") -> str:
-        """Say what becomes of a model under the other make-ups of the pool.
+        """Describe the ranks of a model under other compositions of the pool.
 
         Parameters
         ----------
         model : int
             Position of the partition, from 0 to n_partitions - 1.
         subject : str, default "it"
-            What it is called.
+            Name of the model in the sentence.
 
         Returns
         -------
@@ -180,32 +180,32 @@ class Robustness(Frozen):
         return frame.rename_axis("position").iloc[best_first]
 
     def _rows(self) -> FloatArray:
-        """A row of NaN, then the ranks without each family."""
+        """Return a row of NaN, then the ranks without each family."""
         missing = np.full(len(self.ranks), np.nan)
         return np.stack([missing, *self.ranks_without.values()])
 
     def __repr__(self) -> str:
-        """Say the score, the size, and whether it is an estimate."""
+        """Return the score, the size, and whether it is an estimate."""
         kind = "" if self.exact else ", estimated"
         return f"Robustness({self.score}, {len(self.ranks)} partitions{kind})"
 
 
 @dataclass(frozen=True, eq=False)
 class Makeups(Frozen):
-    """Scores of each partition under other make-ups of the pool, before any link.
+    """Scores of each partition under other compositions of the pool, without links.
 
     Parameters
     ----------
     ensemble, score, threshold, exact
-        As of `Robustness`.
+        As in `Robustness`.
     whole, majority : array of float, shape (n_partitions,)
-        Score in the whole pool, and that of `Robustness.ranks_majority`.
+        Score in the whole pool, and the score behind `Robustness.ranks_majority`.
     without : mapping of str to array of float, shape (n_partitions,)
-        By family: score when its models do not vote; NaN for the family itself.
+        By family: score if its models do not vote; NaN for the family itself.
     equal : array of float, shape (n_partitions,), or None
-        Score where all families have the same total vote.
+        Score if all families have the same total vote.
     reasons : tuple of str
-        Why a score could not be given.
+        Reasons for missing scores.
     """
 
     ensemble: Ensemble
@@ -232,24 +232,24 @@ def rank_robustness(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> Robustness:
-    """Rank each partition again under other make-ups of the pool.
+    """Rank each partition again under other compositions of the pool.
 
     Parameters
     ----------
     ensemble : Ensemble or Agreement
-        T >= 2 partitions with their families. Counted agreements save one pass. Of
-        estimated ones every pool is estimated from the same samples.
+        T >= 2 partitions with their families. Counted agreements save one pass. If they
+        are estimated, every pool is estimated from the same samples.
     score : str, default "discotec-binary"
         A name in `SCORES`.
     constraints : Constraints, optional
         Pairs that should be joined or separated, the same in every ranking.
     constraint_weight : float or "evidence", default 1.0
-        Charge for breaking all of them, as in `rank_partitions`; "evidence" is weighed
-        against the scores in the whole pool.
+        Charge for breaking all of them, as in `rank_partitions`; "evidence" uses the
+        scores in the whole pool.
     threshold : int, optional
         For "discotec-binary": agreement count from 0 to T + 1 from which a pair counts
-        as joined; a smaller pool, or one of other votes, joins the pairs that the same
-        share of it joins. Default the mean of each pool.
+        as joined. A pool that is smaller or has other votes uses the same share of
+        its votes. Default the mean of each pool.
     n_jobs, progress, cancel, executor
         As in `count_agreements`; progress counts thousandths of a pass.
 
@@ -265,32 +265,34 @@ def rank_robustness(
         If the score is unknown, there are fewer than two partitions, or an argument is
         out of range.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
     Without a family f its models do not vote, neither in the consensus nor in its mean.
-    They stay in the list, so that no rank changes because the list grew shorter: beside
-    a copy of theirs outside f where there is one (the best, as an average index tells
-    copies with a vote from others), else where they stood relative to the others. With
-    g the models of f without such a copy and s < t for "s is better",
+    They stay in the list, so that no rank changes because the list gets shorter. A
+    model of f with copies outside f takes the rank of the best one (an average index
+    treats copies with a vote differently from others); any other model keeps its place
+    relative to the others. Let g be the models of f without such a copy, and s < t mean
+    that s is better than t. Then
 
         rank of t without f = 1 + #{s not in g: s < t in the pool without f}
                                 + #{s in g: s < t in the whole pool}.
 
-    This is the rank of t in the whole pool plus what its rank among the models outside
-    g changes by. If no order changes, lowest and highest are the rank in the whole
-    pool. The models of f have no such rank themselves. Fewer than three votes, or one
-    partition and its copies, are not ranked.
+    This is the rank of t in the whole pool plus the change of its rank among the models
+    outside g. If no order changes, lowest and highest are the rank in the whole pool.
+    The models of f have no such rank themselves. A pool of fewer than three votes, or
+    of one partition and its copies, is not ranked.
 
-    Equal votes, DISCOTEC: a model of a family of s votes has 1/s times its votes in the
-    consensus and in the mean threshold. Weights become whole votes (their least common
-    multiple; above 2^18 votes per family rounded, families then equal to within 0.1 %),
-    so that ties at the threshold stay exact. Average indices: the mean over families of
-    the mean over the other models of the family. A score of one's own has no such rank.
+    Equal votes, DISCOTEC: a model in a family of s votes has 1/s times its votes in the
+    consensus and in the mean threshold. Weights become whole votes, so that ties at the
+    threshold stay exact: their least common multiple, or, above 2^18 votes per family,
+    rounded numbers that make families equal to within 0.1 %. Average indices: the mean
+    over families of the mean over the other models of the family. Other scores have no
+    such rank.
 
     Cost: one pass O(n² T) for the agreements if not given, one per family over the
-    models left, and one about twice as dear for equal votes, left out where all
+    remaining models, and one about twice as expensive for equal votes, left out if all
     families have the same size. Average indices need no pass over pairs except for the
     majority.
 
@@ -325,12 +327,12 @@ def score_makeups(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> Makeups:
-    """Do the part of `rank_robustness` that no link changes, which is all that costs.
+    """Compute the expensive part of `rank_robustness`, which no link changes.
 
-    Arguments, errors and cost are those there.
+    Arguments, errors and cost are the same as there.
     """
     check_choice(score, SCORES, name="score")
-    RunOptions(n_jobs, progress, cancel, executor)  # checks them
+    RunOptions(n_jobs, progress, cancel, executor)  # validates them
     partitions = partitions_of(ensemble)
     names = tuple(dict.fromkeys(partitions.families))
     n_stages = len(names) + 3
@@ -369,10 +371,10 @@ def score_makeups(
 
 
 def rank_makeups(makeups: Makeups, charge: FloatArray) -> Robustness:
-    """Rank each partition under other make-ups of the pool, given links.
+    """Rank each partition under other compositions of the pool, given links.
 
     `makeups` are scores without links, from `score_makeups`; `charge` (n_partitions,)
-    is what each partition is charged for the links that it breaks. O(T log T) time for
+    is the charge of each partition for the links that it breaks. O(T log T) time for
     each family.
     """
     greater = SCORES[makeups.score].greater_is_better
@@ -402,10 +404,10 @@ def rank_makeups(makeups: Makeups, charge: FloatArray) -> Robustness:
 def _ranks_among_all(
     values: FloatArray, ranks: RankArray, greater: bool, copies: IntArray
 ) -> FloatArray:
-    """Ranks by the values of a smaller pool, NaN outside it, among all partitions.
+    """Rank all partitions by the values of a smaller pool, which are NaN outside it.
 
-    Those outside go with their best copy in it (`copies` numbers the distinct
-    partitions), else they stay where they stood relative to each of the others.
+    Partitions outside take the rank of their best copy in it (`copies` numbers the
+    distinct partitions), or else keep their place relative to each of the others.
     """
     left = ~np.isnan(values)
     best = np.full(len(values), np.nan)
@@ -439,11 +441,11 @@ def _scores_without(
     families: tuple[str, ...],
     scores_of: Callable[[npt.NDArray[np.bool_], int], FloatArray],
 ) -> tuple[dict[str, FloatArray], list[str]]:
-    """Scores without each family where enough models are left, reasons where not."""
+    """Compute scores without each family, and reasons if too few models are left."""
     if len(families) == 1:
         return {}, [
             f"All {len(ensemble.families)} models are of one family, {families[0]!r}, "
-            "so that nothing tells whether the order holds without it."
+            "so the order without it cannot be determined."
         ]
     without, reasons = {}, []
     copies = distinct_partitions(ensemble)[1]
@@ -466,7 +468,7 @@ def _scores_without(
 def _equal_family_values(
     agreement: Agreement, score: str, threshold: int | None, run: RunOptions
 ) -> FloatArray | None:
-    """Values of the score with equal votes of all families, None if not defined."""
+    """Return values of the score with equal votes of all families, or None."""
     ensemble = agreement.ensemble
     families = np.unique(ensemble.families, return_inverse=True)[1]
     sizes = np.zeros(int(families.max()) + 1, np.int64)
@@ -484,7 +486,7 @@ def _equal_family_values(
 
 
 def _family_votes(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Factor of the votes of each family, a whole number, so that totals are equal."""
+    """Return whole factors for the votes of each family that make totals equal."""
     some = np.maximum(sizes, 1)  # a family without a vote keeps none
     total = min(math.lcm(*some.tolist()), _MOST_VOTES)
     return np.maximum(np.round(total / some), 1).astype(np.int64)
@@ -497,7 +499,7 @@ def _weighted_discotec(
     votes: npt.NDArray[np.int64],
     run: RunOptions,
 ) -> FloatArray:
-    """DISCOTEC score of each partition where partition t has votes[t] votes.
+    """Compute the DISCOTEC score of each partition if partition t has votes[t] votes.
 
     The n pairs (i, i) and pairs of merged identical samples cost nothing.
     """
@@ -516,7 +518,7 @@ def _weighted_discotec(
 def _mean_over_families(
     index: FloatArray, families: npt.NDArray[np.int64], votes: IntArray
 ) -> FloatArray:
-    """Mean over families of the mean index with the other votes of each family."""
+    """Average over families the mean index with the other votes of each family."""
     own = np.diag(np.minimum(votes, 1))
     others = np.broadcast_to(votes, index.shape) - own
     member = np.equal.outer(families, np.unique(families)).astype(float)
@@ -526,7 +528,7 @@ def _mean_over_families(
 
 
 def _move(rank: int, low: int, high: int) -> str:
-    """Say how a rank relates to the ranks from low to high."""
+    """Describe a rank relative to the ranks from low to high."""
     if low == high == rank:
         return f"keeps rank {rank}"
     if low < rank < high:
@@ -538,7 +540,7 @@ def _move(rank: int, low: int, high: int) -> str:
 
 
 def _stage(progress: Progress | None, stage: int, count: int) -> Progress | None:
-    """Progress of one pass as its part of all."""
+    """Return progress of one pass as its part of the whole."""
     if progress is None:
         return None
     return lambda done, total: report(

@@ -32,12 +32,12 @@ from clusterlens.compute.ensemble.partial import (
 )
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 
-_ROUNDING = 1e-12  # of a product of variances
+_ROUNDING = 1e-12  # relative to a product of variances
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunComparison(Frozen):
-    """What two runs of the same rows, or of some of them, say differently.
+    """Differences between two runs on the same rows, or on some of them.
 
     Parameters
     ----------
@@ -51,14 +51,15 @@ class RunComparison(Frozen):
         Adjusted Rand index of the two leaders on the shared samples.
     correlation : float
         Correlation of the two consensus matrices over the pairs of different shared
-        samples, from -1 to 1; NaN where one of them is constant.
+        samples, from -1 to 1; NaN if one of them is constant.
     changed : array of float, shape (n_shared,)
-        How far the companions of each sample changed: root mean square difference of
-        its rows of the two consensus matrices, in [0, 1]. Of partial partitions over
-        what votes of both runs saw; NaN where there is nothing.
+        Change of the companions of each sample: root mean square difference of its
+        rows of the two consensus matrices, in [0, 1]. Partial partitions use only
+        pairs that votes of both runs saw; NaN if there are none.
     n_pairs : int
-        Pairs of different shared samples that are compared: all of them, of partial
-        partitions those that votes of both runs saw.
+        Number of compared pairs of different shared samples: all of them or, for
+        partial
+        partitions, the pairs that votes of both runs saw.
     """
 
     rows: tuple[IntArray, IntArray]
@@ -71,16 +72,16 @@ class RunComparison(Frozen):
 
     @property
     def n_shared(self) -> int:
-        """Number of samples that both runs have."""
+        """Number of samples in both runs."""
         return len(self.changed)
 
     @property
     def difference(self) -> float:
-        """Root mean square of the changes, in [0, 1]; of the matrices if complete."""
+        """Root mean square of the changes, in [0, 1]."""
         return float(np.sqrt(np.nanmean(self.changed**2)))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the shared samples, those that changed most first.
+        """Return the shared samples, the most changed ones first.
 
         Returns
         -------
@@ -93,7 +94,7 @@ class RunComparison(Frozen):
         return frame.reset_index(drop=True)
 
     def __repr__(self) -> str:
-        """Say how alike they are."""
+        """Return the number of shared samples and two measures of agreement."""
         return (
             f"RunComparison({self.n_shared} shared samples, leaders' ARI "
             f"{self.leader_ari:z.2f}, consensus correlation {self.correlation:z.2f})"
@@ -112,14 +113,14 @@ def compare_runs(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> RunComparison:
-    """Compare two runs: other preparations, other pools, or some of the rows again.
+    """Compare two runs: other preparations, other pools, or only some of the rows.
 
     Parameters
     ----------
     first, second : Ensemble
-        The partitions of each run, at least two, of any number of models.
+        The partitions of each run, at least two.
     row_ids : tuple of two array-likes, optional
-        Row ids of the samples of each run, each once; the rows that both have are
+        Row ids of the samples of each run, without repetition; rows in both runs are
         compared. Default: the same samples in the same order.
     score : str, default "discotec-binary"
         Score that names the leader of each run, among all of its samples.
@@ -134,15 +135,15 @@ def compare_runs(
     Raises
     ------
     ValueError
-        If the runs share fewer than two samples, or ids stand twice.
+        If the runs share fewer than two samples, or an id is repeated.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
-    Everything but the leaders follows from contingency tables on the shared samples:
+    All results but the leaders follow from contingency tables on the shared samples:
     O(n T²) time for the partitions of both, no matrix of pairs. Partial partitions are
-    compared pair by pair in O(n² T) time, on the pairs that votes of both runs saw;
+    compared pair by pair in O(n² T) time, on the pairs that votes of both runs saw, and
     their leaders on the samples that both saw (NaN if these are fewer than two).
 
     Examples
@@ -216,7 +217,7 @@ def _several(ensemble: Any, name: str) -> Ensemble:
 def _shared_rows(
     ensembles: tuple[Ensemble, Ensemble], row_ids: Any
 ) -> tuple[IntArray, IntArray]:
-    """Positions of the rows that both have, in the order of the first."""
+    """Return positions of the rows in both runs, in the order of the first."""
     sizes = [one.n_samples for one in ensembles]
     if row_ids is None:
         if sizes[0] != sizes[1]:

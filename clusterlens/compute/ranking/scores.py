@@ -1,4 +1,4 @@
-"""Scores: how close each partition is to what all of them agree on.
+"""Scores: closeness of each partition to the consensus of all.
 
 The DISCOTEC scores are functions of two small tables of counts (see `agreement`), so
 that another variant or threshold costs O(T²) and no new pass over the samples. The
@@ -54,14 +54,14 @@ def discotec(
     ----------
     ensemble : Ensemble or Agreement
         T >= 2 partitions, or their counted agreements, which make the call instant. A
-        partition without a vote is scored against what the others agree on.
+        partition without a vote is scored against the consensus of the others.
     variant : {"binary", "kl", "tv", "hellinger"}, default "binary"
         Distance for a pair of samples. With p the share of partitions that treat the
         pair as this one does: -ln p (kl), 1 - p (tv), 1 - sqrt p (hellinger), or
         whether this partition contradicts the binarised consensus (binary).
     threshold : int, optional
         For "binary": agreement count from 0 to T + 1 from which a pair counts as
-        joined; votes, n_votes + 1 at most, where the ensemble has weights. Default the
+        joined, or votes up to n_votes + 1 if the ensemble has weights. Default the
         smallest count that reaches the mean.
     constraints : Constraints, optional
         Pairs that should be joined or separated.
@@ -69,7 +69,7 @@ def discotec(
         Charge for breaking all of them, at least 0. See the Warnings.
     constraint_cost : {"share", "distance"}, default "share"
         Cost of a broken pair: 1 (Algorithm 1 of the paper), or the distance of the
-        variant between joined and separated (its equation 5). That is 1 as well, but
+        variant between joined and separated (its equation 5), which is also 1, but
         infinite for "kl".
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
@@ -78,8 +78,8 @@ def discotec(
     -------
     scores : array of float, shape (n_partitions,)
         Mean over all n² ordered pairs plus weight times violated share. Lower is
-        better; without constraints in [0, 1], "kl" in [0, ln T], so that constraints
-        weigh less against it.
+        better. Without constraints in [0, 1]; "kl" in [0, ln T], so that
+        constraints have less weight relative to it.
 
     Raises
     ------
@@ -89,24 +89,24 @@ def discotec(
     Warns
     -----
     UserWarning
-        If there are two partitions only: most scores cannot tell them apart.
+        If there are only two partitions: most scores cannot tell them apart.
 
     Warnings
     --------
-    The default weight of 1 is the paper's; one broken link among few then moves a model
-    over many ranks. The app uses 0.2, see the Warnings of `rank_partitions`.
+    The default weight of 1 is the paper's; with few links, one broken link then moves a
+    model over many ranks. The app uses 0.2, see the Warnings of `rank_partitions`.
 
     Notes
     -----
-    With M[c] pairs joined by c partitions, N[t, c] of them by t, and costs d1, d0 of a
-    pair that t joins or separates: n² S(t) = sum_c N[t, c] d1(c) + (M[c] - N[t, c])
-    d0(c). O(T²) time given the agreements. "tv" of an Ensemble comes from contingency
-    tables instead, O(n T²) time.
+    M[c] pairs are joined by c partitions, N[t, c] of these also by t. If d1 and d0 are
+    the costs of a pair that t joins or separates: n² S(t) = sum_c N[t, c] d1(c) + (M[c]
+    - N[t, c]) d0(c). O(T²) time given the agreements. "tv" of an Ensemble comes from
+    contingency tables instead, O(n T²) time.
 
-    Partial partitions: p counts the votes that saw the pair, and the mean of a model
-    goes over the pairs that it saw, the pairs (i, i) with the weight they have in a
-    full partition. A model that saw few samples is judged by few pairs, and by its own
-    vote where nobody else saw them: read `Ensemble.n_gaps` beside the scores.
+    Partial partitions: p counts the votes that saw the pair, and a model is averaged
+    over the pairs that it saw. The pairs (i, i) have the weight that they have in a
+    full partition. The score of a model that saw few samples rests on few pairs, and on
+    its own vote if no other model saw them: read `Ensemble.n_gaps` beside the scores.
 
     References
     ----------
@@ -242,9 +242,9 @@ def threshold_scores(agreement: Agreement) -> FloatArray:
     Returns
     -------
     scores : array of float, shape (n_partitions, n_votes + 2)
-        Entry (t, k): share of pairs where t contradicts the consensus binarised at k
+        Entry (t, k): share of pairs on which t contradicts the consensus binarised at k
         votes, in [0, 1]; lower is better. At 0 all pairs are joined, at n_votes + 1
-        none. `rank_values(scores, False)` has the ranks.
+        none. `rank_values(scores, False)` returns the ranks.
 
     Notes
     -----
@@ -269,10 +269,10 @@ def pair_costs(
 ) -> tuple[FloatArray, FloatArray]:
     """Cost of a pair for a partition that joins it, and for one that separates it.
 
-    Both (votes + 1,), by the votes that join the pair; `threshold` are those from which
-    "binary" takes it as joined. Only a partition without a vote joins a pair of 0 votes
-    or separates one of all; "kl" then charges, as otherwise at most, what a single vote
-    on its side costs.
+    Both have shape (votes + 1,), by the number of votes that join the pair; `threshold`
+    is the least number at which "binary" counts it as joined. Only a partition without
+    a vote can join a pair of 0 votes or separate a pair of all votes. "kl" then charges
+    its largest regular cost, as if a single vote were on that side.
     """
     counts = np.arange(votes + 1)
     if variant == "binary":
@@ -290,10 +290,10 @@ def pair_costs(
 def agreement_costs(
     agreement: Agreement, variant: Variant, threshold: int
 ) -> tuple[FloatArray, FloatArray]:
-    """`pair_costs` by the columns of the tables of an agreement.
+    """Return `pair_costs` for the columns of the tables of an agreement.
 
-    Of partial partitions a share takes the place of a count over all votes; "kl" then
-    charges a model that is alone with what it says as if one vote of all said so.
+    Partial partitions use a share instead of a count over all votes. For a model that
+    is alone on its side, "kl" charges the cost of one vote of all on that side.
     """
     n_votes = agreement.ensemble.n_votes
     if agreement.levels is None:
@@ -314,7 +314,7 @@ def agreement_costs(
 
 
 def partitions_of(source: Ensemble | Agreement) -> Ensemble:
-    """Return the ensemble of either."""
+    """Return the ensemble of an ensemble or agreement."""
     if isinstance(source, Agreement):
         return source.ensemble
     return check_ensemble(source, alternatives=" or an Agreement")

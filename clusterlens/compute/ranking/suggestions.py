@@ -1,8 +1,8 @@
-"""Suggestions: which pairs of samples to ask about, so that answers tell models apart.
+"""Suggestions: pairs of samples to ask about, so that answers tell models apart.
 
-A pair says most where the models that fit the answers so far are split as they are
-split over many other pairs, and little where an earlier suggestion splits them alike.
-The cost does not depend on the number of samples beyond drawing some of them.
+The most informative pair splits the models that fit the answers so far in the same way
+as many other pairs do, and no earlier suggestion splits them alike. Beyond drawing
+samples, the cost does not depend on their number.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from clusterlens.compute.ranking._questions import (
     Independence,
     Question,
     ask_by_evidence,
-    elsewhere,
     most_informative,
+    skip_unsure,
 )
 
 
@@ -64,10 +64,10 @@ class Suggestion:
         Votes of the partitions that separate them.
     information : float
         Share of the disagreement of the models over all pairs that the answer is
-        expected to resolve, beyond the answers so far and the suggestions before this
-        one, in [0, 1]; 0 if it tells nothing about the models.
+        expected to resolve, beyond the answers so far and the suggestions before
+        this one, in [0, 1]; 0 if it says nothing about the models.
     reason : str
-        Why this pair, in words.
+        Reason for this pair, in words.
     """
 
     pair: tuple[int, int]
@@ -89,72 +89,74 @@ def suggest_pairs(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> tuple[Suggestion, ...]:
-    """Suggest the pairs whose answers tell most about the ranking of the models.
+    """Suggest the pairs with the most informative answers about the models.
 
     Parameters
     ----------
     ensemble : Ensemble
         T partitions.
     constraints : Constraints, optional
-        Answers so far. Pairs whose answer follows from them are not suggested.
+        Answers so far. Pairs with an answer that follows from them are not suggested.
     n : int, default 10
         Number of pairs, at least 1.
     random_state : int, default 0
         Seed of the draw of candidate pairs.
     constraint_weight : float or "evidence", default 1.0
-        How the answers are used. "evidence": only pairs worth asking are suggested, see
-        the Notes. How much a share weighs does not matter.
+        Use of the answers. With "evidence", only pairs worth asking are suggested, see
+        the Notes. The size of a number has no effect.
     unsure : array-like of int, shape (n_pairs, 2), default ()
         Pairs that were asked and could not be answered. They say nothing about the
-        models; neither they nor pairs much like them are suggested, see the Notes.
+        models, but neither they nor similar pairs are suggested, see the Notes.
     progress, cancel
         As in `count_agreements`; progress counts pairs.
 
     Returns
     -------
     suggestions : tuple of Suggestion
-        Most informative first. Whatever the answers to some of them and so far, none
-        follows from the others; fewer than n only if no such pair is left. Where the
-        models agree, the rest are pairs that check what all of them share; not where
-        answers are evidence: then there may be none.
+        Most informative first. Whatever the answers, no suggestion follows from others
+        and from earlier answers; fewer than n only if no such pair is left. If the
+        models agree, the remaining pairs check what all of them share. With answers
+        as evidence there are no such checks, so the result may be empty.
 
     Raises
     ------
     ValueError
         If n is not a positive whole number, or the constraints name other samples.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
     Distinct models of weight above 0 count equally at first, and a model loses the
     factor ERROR_RATE / (1 - ERROR_RATE) with every answer it breaks. An answer is a
-    noisy look at the vector of what the models do with the pair. Pairs are taken one by
-    one by how much an answer reduces the variance of the answers to all candidates, in
-    a linear Gaussian model and given the pairs taken before: what matters is a split of
-    the models that many pairs share, as the score of a model is a mean over all pairs.
-    Candidates are up to 20,000 pairs of up to 2,000 samples; half of them are drawn
-    from clusters of random models; they are kept for as long as the ensemble lives. Of
-    pairs that tell equally much the one drawn first is taken. O(T²) time for each
-    candidate, O(T) for each candidate and suggestion, O(T) memory for each candidate.
+    noisy observation of a vector: the answers of the models to the pair. Pairs are
+    taken one by one, by how much an answer reduces the variance of the answers to all
+    candidates, in a linear Gaussian model and given the pairs taken before. So a split
+    of the models that many pairs share matters most, because the score of a model is a
+    mean over all pairs. Candidates are up to 20,000 pairs of up to 2,000 samples, half
+    of them drawn from clusters of random models; they are kept as long as the ensemble
+    exists. Of equally informative pairs the first one drawn is taken. O(T²) time for
+    each candidate, O(T) for each candidate and suggestion, O(T) memory for each
+    candidate.
 
-    Answers as evidence: a model weighs what its likelihood is, see `answer_posterior`;
-    one that calls an end of the pair noise expects either answer. What is compared is
-    multiplied by the root of how typical both ends are of their clusters (sum C² / sum
-    C of their consensus with other samples), as an analyst cannot tell samples at a
-    doubtful rim. No batch splits the models twice alike, and it ends where an answer
-    would change the consensus by less than 0.001 on average. There are up to 4,000
-    candidates.
+    Answers as evidence: the weight of a model is its likelihood, see
+    `answer_posterior`. A model that calls an end of the pair noise expects either
+    answer. The comparison is multiplied by the root of how typical both ends are of
+    their clusters (sum C² / sum C of their consensus with other samples), because an
+    analyst cannot tell samples at an uncertain rim apart. No two suggestions of a batch
+    split the models alike, and the batch ends if an answer would change the consensus
+    by less than 0.001 on average. There are up to 4,000 candidates.
 
-    Who could not tell i from j will not tell their neighbours apart either: what is
-    compared of a pair (a, b) is multiplied by 1 - C_ai C_bj for each unsure pair (i, j)
-    in either order, with the consensus C. O(T) time for each candidate and unsure pair.
+    An analyst who could not tell i from j will not tell their neighbours apart either.
+    So the comparison of a pair (a, b) is multiplied by 1 - C_ai C_bj for each unsure
+    pair (i, j) in either order, with the consensus C. O(T) time for each candidate and
+    unsure pair.
 
-    In a ranking by share an answer weighs `constraint_weight` over their number. Over
-    nine UCI sets and two pools, ten answers raised the rank correlation with the
-    classes by 0.08 on average at weight 0.2, by 0.10 at 0.5 and by 0.08 at 1, the
-    default there, but lowered it on 1, 6 and 7 of the 18
-    (`benchmarks/discotec_answers.py`). `benchmarks/answers.py` compares both ways.
+    In a ranking by share an answer has the weight `constraint_weight` over their
+    number. Over nine UCI sets and two pools, ten answers raised the rank correlation
+    with the classes by 0.08 on average at weight 0.2, by 0.10 at 0.5 and by 0.08 at the
+    default 1, but lowered it on 1, 6 and 7 of the 18
+    (`benchmarks/discotec_answers.py`). `benchmarks/answers.py` compares both uses.
 
     References
     ----------
@@ -175,7 +177,7 @@ def suggest_pairs(
     known = check_constraints(constraints, ensemble.n_samples)
     by_evidence = check_weight(constraint_weight) == EVIDENCE
     asking = (ask_by_evidence if by_evidence else _ask_by_share)(ensemble, known, seed)
-    asking = elsewhere(asking, ensemble, check_pairs(unsure, ensemble, name="unsure"))
+    asking = skip_unsure(asking, ensemble, check_pairs(unsure, ensemble, name="unsure"))
     independent = Independence(known, asking.pairs, ensemble.n_samples)
     run.raise_if_cancelled()
     chosen: list[Question] = []
@@ -204,7 +206,7 @@ def suggest_pairs(
 
 
 def _ask_by_share(ensemble: Ensemble, known: Constraints, seed: int) -> Asking:
-    """Models lose a fixed factor with every answer that they break."""
+    """Weigh the models: each broken answer multiplies a fixed factor."""
     drawn = candidates(ensemble, seed, by_evidence=False)
     drawn = drawn.where(~known.settles(drawn.pairs, ensemble.n_samples))
     first, _ = distinct_partitions(ensemble)
@@ -215,11 +217,11 @@ def _ask_by_share(ensemble: Ensemble, known: Constraints, seed: int) -> Asking:
 
 
 def _checks(shares: FloatArray, n: int, independent: Independence) -> IntArray:
-    """Up to n more pairs, by turns of those that most models join and separate."""
-    turns = (shares >= 0.5, shares < 0.5)
+    """Choose up to n more pairs, alternately joined and separated by most models."""
+    sides = (shares >= 0.5, shares < 0.5)
     taken: list[int] = []
     while len(taken) < n and independent.free.any():
-        wanted = np.flatnonzero(turns[len(taken) % 2] & independent.free)
+        wanted = np.flatnonzero(sides[len(taken) % 2] & independent.free)
         taken.append(int(wanted[0] if wanted.size else independent.free.argmax()))
         independent.take(taken[-1])
     return np.array(taken, dtype=np.int64)
@@ -233,7 +235,7 @@ def _suggestion(
     information: float,
     share: float,
 ) -> Suggestion:
-    """Put a pair that some models join, (n_partitions,), and its reason into words."""
+    """Describe a pair that some models join, (n_partitions,), with its reason."""
     joined, total = int(joins @ ensemble.votes), ensemble.n_votes
     voters = "models" if total == ensemble.n_partitions else "votes"
     alike = len(np.unique(joins)) == 1
@@ -256,7 +258,7 @@ def _reason(
     information: float,
     share: float | None,
 ) -> str:
-    """Say what the models or votes do with a pair, and the share of those that fit."""
+    """Describe how models or votes split on a pair, also weighted by their fit."""
     if joined in (0, total):
         verb = "join" if joined else "separate"
         if not alike:

@@ -1,7 +1,7 @@
-"""Uncertainty: how far a ranking from some of the samples may be off.
+"""Uncertainty: possible errors of a ranking estimated from a sample.
 
 The mean cost of the pairs of random samples is a U-statistic. Its errors follow from
-how much the mean costs of single samples, or of random groups of them, differ.
+the differences between the mean costs of single samples, or of random groups of them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uncertainty(Frozen):
-    """How far the values and ranks of an estimated ranking may be off.
+    """Possible errors of the values and ranks of an estimated ranking.
 
     Parameters
     ----------
     n_compared : int
-        Samples that were compared with each other.
+        Number of samples compared with each other.
     confidence : float
-        With which all half widths hold together, and all differences together.
+        Confidence with which all half widths hold together, and all differences.
     standard_errors : array of float, shape (n_partitions,)
-        Of the values; NaN if too few samples were compared.
+        Standard errors of the values; NaN if too few samples were compared.
     half_widths : array of float, shape (n_partitions,)
-        Of the intervals for the values.
+        Half widths of the intervals for the values.
     difference_half_widths : array of float, shape (n_partitions, n_partitions)
-        Of the intervals for the differences of values, 0 for identical partitions.
+        Half widths of the intervals for the differences of values, 0 for identical
+        partitions.
     rank_ranges : array of int64, shape (n_partitions, 2)
-        Lowest and highest rank that these differences leave possible.
+        Lowest and highest rank that the differences permit.
     """
 
     n_compared: int
@@ -49,7 +50,7 @@ class Uncertainty(Frozen):
     rank_ranges: npt.NDArray[np.int64]
 
     def of(self, values: FloatArray, group: IntArray) -> Uncertainty:
-        """The same of values (n_partitions,) that differ from these by what is known.
+        """Return the uncertainty of values (n_partitions,) shifted by known amounts.
 
         `group` as in `make_uncertainty`. O(n_partitions²) time.
         """
@@ -73,14 +74,14 @@ def estimate_uncertainty(
     values: FloatArray,
     confidence: float,
 ) -> Uncertainty:
-    """Uncertainty of the scores of estimated agreements of T partitions.
+    """Estimate the uncertainty of scores from estimated agreements of T partitions.
 
-    `values` (n_partitions,) are what the ranking rests on, lower is better. NaN, and
-    every rank possible, if the agreement has no groups of samples.
+    `values` (n_partitions,) decide the ranking, lower is better. If the agreement has
+    no groups of samples, errors are NaN and every rank is possible.
 
-    With h_g the mean cost of the pairs whose first sample is in group g of G, the
-    variance of the mean over m of n samples is 4 (1 - m / n) / G times the variance of
-    h_g over the groups, to first order (Hoeffding 1948; Nandi & Sen 1963 for drawing
+    Let h_g be the mean cost of the pairs with the first sample in group g of G. To
+    first order, the variance of the mean over m of n samples is 4 (1 - m / n) / G times
+    the variance of h_g over the groups (Hoeffding 1948; Nandi & Sen 1963 for drawing
     without replacement), with G - 1 degrees of freedom. O(G T²) time.
     """
     size, n_samples = agreement.n_compared, agreement.ensemble.n_samples
@@ -111,13 +112,12 @@ def make_uncertainty(
 ) -> Uncertainty:
     """Put simultaneous intervals around values (n_partitions,) and their differences.
 
-    Lower values are better; `covariance` (n_partitions, n_partitions) is that of their
-    errors. `group` numbers the distinct partition that each one is a copy of; copies do
-    not differ. `confidence` is that of all values together, and of all differences
-    together, at all looks, of which there are n_looks while samples are added: the
-    level is divided by the number of intervals (Bonferroni inequality).
-    `upper_quantile` has the value that a standardised error exceeds with a given
-    probability.
+    Lower values are better; `covariance` (n_partitions, n_partitions) is the covariance
+    of their errors. `group` numbers the distinct partitions; copies have the same
+    number and do not differ. `confidence` holds for all values together, and for all
+    differences together, at all n_looks looks at a growing sample: the level is divided
+    by the number of intervals (Bonferroni inequality). `upper_quantile` returns the
+    value that a standardised error exceeds with a given probability.
     """
     n_models = int(group.max()) + 1
     level = (1 - confidence) / n_looks / 2
@@ -144,7 +144,8 @@ def _rank_ranges(
 ) -> npt.NDArray[np.int64]:
     """Lowest and highest rank of each partition, shape (n_partitions, 2).
 
-    Models surely before it push it down, those surely behind it and its copies cannot.
+    Models that are surely better push it down; models that are surely worse, and
+    copies, cannot.
     """
     before = values[:, None] - values > widths
     behind = values - values[:, None] > widths

@@ -1,4 +1,4 @@
-"""Voting: weights that keep many models of one kind from outvoting the others."""
+"""Voting: weights that keep many similar models from outvoting the others."""
 
 from __future__ import annotations
 
@@ -40,39 +40,40 @@ def vote_weights(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> FloatArray:
-    """Weigh the partitions, so that kinds of them or the typical half have equal votes.
+    """Weigh the partitions to give equal votes to groups, or to the typical half only.
 
     Parameters
     ----------
     ensemble : Ensemble
-        T partitions. Those of weight 0 keep it and are in no family or hub.
+        T partitions. Those of weight 0 keep it and belong to no family or hub.
     by : {"hubs", "families", "models", "typical"}, default "hubs"
-        What shall have equal votes: groups of models that share a structure (see
-        `find_hubs`; models in none keep weight 1), families of clusterers, models, or
-        the half of the models that is most like the others; the rest has no vote,
-        but stays a candidate for answers (`Ensemble.candidates`).
+        Units with equal votes: groups of models that share a structure (see
+        `find_hubs`; models in none keep weight 1), families of clusterers, models,
+        or the half of the models most similar to the others. With "typical" the
+        other half has no vote, but stays a candidate for answers
+        (`Ensemble.candidates`).
     n_jobs, progress, cancel, executor
         As in `partition_overlaps`, which compares the models for "hubs" and "typical".
 
     Returns
     -------
     weights : array of float64, shape (n_partitions,)
-        For `Ensemble.with_weights`; the mean of those that vote is 1.
+        Weights for `Ensemble.with_weights`; the mean of voting partitions is 1.
 
     Raises
     ------
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----
     O(T), for "hubs" and "typical" O(n T²) time.
 
     "typical": a model is as typical as the sum of its adjusted Rand indices with the
-    others, weighed so that families count alike; those from the median on have a vote.
-    A model without one has the weight 2**-100: no vote, but it is ranked, answers as
-    evidence can make it probable, and by another `by` it votes again. On research
-    tables leaders and consensus partitions are a little better with it, see
+    others, weighted so that families count equally; models from the median on have a
+    vote. A model without a vote has the weight 2**-100. It is ranked, evidence from
+    answers can make it probable, and it votes again under another `by`. On research
+    tables leaders and consensus partitions are slightly better with it, see
     docs/methods/crowd.md.
 
     Examples
@@ -103,7 +104,7 @@ def vote_weights(
 
 
 def _is_typical(ensemble: Ensemble, run: RunOptions) -> npt.NDArray[np.bool_]:
-    """Whether each model (T,) is of the half that is most like the others."""
+    """Tell whether each model (T,) is in the half most similar to the others."""
     alike = partition_overlaps(ensemble, **run.threads).adjusted_rand
     shares = vote_weights(ensemble, "families")
     likenesses = np.round(alike @ shares - shares, TIE_DECIMALS)

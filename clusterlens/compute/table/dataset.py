@@ -292,7 +292,7 @@ def make_dataset(
     DataError
         If the table is empty, a named column is not there, or row ids are not unique.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

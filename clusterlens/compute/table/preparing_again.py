@@ -58,7 +58,7 @@ def prepare_again(
         If the older one is not prepared, columns are missing, all of which are named,
         are of another kind, or the rules do not fit the rows.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -113,7 +113,7 @@ def load_table(
     DataError
         If the file cannot be read, is too large, or is no table.
     Cancelled
-        If `cancel` said so.
+        If `cancel` returned true.
 
     Notes
     -----

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from clusterlens.compute.indices.class_match import MEASURES
 from clusterlens.compute.notes import WORDS
-from clusterlens.compute.ranking.held_out import HELD_OUT, SAID
+from clusterlens.compute.ranking.held_out import ANSWERS, HELD_OUT
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.state.checks import (
@@ -173,7 +173,7 @@ INTENTS: dict[str, Shape] = {
     }.items()
 }
 # What a model made for answers said of each when that was held out.
-_HELD_OUT = record(dict.fromkeys(SAID, sequence(row(COUNT, COUNT))))
+_HELD_OUT = record(dict.fromkeys(ANSWERS, sequence(row(COUNT, COUNT))))
 # What stands beside the arrays of an ensemble, and of uploaded memberships.
 _NOTE = row(choice(*WORDS), LONG_TEXT, record(others=any_of(LONG_TEXT, COUNT)))
 ENSEMBLE = record(
