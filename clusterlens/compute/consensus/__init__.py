@@ -1,4 +1,4 @@
-"""From an ensemble to one partition, an ordering and pictures."""
+"""Consensus partitions, trees, orders and matrices of an ensemble."""
 
 import lazy_loader
 

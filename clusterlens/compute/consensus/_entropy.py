@@ -6,9 +6,9 @@ of its labels. With n_f members in column f it is
 
     p |C| ln |C| - sum_f v_f n_f ln n_f, v_f the votes of the partition of f,
 
-so a move changes it by a few terms, exactly. Lloyd's algorithm is no use here: the
-divergence of a row from a cluster in which a label of it does not occur is infinite,
-and no row would ever join such a cluster, although it may well pay.
+so a move changes it by a few terms, exactly. Lloyd's algorithm does not work here: the
+divergence of a row from a cluster without one of its labels is infinite, so no row
+would ever join such a cluster, although that may lower the loss.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clusterlens.compute.consensus._one_hot import OneHotRows
 
 LOOKUPS_PER_BLOCK = 1 << 22
 MAX_PASSES = 300
-_ROUNDING = 1e-12  # of the largest term: what a move must gain
+_ROUNDING = 1e-12  # smallest gain of a move, relative to the largest term
 
 
 def entropy_loss(rows: OneHotRows, centres: Centres) -> float:
@@ -38,7 +38,7 @@ def entropy_loss(rows: OneHotRows, centres: Centres) -> float:
 def lower_entropy(
     rows: OneHotRows, start: LloydResult, cancel: Cancel | None = None
 ) -> LloydResult:
-    """Move rows to the cluster that lowers the loss most, until none does.
+    """Move rows to the cluster that lowers the loss most, until no move lowers it.
 
     Every move lowers the loss and no cluster is emptied, so the result is never worse
     than the start. O(n_rows p k) per pass, one row after the other.
@@ -89,7 +89,7 @@ def _move_rows(
     terms: Any,
     least: float,
 ) -> int:
-    """Move each row where that gains most, in place; return how many moved."""
+    """Move each row to the cluster of largest gain, in place; return the moves."""
     n_rows, n_partitions = columns.shape
     n_clusters, n_votes = len(masses), votes.sum()
     cost = np.empty(n_clusters)

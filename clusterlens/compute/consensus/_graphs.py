@@ -1,8 +1,8 @@
 """Consensus by partitioning a graph of samples or of clusters into balanced parts.
 
 METIS divides a weighted graph into parts of nearly equal size; it comes with the extra
-`metis`. Spectral clustering of the same graph needs no extra but does not balance, so
-that it has a name of its own.
+`metis`. Spectral clustering of the same graph needs no extra but does not balance the
+parts, so it has its own name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def cspa_spectral(
 ) -> IntArray:
     """Divide the graph of samples, weighted by agreement counts, by its spectrum.
 
-    Normalised cut, k-means on the eigenvectors: unlike those of `cspa` the sizes of the
+    Normalised cut, k-means on the eigenvectors. Unlike in `cspa`, the sizes of the
     clusters (n_samples,) are not balanced. O(n² T) time; about 40 n² bytes.
 
     References
@@ -62,9 +62,10 @@ def mcla(
 ) -> IntArray:
     """Divide the clusters of all partitions into meta-clusters that samples join.
 
-    Each sample (n_samples,) joins the one with the largest association, the share of
-    its clusters that hold the sample; of several the first. Meta-clusters that win no
-    sample are missing. Weights are 1000 times the Jaccard coefficient, rounded. O(n T²
+    Each sample (n_samples,) joins the meta-cluster with the largest association, the
+    share of its clusters that contain the sample; the first one in a tie. Meta-clusters
+    that win no sample are missing. Weights are 1000 times the Jaccard coefficient,
+    rounded. O(n T²
     + n T n_clusters) time; 48 d² bytes for d clusters in all.
 
     References
@@ -74,7 +75,7 @@ def mcla(
     parts: IntArray = np.arange(rows.n_columns)
     if rows.n_columns > n_clusters:
         weights = np.rint(_JACCARD_UNITS * column_jaccard(rows)).astype(np.int64)
-        # On these dense little graphs the cut of k-way METIS is often far larger.
+        # On these small dense graphs the cut of k-way METIS is often far larger.
         parts = metis_parts(
             csr_array(weights), n_clusters, random_state, recursive=(True, False)
         )
@@ -94,8 +95,8 @@ def metis_parts(
 ) -> IntArray:
     """Part of each vertex (v,) of a symmetric graph (v, v) of whole positive weights.
 
-    Of recursive bisection (True) and the k-way scheme (False) the smaller cut is kept.
-    Vertices without edges, which METIS cannot place, go to the smallest part.
+    Runs recursive bisection (True) and the k-way scheme (False), and keeps the smaller
+    cut. METIS cannot place vertices without edges; they go to the smallest part.
     """
     import_metis()
     degrees = np.diff(graph.indptr)
@@ -116,7 +117,7 @@ def metis_parts(
 
 
 def import_metis() -> Any:
-    """Return pymetis, or say how to get it."""
+    """Return pymetis; if it is missing, the error tells how to install it."""
     try:
         import pymetis
     except ImportError:
@@ -130,7 +131,7 @@ def import_metis() -> Any:
 def _run_metis(
     graph: csr_array, n_parts: int, random_state: int, recursive: bool
 ) -> tuple[int, IntArray]:
-    """Weight cut, and parts of the vertices of a graph without isolated ones."""
+    """Return the cut weight and the part of each vertex; no vertex is isolated."""
     metis = import_metis()
     cut, parts = metis.part_graph(
         n_parts,

@@ -1,8 +1,8 @@
 """The co-association matrix, plain or enhanced, for hierarchical clustering.
 
-The only place where a matrix of all pairs of samples is made: the n (n - 1) / 2
-distances 1 - A_ij in SciPy's condensed form. The enhanced matrix gives a pair that a
-partition separates the similarity of the two clusters instead of 0.
+Only this module builds a matrix of all pairs of samples: the n (n - 1) / 2 distances
+1 - A_ij in SciPy's condensed form. For a pair that a partition separates, the enhanced
+matrix uses the similarity of the two clusters instead of 0.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from clusterlens.compute.ensemble.constraints import ConstraintError
 
 _LINES_PER_BLOCK = 8
 _ROWS_PER_PRODUCT = 1 << 14
-_TOUCHES = 1.5  # distances go to 1; means with a forbidden pair are 4 and more
+_TOUCHES = 1.5  # plain distances are at most 1; means with a cannot-link at least 4
 ECPCS_STEPS = 20
 WCT_DECAY = 0.9
 
 LinkageMethod = Literal["single", "average", "complete"]
-# columns (b, T) of some rows -> their similarities to all columns (b, n_columns)
+# Takes columns (b, T) of some rows, returns similarities to all columns (b, n_columns).
 Lines = Callable[[IntArray], FloatArray]
 
 
@@ -46,19 +46,19 @@ def linkage_partition(
 ) -> IntArray:
     """Cluster the samples by linkage on one minus the co-association matrix.
 
-    Exactly n_clusters, also where merges tie, numbered in order of first appearance
-    (n_samples,). Average linkage is unweighted: each sample counts once. `similarity`
-    (n_columns, n_columns) of the clusters of each partition, 1 on the diagonal and 0
-    between partitions, of rows with one vote each, in place of the plain matrix. O(n²
-    T) time for the matrix and O(n²) for the linkage; 8 n² bytes; progress counts
-    samples.
+    Returns exactly n_clusters labels, even if merges tie, numbered in order of first
+    appearance (n_samples,). Average linkage is unweighted: each sample counts once.
+    `similarity` (n_columns, n_columns) replaces the plain matrix: the similarity of the
+    clusters of each partition, 1 on the diagonal and 0 between partitions, for rows
+    with one vote each. O(n² T) time for the matrix and O(n²) for the linkage; 8 n²
+    bytes; progress counts samples.
 
     Links, obeyed with "average" and "complete", are distances: -1 inside a unit, so
-    that it is merged first, and n² between units that are kept apart, so that the mean
-    over two clusters is at least 4 where one such pair is in it. All others, and means
-    of them, stay in [0, 1]: the merges are those of a linkage that may never join what
-    is apart. ConstraintError if no two clusters may be merged any more before
-    n_clusters are left.
+    that it is merged first, and n² between units that must stay apart, so that the mean
+    over two clusters with such a pair is at least 4. All other distances and their
+    means stay in [0, 1], so the merges are those of a linkage that never joins such
+    units. Raises ConstraintError if no two clusters may be merged before n_clusters are
+    left.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
     columns = rows.columns[group]
@@ -73,7 +73,7 @@ def linkage_partition(
     if linked is not None:
         _refuse_dead_end(tree[:, 2], kept)
     merges = tree[:, :2].astype(np.int64)
-    # Merge m makes node n + m; leaving out the last k - 1 leaves k clusters.
+    # Merge m makes node n + m; without the last k - 1 merges, k clusters remain.
     made = n_samples + np.arange(kept)
     edges = np.concatenate(
         [np.stack([merges[:kept, side], made], axis=1) for side in (0, 1)]
@@ -94,7 +94,7 @@ def _impose(distances: FloatArray, linked: LinkedRows) -> None:
 
 
 def _refuse_dead_end(heights: FloatArray, kept: int) -> None:
-    """Raise if one of the first merges joins what links keep apart."""
+    """Raise if one of the first merges joins units that links keep apart."""
     allowed = int(np.searchsorted(heights, _TOUCHES, side="right"))
     if kept > allowed:
         most = len(heights) + 1
@@ -119,7 +119,7 @@ def condensed_distances(
 def partial_distances(
     rows: OneHotRows, gaps: Gaps, columns: IntArray, run: RunOptions
 ) -> FloatArray:
-    """Distances 1 - a / p where a of the p votes that saw i and j join them."""
+    """Distances 1 - a / p: a of the p votes that saw both samples join them."""
     seen = condensed_sums(columns, _seen_lines(rows, gaps), run)
     if (n_unseen := np.count_nonzero(seen == 0)) > 0:
         raise DataError(
@@ -169,7 +169,7 @@ def plain_lines(rows: OneHotRows) -> Lines:
 
 
 def _seen_lines(rows: OneHotRows, gaps: Gaps) -> Lines:
-    """Lines of the votes that saw both: those of a row in every column but gaps."""
+    """Lines of the votes that saw both samples: a row's columns except gaps."""
     votes = np.where(gaps.missing, 0.0, rows.column_votes)
 
     def lines(columns: IntArray) -> FloatArray:
@@ -216,9 +216,9 @@ def ecpcs_similarity(rows: OneHotRows, *, steps: int = ECPCS_STEPS) -> FloatArra
     """Similarity of clusters by random walks between overlapping clusters, (d, d).
 
     P holds the Jaccard coefficients, rows divided by their sums. The similarity of two
-    clusters is the cosine of their trajectories, the rows of P, P², ..., P^steps set
-    side by side: in [0, 1], 1 on the diagonal, 0 between clusters of different
-    partitions, whose pairs are never asked for, and for a cluster that overlaps no
+    clusters is the cosine of their trajectories, the rows of P, P², ..., P^steps side
+    by side: in [0, 1], 1 on the diagonal. It is 0 between clusters of different
+    partitions, because these pairs are not needed, and for a cluster that overlaps no
     other. O(d³ steps) time and 48 d² bytes for d clusters in all.
 
     References
@@ -268,7 +268,7 @@ def _partition_ranges(rows: OneHotRows) -> list[tuple[int, int]]:
 
 
 def _within_partitions(rows: OneHotRows, similarity: FloatArray) -> FloatArray:
-    """Keep the blocks of the partitions of similarity (d, d); the diagonal is 1."""
+    """Keep the diagonal blocks (partitions) of similarity (d, d); the diagonal is 1."""
     kept = np.zeros_like(similarity)
     for low, high in _partition_ranges(rows):
         kept[low:high, low:high] = similarity[low:high, low:high]

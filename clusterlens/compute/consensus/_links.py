@@ -1,14 +1,14 @@
-"""Lloyd's algorithm under must-links and cannot-links, none of which a result breaks.
+"""Lloyd's algorithm under must-links and cannot-links, which every result obeys.
 
-Samples that must-links connect are one unit and move together. Units that cannot-links
-connect are coloured: one colour per cluster, unequal at both ends of a cannot-link.
-Whether that can be done is settled before the first pass, by exhaustive search on the
-part of the graph that needs it. Each pass then takes, for each connected part of the
-graph, the cheaper of two colourings after Kempe exchanges: a greedy one and that of the
-last pass. So no link is ever broken and the loss never rises.
+Samples connected by must-links are one unit and move together. Units connected by
+cannot-links are coloured: one colour per cluster, different at both ends of a
+cannot-link. An exhaustive search, on the part of the graph that needs it, decides
+before the first pass whether a colouring exists. For each connected part of the graph,
+a pass then takes the cheaper of two colourings after Kempe exchanges: a greedy one and
+the one of the last pass. So no link is ever broken and the loss never rises.
 
-Besides what it costs without links, a pass costs O(n_linked k + n_cannot) for each of a
-few sweeps of exchanges.
+In addition to its cost without links, a pass costs O(n_linked k + n_cannot) for each of
+a few sweeps of exchanges.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints, Link
 
 SEARCH_STEPS = 20_000
-_SHOWN = 8  # samples that a message names
+_SHOWN = 8  # samples named in a message
 
 
 class NoColouringError(Exception):
-    """A connected part of a graph needs more colours, or may need them."""
+    """A connected part of a graph needs more colours, or none were found in time."""
 
     def __init__(self, part: IntArray, *, proven: bool) -> None:
         super().__init__()
@@ -44,12 +44,12 @@ class NoColouringError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class LinkedRows:
-    """One-hot rows in which linked samples stand apart from equal free ones.
+    """One-hot rows that separate linked samples from equal free ones.
 
     Attributes
     ----------
     rows : OneHotRows
-        The free rows, then those of linked samples.
+        The free rows, then the rows of linked samples.
     group : array of int64, shape (n_samples,)
         The row of each sample.
     unit : array of int64, shape (n_rows - n_free,)
@@ -74,7 +74,7 @@ class LinkedRows:
 
     @property
     def unit_of_samples(self) -> IntArray:
-        """Unit of each sample, shape (n_samples,), -1 for those without links."""
+        """Unit of each sample, shape (n_samples,), -1 for samples without links."""
         free = np.full(self.rows.n_rows - len(self.unit), -1)
         return np.concatenate([free, self.unit])[self.group]
 
@@ -82,18 +82,18 @@ class LinkedRows:
 def linked_rows(
     rows: OneHotRows, group: IntArray, constraints: Constraints, n_clusters: int
 ) -> LinkedRows:
-    """Make the rows of a problem with at least one link, and one way to obey the links.
+    """Build the rows of a problem with links, and one assignment that obeys them.
 
-    `rows` and `group` are those of `one_hot_rows`. There will be fewer than n_clusters
-    where the ensemble and the links tell fewer groups apart, or where must-links leave
-    fewer units. ConstraintError if so many cannot obey the cannot-links, or no way was
-    found within 20,000 steps of search; ValueError if a pair names a sample that the
-    ensemble does not have.
+    There is at least one link; `rows` and `group` come from `one_hot_rows`. Fewer than
+    n_clusters clusters result if the ensemble and the links separate fewer groups, or
+    if must-links leave fewer units. Raises ConstraintError if so many clusters cannot
+    obey the cannot-links, or no assignment was found within 20,000 steps of search;
+    raises ValueError if a pair names a sample that the ensemble does not have.
     """
     constraints.check_samples(len(group))
     unit_of = _units(constraints, len(group))
     linked = unit_of >= 0
-    # Equal samples of one unit are one row, and so are equal free samples.
+    # Equal samples of one unit are one row; so are equal free samples.
     keys = np.where(linked, (unit_of + 1) * rows.n_rows + group, group)
     distinct, first, places = np.unique(keys, return_index=True, return_inverse=True)
     own = replace(rows, columns=rows.columns[group[first]], weights=np.bincount(places))
@@ -112,7 +112,7 @@ def linked_rows(
 
 
 def _units(constraints: Constraints, n_samples: int) -> IntArray:
-    """Unit of each sample (n_samples,), -1 for those without links."""
+    """Unit of each sample (n_samples,), -1 for samples without links."""
     must, cannot = constraints.must_link, constraints.cannot_link
     component = components(must, n_samples)
     named = np.unique(np.concatenate([must, cannot]))
@@ -133,11 +133,11 @@ def _apart(unit_of: IntArray, constraints: Constraints) -> csr_array:
 
 
 def _useful_clusters(group: IntArray, unit_of: IntArray, apart: csr_array) -> int:
-    """Count the clusters that can be filled before equal samples are split in vain.
+    """Count the clusters that can be filled without splitting equal samples in vain.
 
     `group` and `unit_of` give the row and the unit of each sample, -1 for no unit. Each
-    row needs a cluster, more where cannot-links keep units apart that hold only this
-    row; units that hold several rows may gain by one each.
+    row needs one cluster, and more if cannot-links separate units that hold only this
+    row. Units that hold several rows may add one each.
     """
     linked = unit_of >= 0
     lowest = np.full(apart.shape[0], len(group))
@@ -159,9 +159,8 @@ def colour_graph(apart: csr_array, n_colours: int) -> IntArray:
     """Give the ends of each edge of a symmetric graph (m, m) different colours, (m,).
 
     A vertex with fewer neighbours than colours can be coloured last, so such vertices
-    are peeled off one after the other; what is left is searched by DSATUR.
-    NoColouringError with a connected part that cannot be coloured, or was not within
-    20,000 steps.
+    are peeled off repeatedly; DSATUR searches the rest. Raises NoColouringError with a
+    connected part that cannot be coloured, or not within 20,000 steps.
 
     References
     ----------
@@ -187,7 +186,7 @@ def colour_graph(apart: csr_array, n_colours: int) -> IntArray:
 
 
 def _peel(neighbours: Sequence[IntArray], n_colours: int) -> tuple[list[int], IntArray]:
-    """Vertices that can be coloured last, the last first, and the others."""
+    """Return vertices that can be coloured last, in reverse order, and the others."""
     degrees = np.array([len(some) for some in neighbours], np.int64)
     left = np.ones(len(degrees), bool)
     waiting = deque(np.flatnonzero(degrees < n_colours).tolist())
@@ -205,13 +204,13 @@ def _peel(neighbours: Sequence[IntArray], n_colours: int) -> tuple[list[int], In
 
 
 def _search(neighbours: Sequence[IntArray], n_colours: int) -> IntArray | bool:
-    """Colours (m,), or whether it is proven that there are none; by backtracking."""
+    """Return colours (m,), or whether their absence is proven; by backtracking."""
     degrees = np.array([len(some) for some in neighbours])
     colours = np.full(len(degrees), -1)
     taken = np.zeros((len(degrees), max(n_colours, 1)), np.int64)
 
     def next_vertex() -> tuple[int, Iterator[int]]:
-        """The vertex with the fewest colours left, and these; at most one is new."""
+        """Return the vertex with fewest colours left, and these; at most one new."""
         urgency = np.count_nonzero(taken, axis=1) * (len(degrees) + 1) + degrees
         vertex = int(np.argmax(np.where(colours < 0, urgency, -1)))
         free = [c for c in range(n_colours) if not taken[vertex, c]]
@@ -244,7 +243,7 @@ def _infeasible(
     constraints: Constraints,
     n_clusters: int,
 ) -> ConstraintError:
-    """Say which samples need more clusters, and how many would do."""
+    """Make the error that names the samples and a sufficient number of clusters."""
     part = reason.part
     clique = part[_large_clique(apart[part][:, part])]
     if len(clique) > n_clusters:
@@ -274,7 +273,7 @@ def _infeasible(
 
 
 def _large_clique(apart: csr_array) -> IntArray:
-    """Vertices that are all neighbours, the largest of the sets grown from each."""
+    """Return mutually adjacent vertices: the largest set grown from any vertex."""
     neighbours = [
         set(some.tolist()) for some in np.split(apart.indices, apart.indptr[1:-1])
     ]
@@ -290,7 +289,7 @@ def _large_clique(apart: csr_array) -> IntArray:
 
 
 def _enough_colours(apart: csr_array, n_colours: int) -> int:
-    """The next number of colours that suffices."""
+    """Return the next number of colours that suffices."""
     while True:
         n_colours += 1
         try:
@@ -301,7 +300,7 @@ def _enough_colours(apart: csr_array, n_colours: int) -> int:
 
 
 class LinkedLloyd(Lloyd):
-    """K-means on linked rows: the costs of `Lloyd`, assigned so that links hold."""
+    """K-means on linked rows: costs of `Lloyd`, and assignments that obey links."""
 
     def __init__(
         self, linked: LinkedRows, run: RunOptions, *, masses: IntArray | None = None
@@ -325,20 +324,20 @@ class LinkedLloyd(Lloyd):
         return super().run(start, max_iter=max_iter)
 
     def seeds(self, n_clusters: int, rng: np.random.Generator) -> Centres:
-        """Distinct rows far apart, repeated where the links need more clusters."""
+        """Choose distinct rows far apart, repeated if links need more clusters."""
         counts, masses = super().seeds(min(n_clusters, self.linked.n_distinct), rng)
         again = np.arange(n_clusters) % len(masses)
         return Centres(counts[:, again], masses[again])
 
     def _assign(self, centres: Centres) -> tuple[IntArray, FloatArray]:
-        """Cluster of each row and its cost, each of shape (n_rows,); none is empty."""
+        """Return cluster and cost of each row, each (n_rows,); no cluster is empty."""
         free, n_free = self.free, self.free.rows.n_rows
         empty = np.empty(0, np.int64), np.empty(0)
         labels, paid = free._assign(centres) if n_free else empty
         costs = np.concatenate(list(self.bound._cost_blocks(*self.mean_table(centres))))
         sums = np.asarray(self.unit_sums @ costs)
         colours = self._colour(sums)
-        # An empty cluster takes a free row, or a unit, which breaks no link alone.
+        # An empty cluster takes a free row or a whole unit; this breaks no link.
         chosen = sums[np.arange(len(sums)), colours] / self.unit_sums.sum(axis=1)
         labels, paid = np.r_[labels, colours], np.r_[paid, chosen]
         fill_empty(labels, paid, costs.shape[1])
@@ -348,10 +347,10 @@ class LinkedLloyd(Lloyd):
         return np.r_[labels[:n_free], bound], np.r_[paid[:n_free], costs]
 
     def _colour(self, costs: FloatArray) -> IntArray:
-        """Clusters of the units (n_units,), given the cost of each in each cluster.
+        """Choose clusters of the units (n_units,), given their costs in each cluster.
 
-        Per connected part the cheaper of the last colouring and of a new one, in which
-        the units that lose most by their second choice choose first.
+        Each connected part takes the cheaper of the last colouring and a new one, in
+        which units that lose most by their second choice choose first.
         """
         graph = self.linked.apart.indptr, self.linked.apart.indices
         regrets = np.ptp(np.sort(costs, axis=1)[:, :2], axis=1)
@@ -371,7 +370,7 @@ class LinkedLloyd(Lloyd):
 def _choose(
     order: IntArray, costs: FloatArray, starts: IntArray, ends: IntArray
 ) -> IntArray:
-    """Cheapest colour (m,) that no neighbour has yet, in this order; -1: none left."""
+    """Return the cheapest colour (m,) unused by neighbours, in this order, or -1."""
     m, k = costs.shape
     colours = np.full(m, -1)
     taken = np.full(k, -1)
@@ -394,10 +393,10 @@ def _exchange(
     """Swap two colours along Kempe chains (m,) in place while that lowers the cost.
 
     A chain is a connected set of units of two colours; swapped as a whole it leaves the
-    ends of every edge unequal. Each is judged once per sweep: O(m k + edges).
+    ends of every edge unequal. Each is evaluated once per sweep: O(m k + edges).
     """
     m, k = costs.shape
-    judged = np.zeros((m, k), np.int64)
+    evaluated = np.zeros((m, k), np.int64)
     inside = np.zeros(m, np.int64)
     chain = np.empty(m, np.int64)
     least = 1e-9 * np.abs(costs).max()
@@ -408,7 +407,7 @@ def _exchange(
         for unit in range(m):
             for c in range(k):
                 a = colours[unit]
-                if c == a or judged[unit, c] == sweep:
+                if c == a or evaluated[unit, c] == sweep:
                     continue
                 n_chains += 1
                 chain[0], length, at, gain = unit, 1, 0, 0.0
@@ -417,7 +416,7 @@ def _exchange(
                     v = chain[at]
                     at += 1
                     other = a + c - colours[v]
-                    judged[v, other] = sweep
+                    evaluated[v, other] = sweep
                     gain += costs[v, colours[v]] - costs[v, other]
                     for e in range(starts[v], starts[v + 1]):
                         w = ends[e]
@@ -429,4 +428,4 @@ def _exchange(
                     lower = True
                     for v in chain[:length]:
                         colours[v] = a + c - colours[v]
-                        judged[v, a] = judged[v, c] = sweep
+                        evaluated[v, a] = evaluated[v, c] = sweep

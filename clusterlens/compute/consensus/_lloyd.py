@@ -1,7 +1,7 @@
 """Lloyd's algorithm on the one-hot rows of an ensemble, by look-ups.
 
-Counts of cluster members are integers, so that centres, and with them all results, do
-not depend on the number of threads. A pass over the rows costs O(n p k) time for p
+Counts of cluster members are integers, so centres, and therefore all results, do not
+depend on the number of threads. A pass over the rows costs O(n p k) time for p
 partitions and k centres; memory is O(n p + n_columns k).
 """
 
@@ -26,8 +26,8 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.consensus._one_hot import Gaps, OneHotRows, sums_by_centre
 
-LOOKUPS_PER_BLOCK = 1 << 21  # a few milliseconds, between two looks at cancel
-FEW_CENTRES = 4  # up to here one register per centre beats a vector of centres
+LOOKUPS_PER_BLOCK = 1 << 21  # a few milliseconds between two checks for Cancel
+FEW_CENTRES = 4  # up to this number one register per centre beats a vector
 MAX_ITER = 300
 START_ROWS = 1 << 14
 START_ROWS_PER_CENTRE = 100
@@ -57,9 +57,9 @@ class Lloyd:
     squared distance of h_i / mass_i to the weighted mean of the members. Mass 1 is
     k-means, other masses are spectral ensemble clustering.
 
-    Of partial partitions the distance goes over the models that saw the sample, and the
-    mean of a cluster in the columns of a model over the members that it saw (k-means on
-    incomplete rows; Chi, Chi & Baraniuk, "k-POD", American Statistician 70, 2016).
+    For partial partitions the distance covers the models that saw the sample, and the
+    mean of a cluster in the columns of a model covers the members that it saw (k-means
+    on incomplete rows; Chi, Chi & Baraniuk, "k-POD", American Statistician 70, 2016).
     """
 
     def __init__(
@@ -73,17 +73,17 @@ class Lloyd:
         self.masses = np.ones(rows.n_rows, np.int64) if masses is None else masses
 
     def run(self, start: Centres, *, max_iter: int) -> LloydResult:
-        """Move each row to its cheapest cluster until none moves; none stays empty."""
+        """Move rows to cheaper clusters until none moves; no cluster is empty."""
         n_clusters = len(start.masses)
         labels = np.full(self.rows.n_rows, n_clusters)
-        # One more column, for rows that belong to no cluster yet.
+        # One more column, for rows that do not belong to a cluster yet.
         counts = np.zeros((self.rows.n_columns, n_clusters + 1), np.int64)
         masses, loss = np.zeros(n_clusters + 1, np.int64), np.inf
         weights, centres = self.rows.weights * self.masses, start
         for _ in range(max_iter):
             new, costs = self._assign(centres)
             fill_empty(new, costs, n_clusters)
-            # Not a BLAS product, whose rounding depends on its number of threads.
+            # Avoid a BLAS product: its rounding depends on the number of threads.
             new_loss = float((weights * costs).sum())
             if new_loss >= loss:
                 break
@@ -98,13 +98,13 @@ class Lloyd:
         return LloydResult(labels, loss, centres)
 
     def sample(self, size: int, rng: np.random.Generator) -> Lloyd:
-        """The same algorithm on some of the rows, drawn at random."""
+        """Return the algorithm on a random sample of rows."""
         chosen = rng.choice(self.rows.n_rows, size, replace=False)
         rows, masses = self.rows.take(chosen), self.masses[chosen]
         return Lloyd(rows, self.options, masses=masses)
 
     def start(self, n_clusters: int, rng: np.random.Generator) -> Centres:
-        """Seeds; of very many rows, the result on a sample, which saves most passes."""
+        """Choose seeds; for many rows, a result on a sample, which saves passes."""
         size = max(START_ROWS, START_ROWS_PER_CENTRE * n_clusters)
         if size >= self.rows.n_rows:
             return self.seeds(n_clusters, rng)
@@ -130,21 +130,21 @@ class Lloyd:
         return self._rows_as_centres(np.array(chosen))
 
     def _rows_as_centres(self, chosen: IntArray) -> Centres:
-        """Clusters of one row each."""
+        """Return clusters of one row each."""
         counts = np.zeros((self.rows.n_columns, len(chosen)), np.int64)
         columns = self.rows.columns[chosen]
         counts[columns, np.arange(len(chosen))[:, None]] = 1
         return Centres(counts, self.masses[chosen])
 
     def _costs_to_rows(self, chosen: IntArray) -> FloatArray:
-        """Squared distances of all rows to some, shape (n_rows, n_chosen)."""
+        """Return squared distances of all rows to some, shape (n_rows, n_chosen)."""
         table, bias = self.mean_table(self._rows_as_centres(chosen))
         costs = np.concatenate(list(self._cost_blocks(table, bias)))
         costs[chosen, np.arange(len(chosen))] = 0.0
         return np.maximum(costs, 0.0)
 
     def mean_table(self, centres: Centres) -> tuple[FloatArray, FloatArray]:
-        """Table and bias of squared distances to the means, by the votes of columns."""
+        """Return table and bias of squared distances to the means, by column votes."""
         if (gaps := self.rows.gaps) is not None:
             return self._partial_table(gaps, centres.counts)
         means = centres.counts / centres.masses
@@ -154,14 +154,14 @@ class Lloyd:
     def _partial_table(
         self, gaps: Gaps, counts: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Table whose look-ups leave the models out that did not see a row; no bias."""
+        """Return a table that skips models that did not see a row; it has no bias."""
         means, votes = gaps.means(counts), self.rows.column_votes[:, None]
         squares = gaps.by_model(means**2)[gaps.model]
         table = np.where(gaps.missing[:, None], 1.0, 2.0 * means - squares)
         return (votes * table).astype(float), np.zeros(counts.shape[1])
 
     def _assign(self, centres: Centres) -> tuple[IntArray, FloatArray]:
-        """Cheapest cluster of each row and its cost, each of shape (n_rows,)."""
+        """Return the cheapest cluster of each row and its cost, each (n_rows,)."""
 
         def cheapest(costs: FloatArray) -> tuple[IntArray, FloatArray]:
             labels = costs.argmin(axis=1)
@@ -177,7 +177,7 @@ class Lloyd:
         bias: FloatArray,
         use: Callable[[FloatArray], Any] = lambda costs: costs,
     ) -> Iterator[Any]:
-        """Costs of short blocks of rows, (n_block, k) each, passed through `use`."""
+        """Compute costs of short blocks of rows, (n_block, k) each, passed to `use`."""
         p, k = self.rows.n_votes, len(bias)
         length = max(64, LOOKUPS_PER_BLOCK // (self.rows.n_partitions * k))
         table = np.ascontiguousarray(table.T if k <= FEW_CENTRES else table)
@@ -211,7 +211,7 @@ def best_of_starts(
 ) -> Iterator[LloydResult]:
     """Yield the best result so far after each of n_init seeded starts.
 
-    `improve` goes on from each converged run and may judge it by another loss.
+    `improve` continues each converged run and may compare runs by another loss.
     """
     check_memory(
         24 * lloyd.rows.n_columns * (n_clusters + 1),
@@ -239,7 +239,7 @@ def cluster_samples(
     *,
     improve: Callable[[LloydResult], LloydResult],
 ) -> IntArray:
-    """Labels (n_samples,) from the best of n_init starts, in order of appearance."""
+    """Return labels (n_samples,) of the best of n_init starts, by first appearance."""
     n_init = check_range(n_init, 1, 10_000, name="n_init", integer=True)
     max_iter = check_range(max_iter, 1, 1_000_000, name="max_iter", integer=True)
     n_rows = lloyd.rows.n_rows
@@ -263,7 +263,7 @@ def _draw(weights: FloatArray, size: int, rng: np.random.Generator) -> IntArray:
     cumulative = np.cumsum(weights)
     points = rng.random(size) * cumulative[-1]
     drawn = np.searchsorted(cumulative, points, side="right")
-    # A point rounded up to the total falls behind the last row of positive weight.
+    # A point rounded up to the total would fall behind the last row with a weight.
     return np.minimum(drawn, np.flatnonzero(weights)[-1])
 
 
@@ -280,7 +280,7 @@ def fill_empty(labels: IntArray, costs: FloatArray, n_clusters: int) -> None:
 def _sums_by_row(
     columns: IntArray, table: FloatArray, sums: npt.NDArray[np.float64]
 ) -> None:
-    """sums (n, k): for each row the sum of its lines in table (d, k)."""
+    """Sum, for each row, its lines in table (d, k): sums (n, k)."""
     for i in range(columns.shape[0]):
         for c in range(table.shape[1]):
             sums[i, c] = 0.0

@@ -1,9 +1,9 @@
-"""The one-hot rows of an ensemble: the distinct samples, by the clusters they are in.
+"""The one-hot rows of an ensemble: distinct samples, by their clusters.
 
 Row i of the one-hot matrix H, shape (n_samples, n_columns), marks the cluster of sample
 i in each of the p partitions, so that H H' / p is the consensus matrix. H is never
-made: a row is kept as the p columns that hold its ones, and equal rows are kept once
-with a weight. The product of a row with a vector is then a sum of p look-ups.
+stored: a row is kept as the p columns of its ones, and equal rows are kept once with a
+weight. The product of a row with a vector is then a sum of p look-ups.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class OneHotRows:
     columns : array of uint, shape (n_rows, n_partitions)
         The columns that hold the ones of each row.
     weights : array of int64, shape (n_rows,)
-        How often each row occurs.
+        Number of samples with each row.
     n_columns : int
         Number of clusters of all partitions together.
     votes : array of int64, shape (n_partitions,)
-        Votes of each partition: how often its columns count.
+        Votes of each partition: the factor of its columns.
     column_votes : array of int64, shape (n_columns,)
-        Those of the partition of each column.
+        Votes of the partition of each column.
     gaps : Gaps, optional
-        Of partial partitions, which columns stand for no label.
+        Columns without labels, if partitions are partial.
     """
 
     columns: IntArray
@@ -63,7 +63,7 @@ class OneHotRows:
         return int(self.votes.sum())
 
     def repeated(self) -> OneHotRows:
-        """The same with a partition for each vote."""
+        """Return the rows with one partition for each vote."""
         if self.n_votes == self.n_partitions:
             return self
         lows, highs = self.columns.min(axis=0), self.columns.max(axis=0)
@@ -75,11 +75,11 @@ class OneHotRows:
         return OneHotRows(columns, self.weights, n_columns, *ones)
 
     def take(self, chosen: IntArray) -> OneHotRows:
-        """Return some of the rows."""
+        """Return the chosen rows."""
         return replace(self, columns=self.columns[chosen], weights=self.weights[chosen])
 
     def compact(self) -> OneHotRows:
-        """Renumber the columns if there are more of them than these rows can fill."""
+        """Renumber the columns if there are more than these rows can fill."""
         if self.n_columns <= self.columns.size or self.gaps is not None:
             return self
         used, flat = np.unique(self.columns, return_inverse=True)
@@ -90,17 +90,17 @@ class OneHotRows:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """Columns of partial partitions, each with one of its own for gaps if it has any.
+    """Columns of partial partitions; each partition may have one for gaps.
 
     Attributes
     ----------
     model : array of int64, shape (n_columns,)
         Partition of each column.
     missing : array of bool, shape (n_columns,)
-        Which columns stand for gaps.
+        Whether each column is for gaps.
     shares : array of float64, shape (n_columns,)
-        Share of the samples that a model saw which are in each of its clusters; what a
-        cluster is taken to look like to a model that saw none of its members.
+        Share of the samples seen by a model that are in each of its clusters. It
+        describes a cluster to a model that saw none of its members.
     """
 
     model: IntArray
@@ -121,11 +121,11 @@ class Gaps:
 
 
 def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
-    """Merge the samples that no partition with a vote tells apart.
+    """Merge the samples that no partition with a vote separates.
 
     Returns the distinct rows, in order of first appearance, and the row of each sample,
-    (n_samples,). Samples are told apart by as many partitions at a time as fit into one
-    64-bit key: O(n T) time; memory is that of the distinct rows and O(n).
+    (n_samples,). As many partitions at a time as fit into one 64-bit key separate the
+    samples: O(n T) time; memory is that of the distinct rows and O(n).
     """
     ensemble = ensemble.voters
     group = group_samples(ensemble)
@@ -142,12 +142,12 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
 
 
 def code_counts(ensemble: Ensemble) -> IntArray:
-    """Number of codes of each partition (n_partitions,), the one of gaps included."""
+    """Number of codes of each partition (n_partitions,), including the code of gaps."""
     return ensemble.n_codes + (ensemble.n_gaps > 0)
 
 
 def _gaps(ensemble: Ensemble, sizes: IntArray, starts: IntArray) -> Gaps:
-    """Say of the columns of all partitions which are gaps."""
+    """Find the columns of all partitions that are gaps."""
     model = np.repeat(np.arange(len(sizes)), sizes)
     missing = np.arange(len(model)) - starts[model] == ensemble.n_codes[model]
     members = np.concatenate([np.bincount(codes) for codes in ensemble.codes_and_gaps])
@@ -156,7 +156,7 @@ def _gaps(ensemble: Ensemble, sizes: IntArray, starts: IntArray) -> Gaps:
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger[Any]]:
-    """Type of column numbers: one of two, so that kernels compile at most twice."""
+    """Type of column numbers, one of two, so that kernels compile at most twice."""
     return np.uint16 if n_columns <= np.iinfo(np.uint16).max else np.uint32
 
 
@@ -181,7 +181,7 @@ def group_samples(ensemble: Ensemble) -> IntArray:
 def sums_by_centre(
     columns: IntArray, table: FloatArray, sums: npt.NDArray[np.float64]
 ) -> None:
-    """sums (n, k): for each row the sum of its entries in each line of table (k, d)."""
+    """Sum, for each row, its entries in each line of table (k, d): sums (n, k)."""
     for c in range(table.shape[0]):
         line = table[c]
         for i in range(columns.shape[0]):

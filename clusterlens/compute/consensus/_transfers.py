@@ -1,9 +1,9 @@
 """Transfers: move single units while the exact loss of k-means falls.
 
-Lloyd's algorithm compares a unit with the means as they are; a transfer also counts how
-both means move, and so leaves fewer local optima. With the sum S_C of the one-hot rows
-of a cluster and its mass M_C, the loss is a constant minus the sum of |S_C|² / M_C, so
-that a move changes it by a few look-ups.
+Lloyd's algorithm compares a unit with fixed means; a transfer also takes into account
+that both means move, and so leaves fewer local optima. With the sum S_C of the one-hot
+rows of a cluster and its mass M_C, the loss is a constant minus the sum of
+|S_C|² / M_C, so a move changes it by a few look-ups.
 
 References
 ----------
@@ -30,8 +30,8 @@ from clusterlens.compute.consensus._lloyd import (
 )
 
 MAX_PASSES = 100
-MAX_LOOKUPS = 1 << 28  # of all passes but the first, a fraction of a second
-_ROUNDING = 1e-10  # of the loss: what a transfer must gain
+MAX_LOOKUPS = 1 << 28  # of all passes after the first, a fraction of a second
+_ROUNDING = 1e-10  # smallest gain of a transfer, relative to the loss
 
 
 class Transfers:
@@ -51,14 +51,14 @@ class Transfers:
         members = coo_array((np.ones(rows.n_rows, np.int8), cells)).tocsr()
         self.lloyd, self.masses = lloyd, rows.weights * lloyd.masses
         self.members = members.indptr, members.indices
-        # Free units, which come first, have no edges.
+        # Free units come first and have no edges.
         first = np.zeros(self.n_free, apart.indptr.dtype)
         self.edges = np.append(first, apart.indptr), apart.indices
 
     def lower_loss(self, start: LloydResult) -> LloydResult:
-        """Transfer units from a converged result until none gains, or for long enough.
+        """Transfer units of a converged result until none gains or a limit is reached.
 
-        With gaps, where the sums do not give the loss, the result stays as it is.
+        With gaps the sums do not give the loss, so the result is returned unchanged.
         """
         rows = self.lloyd.rows
         if rows.gaps is not None:
@@ -110,7 +110,7 @@ def _transfer(
     norms: Any,
     least: float,
 ) -> float:
-    """Move each unit where that gains most, in place; return what was gained."""
+    """Move each unit to the cluster of largest gain, in place; return the gain."""
     n_partitions, k = columns.shape[1], len(masses)
     dots = np.empty(k)
     barred = np.full(k, -1)

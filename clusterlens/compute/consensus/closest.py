@@ -1,4 +1,4 @@
-"""The number of clusters: the cut of the consensus tree that the models agree with."""
+"""The number of clusters of the consensus-tree cut that fits the models best."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ranking.ranking import TIE_DECIMALS
 from clusterlens.compute.ranking.scores import discotec
 
-# Clusters of a cut, and where the weighted median of the models' numbers is larger.
+# Largest default number of clusters, and its limit if the models' median is larger.
 _MOST_CUT, _MOST_MEDIAN = 12, 50
-_TREE_SHARE = 0.6  # of the time, that of the tree
+_TREE_SHARE = 0.6  # share of the tree in the time
 
 
 @dataclass(frozen=True, eq=False)
 class ClosestCut(Frozen):
-    """How far the cuts of a consensus tree are from the consensus.
+    """Distances of the cuts of a consensus tree from the consensus.
 
     Attributes
     ----------
     n_clusters : int
         Number of clusters of the closest cut, the smallest of equally close ones.
     labels : array of int64, shape (n_samples,)
-        Its labels, 0 to n_clusters - 1.
+        Labels of that cut, 0 to n_clusters - 1.
     numbers : array of int64, shape (n_cuts,)
         Numbers of clusters that were compared, ascending.
     distances : array of float64, shape (n_cuts,)
         DISCOTEC of each cut with the Kullback-Leibler divergence, at least 0.
     n_compared : int
-        Samples whose pairs were looked at.
+        Number of samples compared with each other.
     """
 
     n_clusters: int
@@ -67,30 +67,30 @@ def closest_cut(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> ClosestCut:
-    """Find the number of clusters whose consensus partition is closest to the models.
+    """Find the number of clusters with the consensus partition closest to the models.
 
     Parameters
     ----------
     ensemble : Ensemble
         T partitions of n samples.
     tree : ConsensusTree, optional
-        Their consensus tree, whose cuts into 2 and more clusters are compared. Default:
-        one is grown.
+        Their consensus tree; its cuts into 2 and more clusters are compared. Default: a
+        new one.
     max_clusters : int, optional
         The largest number of clusters, at least 2. Default: 12, or the median of the
         models' numbers weighted by their votes, up to 50, if it is larger.
     random_state : int, Generator or None, default 0
         Seed of the tree, and of the samples that are drawn.
     exact : bool, default False
-        Whether to compare all pairs of samples. Default: those of as many samples as
-        `agreement_cost` finds affordable, drawn at random.
+        Whether to compare all pairs of samples. Default: the pairs of a random sample
+        of the size that `agreement_cost` finds affordable.
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
     Returns
     -------
     found : ClosestCut
-        The number, and the distances of all.
+        The closest number and the distances of all numbers.
 
     Raises
     ------
@@ -102,10 +102,10 @@ def closest_cut(
     Notes
     -----
     A cut is scored like a model without a vote: by the mean of -ln p over all pairs of
-    samples, p being the share of votes that treat the pair as the cut does. O(n² T)
-    time as `count_agreements`, O(n T) memory. On research tables the partition is
-    nearer to the classes than with the number of clusters of the most typical model,
-    see docs/methods/crowd.md.
+    samples, with p the share of votes that treat the pair as the cut does. O(n² T) time
+    as `count_agreements`, O(n T) memory. On research tables the partition is closer to
+    the classes than with the number of clusters of the most typical model, see
+    docs/methods/crowd.md.
 
     References
     ----------

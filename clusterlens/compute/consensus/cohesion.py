@@ -1,4 +1,4 @@
-"""Reading a consensus: how well samples and clusters of one partition hang together.
+"""Cohesion of samples and clusters of a partition in the consensus.
 
 The consensus of a sample with a cluster is the mean of the consensus matrix over the
 members; it follows from counts of members by look-ups, without that matrix.
@@ -41,14 +41,14 @@ from clusterlens.compute.ensemble.ensemble import (
 MAX_BYTES = 4 << 30
 CONSENSUS_GRID = read_only(np.linspace(0.0, 1.0, 101))
 
-_TABLE_CELLS = 1 << 22  # of the contingency tables that are kept at a time
+_TABLE_CELLS = 1 << 22  # of the contingency tables in memory at a time
 _BLOCK_ADDITIONS = 200_000_000  # about a tenth of a second
 _SPARSE_ROWS = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterConsensus(Frozen):
-    """What the ensemble says about the clusters of one partition.
+    """Consensus inside and between the clusters of a partition.
 
     Attributes
     ----------
@@ -63,9 +63,10 @@ class ClusterConsensus(Frozen):
         Mean consensus of the pairs across two clusters; `within` on the diagonal.
     items : array of float64, shape (n_samples, n_clusters)
         Item consensus: mean consensus of each sample with the members of each cluster,
-        itself left out; 0 where no other member is left.
+        without the sample itself; 0 if there is no other member.
     codes : array of int64, shape (n_samples,)
-        Position of the cluster of each sample in `clusters`; -1 for noise that is
+        Position of the cluster of each sample in `clusters`; -1 for noise counted as
+        singletons.
         singletons.
     """
 
@@ -97,10 +98,10 @@ class ClusterConsensus(Frozen):
 
     @cached_property
     def doubtful(self) -> npt.NDArray[np.bool_]:
-        """Which samples have a higher item consensus with another cluster than theirs.
+        """Whether each sample has a higher item consensus with another cluster.
 
-        Shape (n_samples,). A sample alone in its cluster has 0 with it; noise that is
-        singletons has no cluster and is not doubtful.
+        Shape (n_samples,). A sample alone in its cluster has 0 with it. Noise counted
+        as singletons has no cluster and is not doubtful.
         """
         theirs = np.take_along_axis(self.items, self.nearest[:, None], axis=1)[:, 0]
         clustered = (self.codes >= 0) & (self.nearest >= 0)
@@ -147,7 +148,7 @@ def cluster_consensus(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> ClusterConsensus:
-    """Measure how well the ensemble keeps the clusters of a partition together.
+    """Measure how strongly the ensemble keeps the clusters of a partition together.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def cluster_consensus(
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
         A partition into k clusters, of the ensemble or not; values are names only.
-        Where noise (-1) is not a cluster in the ensemble it is none here.
+        If noise (-1) is not a cluster in the ensemble, it is not a cluster here.
     max_bytes : int, default 4 GiB
         Limit for the table of n samples and k clusters.
     n_jobs, progress, cancel, executor
@@ -164,7 +165,7 @@ def cluster_consensus(
     Returns
     -------
     consensus : ClusterConsensus
-        Of clusters, of pairs of clusters and of samples.
+        Consensus of clusters, of pairs of clusters and of samples.
 
     Raises
     ------
@@ -177,9 +178,9 @@ def cluster_consensus(
 
     Notes
     -----
-    O(n T k) time, some 1e9 additions a second and core, and O(n k) memory. Of partial
-    partitions every mean is that of the votes that join pairs over the votes that saw
-    them, 0 where none did.
+    O(n T k) time, some 1e9 additions a second and core, and O(n k) memory. For partial
+    partitions every mean is the number of votes that join pairs over the number that
+    saw them, 0 if none did.
 
     References
     ----------
@@ -228,7 +229,7 @@ def cluster_consensus(
 def _clusters_of(
     ensemble: Ensemble, labels: IntArray
 ) -> tuple[npt.NDArray[Any], IntArray]:
-    """Labels of the clusters, and the position of each sample's, -1 for none."""
+    """Labels of the clusters, and the position of each sample's cluster or -1."""
     clusters, codes = np.unique(labels, return_inverse=True)
     if ensemble.noise == "cluster" or not (clusters == NOISE).any():
         return clusters, codes
@@ -244,7 +245,7 @@ def _clusters_of(
 def _vote_sums(
     ensemble: Ensemble, codes: IntArray, sizes: IntArray, run: RunOptions
 ) -> tuple[IntArray, FloatArray]:
-    """Votes that join each sample, and each cluster, with all members of each cluster.
+    """Sum the votes that join each sample, and each cluster, with the members of each.
 
     Shapes (n_samples, k) and (k, k); a sample and its own copy count.
     """
@@ -280,10 +281,10 @@ def _vote_sums(
 def _seen_sums(
     ensemble: Ensemble, codes: IntArray, sizes: IntArray, run: RunOptions
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Votes that saw each sample and cluster with the members of each, and the sample.
+    """Sum the votes that saw each sample and cluster with the members of each cluster.
 
-    Shapes (n_samples, k), (k, k) and (n_samples,); the sums of `_vote_sums` where every
-    model puts all that it saw into one cluster.
+    Shapes (n_samples, k), (k, k) and (n_samples,), the last for the sample itself.
+    Equal to `_vote_sums` if every model puts all samples that it saw into one cluster.
     """
     if ensemble.gaps is not None:
         own = ensemble.votes @ ~ensemble.gaps
@@ -295,7 +296,7 @@ def _seen_sums(
 
 
 def _share(part: Any, whole: Any) -> FloatArray:
-    """Quotient of votes, 0 where there are none."""
+    """Divide votes; 0 if there are none."""
     return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
 
 
@@ -307,10 +308,10 @@ def _chunks(cells: IntArray, models: IntArray) -> Iterator[IntArray]:
 
 
 def _table(own: IntArray, gap: int, codes: IntArray, k: int) -> FloatArray:
-    """Contingency table of a partition (rows) and the judged one, samples in it only.
+    """Contingency table of a partition (rows) and the given one, over its samples only.
 
-    One row per code; the last, that of gaps, stays empty. Floats, so that products of
-    tables are fast; whole numbers are exact in them.
+    One row per code; the last row, for gaps, stays empty. Floats make products of
+    tables fast; whole numbers are exact in them.
     """
     counted = (codes >= 0) & (own < gap)
     flat = own[counted].astype(np.int64) * k + codes[counted]
@@ -325,7 +326,7 @@ def _add_sparse(
     codes: IntArray,
     votes: int,
 ) -> None:
-    """Add the votes of a partition into so many clusters that its table is sparse."""
+    """Add the votes of a partition with very many clusters through a sparse table."""
     clustered = np.flatnonzero((codes >= 0) & (own < gap))
     used, rows = np.unique(own[clustered], return_inverse=True)
     table = contingency_table(rows, codes[clustered]).tocsr() * votes
@@ -342,7 +343,7 @@ def _add_sparse(
 def _add_rows(  # type: ignore[no-untyped-def]
     sums, codes, models, rows, starts, first, last
 ):
-    """Add to each sample, from first to last, the row of its cluster in each model."""
+    """Add to samples first to last the rows of their clusters in each model."""
     for i in range(first, last):
         for m in range(models.size):
             row = starts[m] + np.intp(codes[models[m], i])
@@ -404,6 +405,6 @@ def consensus_cdf(agreement: Agreement) -> FloatArray:
 
 def distribution_at(shares: FloatArray, values: FloatArray) -> FloatArray:
     """Evaluate a distribution over counts 0 to T at consensus values (m,)."""
-    # Rounding must not put c / T below itself times T.
+    # Rounding must not put c / T below c after multiplication by T.
     counts = np.floor(values * (len(shares) - 1) + 1e-9).astype(np.int64)
     return shares[counts]

@@ -1,9 +1,9 @@
-"""How dense the consensus is inside and between the clusters of one partition.
+"""Density of the consensus inside and between the clusters of one partition.
 
 Everything follows from alpha_f, the number of samples that a cluster C shares with
 column f of the one-hot matrix (a cluster of one of the T partitions): the consensus
-inside C sums to sum_f alpha_f² / T. Where partitions have other votes than one, each
-counts as often and T is the number of votes. No matrix of pairs is made; O(n T) time.
+inside C sums to sum_f alpha_f² / T. If partitions have several votes, each counts that
+many times and T is the number of votes. No matrix of pairs is built; O(n T) time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     ensemble : Ensemble
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
-        The partition to judge, of the ensemble or not; values are names only. Noise
+        The partition to evaluate, of the ensemble or not; values are names only. Noise
         (-1) is one cluster or singletons, as in the ensemble.
 
     Returns
@@ -45,7 +45,7 @@ def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     Notes
     -----
     Splitting a cluster tends to raise the density: compare partitions with equally many
-    clusters only. A partition of the ensemble is judged with its own vote included.
+    clusters only. A partition of the ensemble is evaluated with its own vote.
     O(n T) time and O(n) memory.
 
     References
@@ -82,13 +82,13 @@ def one_hot_loss(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     ensemble : Ensemble
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
-        The partition to judge; noise (-1) as in the ensemble.
+        The partition to evaluate; noise (-1) as in the ensemble.
 
     Returns
     -------
     loss : float
         `T n - sum_C sum_f alpha_f² / |C|`, in [0, T (n - k)] for k clusters; lower
-        is tighter. Unlike the density it is exactly what k-means minimises.
+        is tighter. Unlike the density it is exactly the objective of k-means.
 
     Notes
     -----
@@ -112,7 +112,7 @@ def ensemble_nmi(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     ensemble : Ensemble
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
-        The partition to judge; values are names only. Noise (-1) is one cluster or
+        The partition to evaluate; values are names only. Noise (-1) is one cluster or
         singletons, as in the ensemble.
 
     Returns
@@ -128,7 +128,7 @@ def ensemble_nmi(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     Notes
     -----
     NMI = 2 I / (H1 + H2), the arithmetic mean of the entropies; two one-cluster
-    partitions have NMI 1. All T partitions count, `labels` among them if it is one.
+    partitions have NMI 1. All T partitions count, including `labels` if it is one.
     O(n T) time.
 
     References
@@ -163,7 +163,7 @@ def _entropy(counts: IntArray) -> float:
 
 
 def compact_codes(ensemble: Ensemble, labels: npt.ArrayLike) -> IntArray:
-    """Compact codes of a partition of the samples; noise is what the ensemble says."""
+    """Compact codes of a partition, with the ensemble's meaning of noise."""
     check_ensemble(ensemble)
     array = check_labels(labels, n_samples=ensemble.n_samples)
     return pd.factorize(split_noise(array, ensemble.noise))[0].astype(np.int64)

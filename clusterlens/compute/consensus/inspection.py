@@ -1,4 +1,4 @@
-"""Inspection: what the ensemble says about one sample, in linear time."""
+"""Inspection: the votes of an ensemble about one sample, in linear time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clusterlens.compute.ensemble.votes import seen_together, votes_together
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleReport(Frozen):
-    """What the ensemble says about one sample.
+    """Votes of the ensemble about one sample.
 
     Parameters
     ----------
@@ -31,19 +31,19 @@ class SampleReport(Frozen):
     disagreement : float
         Disagreement of the partitions about it, see `sample_disagreement`, in [0, 1].
     percentile : float
-        Share of the samples they disagree less about, in [0, 1); NaN if not asked for.
+        Share of the samples with less disagreement, in [0, 1); NaN if not requested.
     votes : array of int32, shape (n_samples,)
-        Partitions that join it with each sample, see `votes_together`.
+        Number of partitions that join it with each sample, see `votes_together`.
     nearest : array of int64, shape (n_nearest,)
-        The other samples that most partitions join it with, most first, equal ones by
+        The samples that most partitions join it with, in descending order; ties by
         position.
     clusters : array of int64, shape (n_clusters,)
-        Labels of the clusters of the partition it was compared with, rising.
+        Labels of the clusters of the compared partition, ascending.
     consensus : array of float64, shape (n_clusters,)
         Item consensus: mean consensus with the other members of each cluster, in [0,
         1]; 0 where there are none.
     n_partitions : int
-        Number of votes, that of the partitions T unless the ensemble has weights.
+        Number of votes; the number T of partitions unless the ensemble has weights.
     seen : array of int32, shape (n_samples,)
         Votes that saw it together with each sample, all unless partitions are partial.
     """
@@ -59,13 +59,13 @@ class SampleReport(Frozen):
     seen: npt.NDArray[np.int32]
 
     def n_together(self, threshold: int) -> int:
-        """Number of other samples that enough partitions join it with.
+        """Count the other samples that enough partitions join it with.
 
         Parameters
         ----------
         threshold : int
-            So many partitions at least, 0 to T + 1; of partial partitions that share of
-            those that saw both.
+            Least number of partitions, 0 to T + 1; for partial partitions the same
+            share of the votes that saw both.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class SampleReport(Frozen):
         return frame.sort_values("consensus", ascending=False, kind="stable")
 
     def __repr__(self) -> str:
-        """Say the sample and the disagreement about it."""
+        """Return the sample and the disagreement about it."""
         return (
             f"SampleReport(sample {self.sample}, disagreement {self.disagreement:.2f})"
         )
@@ -103,7 +103,7 @@ def inspect_sample(
     disagreement: npt.ArrayLike | None = None,
     n_nearest: int = 10,
 ) -> SampleReport:
-    """Say what the ensemble thinks of one sample.
+    """Summarise the votes of an ensemble about one sample.
 
     Parameters
     ----------
@@ -112,11 +112,11 @@ def inspect_sample(
     sample : int
         Position of the sample, from 0 to n - 1.
     labels : array-like of int, shape (n_samples,), optional
-        Partition whose clusters it is compared with; -1 is a cluster like others.
+        Partition with the clusters to compare; -1 is a cluster like others.
     disagreement : array-like of float, shape (n_samples,), optional
         `sample_disagreement` of all samples, for the percentile.
     n_nearest : int, default 10
-        Number of other samples to name.
+        Number of nearest samples to return.
 
     Returns
     -------
@@ -130,9 +130,9 @@ def inspect_sample(
 
     Notes
     -----
-    O(n T) time and O(n) memory. Nearest are those with the most joint votes, not those
-    with the most similar values. Of partial partitions shares are of the votes that saw
-    both samples.
+    O(n T) time and O(n) memory. The nearest samples have the most joint votes, not the
+    most similar values. For partial partitions shares are of the votes that saw both
+    samples.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _with_clusters(
     votes: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
     labels: npt.ArrayLike | None,
 ) -> tuple[IntArray, FloatArray]:
-    """Labels of the clusters and the mean consensus with their other members."""
+    """Return cluster labels and the mean consensus with their other members."""
     if labels is None:
         return np.empty(0, np.int64), np.empty(0)
     array = check_labels(labels, n_samples=ensemble.n_samples)

@@ -46,7 +46,7 @@ def consensus_kmeans(
     random_state : int, Generator or None, default 0
         Seed.
     n_init : int, default 10
-        Seedings (greedy k-means++), of which the best result is kept.
+        Number of seedings (greedy k-means++); the best result is kept.
     max_iter : int, default 300
         Passes per seeding; it ends earlier when no sample moves.
     n_jobs : int, optional
@@ -54,7 +54,7 @@ def consensus_kmeans(
     progress : callable, optional
         Called as progress(seedings done, n_init).
     cancel : callable, optional
-        Asked between blocks of some milliseconds; True stops the computation.
+        Called between blocks of some milliseconds; True stops the computation.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of new ones.
 
@@ -73,8 +73,8 @@ def consensus_kmeans(
     Warns
     -----
     UserWarning
-        If the ensemble tells fewer groups of samples apart than clusters are asked
-        for; these groups are returned.
+        If the ensemble separates fewer groups of samples than n_clusters; these
+        groups are returned.
 
     Notes
     -----

@@ -1,8 +1,8 @@
-"""The maximum spanning tree of the agreement counts, without a matrix of them.
+"""The maximum spanning tree of the agreement counts, without their matrix.
 
-Cutting the edges below a count leaves the connected components of the pairs that agree
-at least that often: one tree answers for every threshold, and it is the dendrogram of
-single linkage on the consensus matrix.
+Without the edges below a count, the tree splits into the connected components of the
+pairs with at least that count. So one tree serves every threshold, and it is the
+dendrogram of single linkage on the consensus matrix.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLOCK_COMPARISONS = 1_000_000_000  # about a tenth of a second
 
 @dataclass(frozen=True, eq=False)
 class AgreementTree(Frozen):
-    """A tree over the samples whose agreement counts are as large as possible.
+    """A spanning tree of the samples with the largest possible agreement counts.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class AgreementTree(Frozen):
     counts : array of int64, shape (n_samples - 1,)
         Number of votes that join each pair, from 0 to n_partitions.
     n_partitions : int
-        Number of votes, that of the partitions T unless the ensemble has weights.
+        Number of votes; the number T of partitions unless the ensemble has weights.
     """
 
     edges: IntArray
@@ -62,8 +62,8 @@ class AgreementTree(Frozen):
         Parameters
         ----------
         threshold : int
-            From 0 to n_partitions + 1; pairs that at least so many partitions join are
-            connected.
+            From 0 to n_partitions + 1; pairs that at least this many partitions join
+            are connected.
 
         Returns
         -------
@@ -80,13 +80,13 @@ class AgreementTree(Frozen):
         return components(self.edges[self.counts >= threshold], self.n_samples)
 
     def cut(self, n_clusters: int) -> IntArray:
-        """Cut the tree into clusters by leaving out the edges of least agreement.
+        """Cut the tree into clusters by removing the edges of least agreement.
 
         Parameters
         ----------
         n_clusters : int
-            From 1 to n_samples. Among edges of equal agreement those found last by
-            Prim's algorithm from sample 0 are cut first.
+            From 1 to n_samples. In a tie the edge found last by Prim's algorithm from
+            sample 0 is cut first.
 
         Returns
         -------
@@ -120,7 +120,7 @@ def agreement_tree(
     progress : callable, optional
         Called as progress(done, total) in samples reached.
     cancel : callable, optional
-        Asked between blocks of about a tenth of a second; True stops the search.
+        Called between blocks of about a tenth of a second; True stops the search.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of a new one.
 
@@ -153,7 +153,7 @@ def agreement_tree(
     >>> tree.components(2).tolist()
     [0, 0, 1, 2]
     """
-    # One thread, as each block goes on where the one before it ended.
+    # One thread, because each block continues the one before.
     run = RunOptions(1, progress, cancel, executor)
     ensemble = check_ensemble(ensemble).voters
     group = group_samples(ensemble)
@@ -200,8 +200,8 @@ def _grow(  # type: ignore[no-untyped-def]
 ):
     """Reach rows start + 1 to stop of the tree.
 
-    `outside[start:]` lists the rows not reached; `best` and `link` hold the largest
-    count of each of them with a reached row, and that row.
+    `outside[start:]` lists the rows not reached; `best` and `link` hold, for each, the
+    largest count with a reached row, and that row.
     """
     agreements = np.empty(codes.shape[1], codes.dtype)
     for step in range(start, stop):

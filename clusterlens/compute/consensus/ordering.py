@@ -41,16 +41,16 @@ def order_samples(
         T partitions of n samples.
     by : {"tree", "partition", "file"}, default "tree"
         By the consensus tree; by the clusters of one partition and within them by the
-        tree; or as the samples are.
+        tree; or the given order.
     partition : int or array-like of int, shape (n_samples,), optional
-        Position in the ensemble or labels, which may carry names of other clusters
-        (`match_labels`); needed for "partition". Clusters come by rising label, the
+        Position in the ensemble or labels, which may have names of other clusters
+        (`match_labels`); needed for "partition". Clusters come by ascending label, the
         label -1 last.
     tree : ConsensusTree or array-like of int, shape (n_samples,), optional
-        Tree, or its order. By default one of up to 64 clusters is made for "tree",
-        while "partition" leaves the samples of a cluster as they are.
+        Tree, or its order. By default a tree of up to 64 clusters is built for "tree",
+        while "partition" keeps the order of the samples in a cluster.
     random_state : int, Generator or None, default 0
-        Seed of a tree that is made.
+        Seed of a tree built here.
 
     Returns
     -------
@@ -60,11 +60,11 @@ def order_samples(
     Raises
     ------
     ValueError
-        If "partition" is asked for without one, or an argument does not fit.
+        If "partition" is chosen without a partition, or an argument does not fit.
 
     Notes
     -----
-    O(n log n) time if the tree is given, else that of `consensus_tree`.
+    O(n log n) time if the tree is given, else the time of `consensus_tree`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def order_samples(
 
 
 def _labels_of(ensemble: Ensemble, partition: int | npt.ArrayLike | None) -> IntArray:
-    """Labels of a partition given by its position or by themselves."""
+    """Return labels of a partition given by position or as labels."""
     if partition is None:
         raise ValueError(
             "partition is None; give the position of a partition, or labels, to order "

@@ -1,9 +1,9 @@
-"""Consensus functions: one partition out of an ensemble.
+"""Consensus functions: combine an ensemble into one partition.
 
 `CONSENSUS_FUNCTIONS` lists them by name, each with its cost; `consensus_partition` runs
-one. What does not fit into memory is refused before it is allocated. A function of
-one's own takes one line:
-`CONSENSUS_FUNCTIONS["mine"] = ConsensusFunction(run, cost, reference)`.
+one. A method that does not fit into memory is refused before anything is allocated. A
+new function takes one line: `CONSENSUS_FUNCTIONS["mine"] = ConsensusFunction(run, cost,
+reference)`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ N_INIT = 10
 
 @dataclass(frozen=True)
 class ConsensusTask:
-    """What a consensus function works on."""
+    """Input of a consensus function."""
 
     ensemble: Ensemble
     rows: OneHotRows
@@ -84,24 +84,24 @@ class ConsensusTask:
 
 @dataclass(frozen=True)
 class ConsensusFunction:
-    """A way to make one partition out of an ensemble.
+    """A way to combine an ensemble into one partition.
 
     Parameters
     ----------
     run : callable
         Takes a ConsensusTask, returns labels of shape (n_samples,).
     cost : str
-        Time and memory in n samples, T partitions, d clusters in all, k clusters. Where
-        partitions have several votes, d counts theirs as often.
+        Time and memory in n samples, T partitions, d clusters in all, k clusters. If
+        partitions have several votes, d counts their clusters that many times.
     reference : str
-        Where it was published.
+        Publication.
     n_bytes : callable, optional
-        Takes (n_samples, n_columns), returns the bytes above those of the labels that
-        grow faster than linearly. Default: none do.
+        Takes (n_samples, n_columns) and returns the bytes that grow faster than
+        linearly, besides the labels. Default: 0.
     links : bool, default False
         Whether it can obey constraints.
     partial : bool, default False
-        Whether it takes partial partitions.
+        Whether it accepts partial partitions.
     """
 
     run: Callable[[ConsensusTask], IntArray]
@@ -127,7 +127,7 @@ def consensus_partition(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> IntArray:
-    """Make one partition that agrees with those of an ensemble.
+    """Combine an ensemble into one partition that agrees with its partitions.
 
     Parameters
     ----------
@@ -142,18 +142,18 @@ def consensus_partition(
     random_state : int, Generator or None, default 0
         Seed.
     constraints : Constraints, optional
-        Links that the partition obeys, every one of them. For "kmeans", "sec",
-        "average" and "complete".
+        Links that the partition obeys without exception. For "kmeans", "sec", "average"
+        and "complete".
     n_init : int, default 10
-        Seedings of "kmeans", "sec" and "ecc", of which the best result is kept.
+        Number of seedings of "kmeans", "sec" and "ecc"; the best result is kept.
     max_bytes : int, default 4 GiB
-        Largest matrix that may be made.
+        Limit for the largest matrix.
     n_jobs : int, optional
         Threads. Default: all cores. The result does not depend on it.
     progress : callable, optional
         Called as progress(done, total) in the units of the method.
     cancel : callable, optional
-        Asked between short blocks of work; True stops the computation. The linkage
+        Called between short blocks of work; True stops the computation. The linkage
         itself, METIS and the eigenvectors cannot be stopped.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of new ones.
@@ -168,8 +168,8 @@ def consensus_partition(
     ValueError
         If an argument is out of its range, or the method cannot obey constraints.
     ConstraintError
-        If n_clusters clusters cannot obey the cannot-links; `chain` holds those that
-        collide. Also if the linkage ends before, see the Notes.
+        If n_clusters clusters cannot obey the cannot-links; `chain` holds the links
+        in conflict. Also if the linkage ends early, see the Notes.
     MemoryError
         If the method needs more than max_bytes; nothing was allocated.
     ImportError
@@ -181,42 +181,44 @@ def consensus_partition(
     -----
     UserWarning
         If fewer than n_clusters clusters are returned: no partition of the ensemble
-        tells more samples apart, or some meta-clusters of MCLA won no sample.
+        separates more samples, or some meta-clusters of MCLA won no sample.
 
     Notes
     -----
     `CONSENSUS_FUNCTIONS[method].cost` states time and memory, `.reference` the source.
-    Each run of "kmeans" and "sec" ends with transfers of single samples, or of what
-    must-links connect, that lower the exact loss (Hartigan & Wong): up to 100 passes,
-    fewer for many samples, at least one. Of 500 random cases of 5 to 9 samples without
-    links "kmeans" solved all and "sec" 498 as well as by trying all partitions.
+    Each run of "kmeans" and "sec" ends with transfers of single samples, or of units
+    connected by must-links, that lower the exact loss (Hartigan & Wong): up to 100
+    passes, fewer for many samples, at least one. On 500 random cases of 5 to 9 samples
+    without links, an exhaustive search was better than "kmeans" in none and better than
+    "sec" in 2.
 
     "ecc" starts from the runs of "kmeans" and moves single samples while its own
-    loss, the entropy of the labels inside the clusters, falls: with the same seed that
-    loss is never above the one of the k-means partition.
+    loss, the entropy of the labels inside the clusters, falls. With the same seed its
+    loss never exceeds the loss of the k-means partition.
 
-    Constraints: samples that must-links connect move as one. Units that cannot-links
-    connect are assigned together, as a colouring of the graph of cannot-links: a way to
-    obey them is found before the first pass (by exhaustive search where it is not
-    plain, within 20,000 steps), and each pass keeps for each connected part the cheaper
-    of a greedy choice and the last one, both improved by swapping two clusters along
-    Kempe chains. No link is broken and the loss never rises from pass to pass; the best
-    assignment of a part is certain for a single unit or two, not in general. Of 1,000
-    random cases of 4 to 9 samples with 1 to 4 links all but 3 were solved as well as by
-    trying all partitions.
+    Constraints: samples connected by must-links move as one unit. Units connected by
+    cannot-links are assigned together, as a colouring of the graph of cannot-links. An
+    assignment that obeys them is found before the first pass, if necessary by
+    exhaustive search within 20,000 steps. Each pass keeps, for each connected part, the
+    cheaper of a greedy assignment and the last one, both improved by swapping two
+    clusters along Kempe chains. No link is broken and the loss never rises from pass to
+    pass. The assignment of a part is optimal for one or two units, but not always for
+    more. On 1,000 random cases of 4 to 9 samples with 1 to 4 links, an exhaustive
+    search was better in 3.
 
-    "average" and "complete" merge what must-links connect first, as one unit of its
-    size, and then the nearest clusters that no cannot-link keeps apart; average
-    distances are over all pairs of samples. Merging the nearest may end where every two
-    clusters left are kept apart although fewer would do; the error says at how many.
+    "average" and "complete" first merge units connected by must-links, with the size of
+    the unit, and then the nearest clusters that no cannot-link keeps apart; average
+    distances are over all pairs of samples. The merging may end early because every two
+    remaining clusters must stay apart, although fewer clusters are possible; the error
+    tells their number.
 
-    Partial partitions: "kmeans" and "bisecting-kmeans" go over the models that saw a
-    sample, "single", "average" and "complete" take one minus the share of the votes
-    that saw a pair which join it, and refuse pairs that no model saw. The others refuse
-    partial partitions.
+    Partial partitions: "kmeans" and "bisecting-kmeans" use the models that saw a
+    sample. "single", "average" and "complete" use one minus the share of joining votes
+    among the votes that saw a pair, and refuse pairs that no model saw. The others
+    refuse partial partitions.
 
-    The enhanced matrices are reconstructions: the study that compares them names no
-    similarity; "-enhanced" is ECPCS, "-wct" weighted connected triples.
+    The enhanced matrices are reconstructions, because the study that compares them does
+    not name the similarity; "-enhanced" is ECPCS, "-wct" weighted connected triples.
 
     References
     ----------
@@ -226,7 +228,7 @@ def consensus_partition(
     Wagstaff, Cardie, Rogers & Schroedl, "Constrained k-means clustering with background
     knowledge", ICML 2001 (must-links and cannot-links in k-means).
     Davidson & Ravi, "Agglomerative hierarchical clustering with constraints", PKDD
-    2005, doi:10.1007/11564126_11 (the same in linkage, and where it ends).
+    2005, doi:10.1007/11564126_11 (the same in linkage, and its dead ends).
 
     Examples
     --------
@@ -250,7 +252,7 @@ def consensus_partition(
     if ensemble.is_partial:
         _check_partial(function, links, method)
     n_columns = int(ensemble.n_codes @ ensemble.votes)
-    extra = 1.5 if ensemble.is_partial else 1  # votes that saw a pair beside the others
+    extra = 1.5 if ensemble.is_partial else 1  # includes the votes that saw a pair
     check_memory(
         int(extra * function.n_bytes(ensemble.n_samples, n_columns)),
         max_bytes,
@@ -273,7 +275,7 @@ def consensus_partition(
 def _check_partial(
     function: ConsensusFunction, links: Constraints, method: str
 ) -> None:
-    """Refuse what has no meaning for partial partitions, or is not known for them."""
+    """Refuse methods that need complete partitions, and constraints on partial ones."""
     if not function.partial:
         able = [name for name, one in CONSENSUS_FUNCTIONS.items() if one.partial]
         raise DataError(
@@ -291,7 +293,7 @@ def _check_partial(
 def _with_links(
     task: ConsensusTask, constraints: Constraints, method: str
 ) -> ConsensusTask:
-    """Return the task on rows that know of the links."""
+    """Return the task on rows that include the links."""
     if not CONSENSUS_FUNCTIONS[method].links:
         able = [name for name, one in CONSENSUS_FUNCTIONS.items() if one.links]
         raise ValueError(
@@ -309,7 +311,7 @@ def _with_links(
 
 
 def _warn_of_fewer(labels: IntArray, n_clusters: int, method: str) -> None:
-    """Say so if the partition has fewer clusters than asked for."""
+    """Warn if the partition has fewer clusters than requested."""
     found = int(labels.max()) + 1
     if found < n_clusters:
         warn_caller(
@@ -324,7 +326,7 @@ def _lloyd(
     masses: IntArray | None = None,
     improve: Callable[[LloydResult], LloydResult] = lambda result: result,
 ) -> IntArray:
-    """Best of several seeded runs of k-means, under the links if any."""
+    """Run seeded k-means several times, under the links if any; keep the best."""
     if task.linked is None:
         lloyd = Lloyd(task.rows, task.run, masses=masses)
     else:
@@ -343,7 +345,7 @@ def _lloyd(
 
 
 def _bisect(task: ConsensusTask) -> IntArray:
-    """Bisecting k-means, cut at the leaves."""
+    """Run bisecting k-means and cut its tree at the leaves."""
     tree = consensus_tree(
         task.ensemble,
         task.n_clusters,
@@ -354,7 +356,7 @@ def _bisect(task: ConsensusTask) -> IntArray:
 
 
 def _sec(task: ConsensusTask) -> IntArray:
-    """K-means of h_i / w_i with weights w_i, the row sums of the agreement counts."""
+    """Run k-means on h_i / w_i with weights w_i, the row sums of agreement counts."""
     rows = task.rows
     sizes = np.zeros(rows.n_columns)
     for columns in rows.columns.T:
@@ -366,13 +368,13 @@ def _sec(task: ConsensusTask) -> IntArray:
 
 
 def _ecc(task: ConsensusTask) -> IntArray:
-    """Entropy of the labels in the clusters, lowered from each run of k-means."""
+    """Lower the entropy of the labels in the clusters, from each run of k-means."""
     cancel = task.run.cancel
     return _lloyd(task, improve=partial(lower_entropy, task.rows, cancel=cancel))
 
 
 def _single(task: ConsensusTask) -> IntArray:
-    """Single linkage, from the spanning tree instead of the matrix."""
+    """Run single linkage on the spanning tree instead of the matrix."""
     if task.ensemble.is_partial:
         return _linkage(task, method="single")
     run = task.run
@@ -388,7 +390,7 @@ def _linkage(
     method: LinkageMethod,
     similarity: Callable[[OneHotRows], FloatArray] | None = None,
 ) -> IntArray:
-    """Linkage on the plain or the enhanced matrix."""
+    """Run linkage on the plain or the enhanced matrix."""
     rows = task.rows if similarity is None else task.rows.repeated()
     return linkage_partition(
         rows,
@@ -407,7 +409,7 @@ def _graph(
     partition: Callable[[OneHotRows, IntArray, int, int], IntArray],
     metis: bool = True,
 ) -> IntArray:
-    """Partition of a graph; a missing METIS is noticed before the graph is made."""
+    """Partition a graph; report a missing METIS before building the graph."""
     if metis:
         import_metis()
     rows = task.rows.repeated() if partition is mcla else task.rows
@@ -415,12 +417,12 @@ def _graph(
 
 
 def _bytes_of_linkage(n: int, d: int) -> int:
-    """Condensed distances and the copy that the linkage works on."""
+    """Count the bytes of the condensed distances and their copy in the linkage."""
     return 8 * n * n
 
 
 def _bytes_of_enhanced(n: int, d: int) -> int:
-    """The same and six matrices of clusters."""
+    """Count the same bytes and six matrices of clusters."""
     return 8 * n * n + 48 * d * d
 
 

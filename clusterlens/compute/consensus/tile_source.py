@@ -1,8 +1,8 @@
 """Tile sources: an ensemble in some order of its samples, prepared for its heatmap.
 
-The codes are kept sample by sample in the order shown, together with the number of
+The codes are stored sample by sample in the order shown, together with the number of
 samples of each cluster before each block of samples. The number between any two
-positions then follows from two rows of counts and the rest of two blocks.
+positions then follows from two rows of counts and the remainders of two blocks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SOURCE_BYTES = 4_000_000_000
 
 _RUNNING_BYTES = 256_000_000
 _SMALLEST_BLOCK = 64
-_WIDE = 16_384  # clusters of a partition from which its profile is kept sparse
+_WIDE = 16_384  # clusters of a partition from which its profile is sparse
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -48,22 +48,22 @@ class TileSource(Frozen):
     order : array-like of int, shape (n_samples,), optional
         Permutation: the samples from the first row to the last. Default file order.
     max_bytes : int, default 4e9
-        Memory it may take.
+        Limit of its memory.
 
     Attributes
     ----------
     votes : array of int64, shape (n_models,)
-        Votes of the identical partitions that each distinct one stands for.
+        Votes of the identical partitions behind each distinct one.
     codes : array of unsigned int, shape (n_samples, n_models)
         Codes of the distinct partitions, samples in order.
     running : array of uint32, shape (n_blocks + 1, n_columns)
         Number of samples of each cluster before each block boundary.
     gaps : array of int64, shape (n_models,)
-        Code of the samples that each distinct partition leaves out; none has it unless
-        the partition is partial, and no vote joins them.
+        Code of the samples that each distinct partition leaves out. Only partial
+        partitions use it; no vote joins these samples.
     starts : array of int64, shape (n_models + 1,)
         Columns of `running` where the clusters of a partition begin and end; none for
-        partitions of so many clusters that their profiles are kept sparse.
+        partitions with very many clusters, which have sparse profiles.
 
     Raises
     ------
@@ -74,8 +74,8 @@ class TileSource(Frozen):
 
     Notes
     -----
-    O(n T) time. Memory: the codes again plus at most 256 MB of running counts; `nbytes`
-    says it.
+    O(n T) time. Memory: the codes again plus at most 256 MB of running counts; see
+    `nbytes`.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class TileSource(Frozen):
 
     @classmethod
     def of_some(cls, ensemble: Ensemble, samples: IntArray) -> TileSource:
-        """Prepare only some of the samples, in the given order.
+        """Prepare only the given samples, in the given order.
 
         Parameters
         ----------
@@ -120,14 +120,14 @@ class TileSource(Frozen):
         Returns
         -------
         source : TileSource
-            Its pixels are those of the chosen samples.
+            Its pixels show the given samples.
         """
         source = object.__new__(cls)
         source._prepare(ensemble, samples, SOURCE_BYTES)
         return source
 
     def _prepare(self, ensemble: Ensemble, order: IntArray, max_bytes: int) -> None:
-        """Fill the fields for the samples of order, which may be some of all."""
+        """Fill the fields for the samples of order, all or some."""
         first, votes = distinct_votes(ensemble)
         gaps = ensemble.n_codes[first]
         sizes = gaps + (ensemble.n_gaps[first] > 0)
@@ -167,7 +167,7 @@ class TileSource(Frozen):
         return mean_threshold(self.ensemble)
 
     def __repr__(self) -> str:
-        """Say the size."""
+        """Return the size."""
         return f"TileSource({self.ensemble!r}, {self.nbytes / 1e6:.0f} MB)"
 
 
@@ -180,8 +180,8 @@ class PartitionOrder:
     order : array of int, shape (n_samples,)
         Samples, cluster by cluster, within a cluster in file order.
     clusters : array of int, shape (n_clusters,)
-        Code of each group, largest group first; of a partial partition the samples that
-        it leaves out are one too, with the code `n_codes[model]`.
+        Code of each group, largest group first; the samples that a partial partition
+        leaves out are a group, too, with the code `n_codes[model]`.
     sizes : array of int, shape (n_clusters,)
         Number of samples of each group.
     boundaries : array of int, shape (n_clusters + 1,)
@@ -279,7 +279,7 @@ def count_in_bins(
 
 
 def _block_size(n_samples: int, n_columns: int) -> int:
-    """Smallest power of two whose running counts fit their share of memory."""
+    """Smallest power of two that keeps the running counts within their memory."""
     block = _SMALLEST_BLOCK
     while (n_samples // block + 1) * n_columns * 4 > _RUNNING_BYTES:
         if block > n_samples:
@@ -290,9 +290,9 @@ def _block_size(n_samples: int, n_columns: int) -> int:
 
 @kernel()
 def _ordered_codes(codes, models, order):  # type: ignore[no-untyped-def]
-    """Codes of the models sample by sample in order, shape (n_samples, n_models).
+    """Collect the codes of the models by sample in order, (n_samples, n_models).
 
-    In blocks of samples, so that the rows written stay in the cache.
+    Works in blocks of samples, so that the rows written stay in the processor cache.
     """
     ordered = np.empty((order.size, models.size), codes.dtype)
     for start in range(0, order.size, _SMALLEST_BLOCK):
@@ -306,7 +306,7 @@ def _ordered_codes(codes, models, order):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _running_counts(codes, starts, block, n_rows):  # type: ignore[no-untyped-def]
-    """Samples of each cluster before positions 0, block, 2 block, ..."""
+    """Count the samples of each cluster before positions 0, block, 2 block, ..."""
     running = np.zeros((n_rows, starts[-1]), np.uint32)
     for row in range(1, n_rows):
         for c in range(starts[-1]):
@@ -320,7 +320,7 @@ def _running_counts(codes, starts, block, n_rows):  # type: ignore[no-untyped-de
 def _counts_before(  # type: ignore[no-untyped-def]
     codes, running, block, starts, edges, first, last
 ):
-    """Samples of each cluster of models first to last before each edge."""
+    """Count the samples of each cluster of models first to last before each edge."""
     low, high = starts[first], starts[last]
     before = np.empty((edges.size, high - low), np.uint32)
     for k in range(edges.size):

@@ -3,7 +3,7 @@
 A heatmap never needs the matrix. With samples in some order, the mean consensus of a
 pixel is the product of two binned one-hot profiles: exact, and independent of the
 number of samples once a `TileSource` is prepared. The binarised matrix has no such
-product; its pixels are counted pair by pair where they cover few and sampled otherwise.
+product; its pixels are counted pair by pair if they cover few pairs, else sampled.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Kind = Literal["consensus", "binarised"]
 Range = tuple[int, int]
 TileArray = npt.NDArray[np.float32]
 
-_MOST_PIXELS = 8_192  # a side
+_MOST_PIXELS = 8_192  # per side
 _PROFILE_ENTRIES = 10_000_000  # of the profiles multiplied at a time
 _ROUNDING = 1e-5  # of sums of shares in single precision
 _PAIR_COMPARISONS = 4_000_000_000  # of a binarised tile, about a tenth of a second
@@ -57,11 +57,11 @@ class Tile(Frozen):
     ----------
     values : array of float32, shape (h, w)
         Mean consensus over the pairs of a pixel, or the share of its pairs that are
-        joined, in [0, 1]. NaN where partitions are partial and no model saw a pair.
+        joined, in [0, 1]. NaN if partitions are partial and no model saw a pair.
     row_edges, col_edges : array of int, shapes (h + 1,) and (w + 1,)
         Positions in the order of the samples where pixels begin and end.
     kind : {"consensus", "binarised"}
-        What the values are.
+        Meaning of the values.
     threshold : int or None
         Agreement count from which a pair counts as joined; None for "consensus".
     exact : bool
@@ -89,7 +89,7 @@ class Tile(Frozen):
         return int(self.col_edges[0]), int(self.col_edges[-1])
 
     def __repr__(self) -> str:
-        """Say the size and the kind."""
+        """Return the kind and the size."""
         kind = f"{'exact' if self.exact else 'sampled'} {self.kind}"
         return f"Tile({kind}, {self.values.shape}, rows {self.rows}, cols {self.cols})"
 
@@ -113,14 +113,14 @@ def consensus_tile(
     Parameters
     ----------
     ensemble : Ensemble or TileSource
-        T partitions of n samples. A TileSource has been prepared once for an order;
-        its tiles do not depend on n.
+        T partitions of n samples. A TileSource is prepared once for an order; its tiles
+        take a time independent of n.
     rows, cols : tuple of int, optional
         Half-open ranges of positions in the order. Default all.
     shape : tuple of int, default (600, 600)
         Pixels (h, w), each from 1 to 8,192; fewer if a range has fewer samples.
     order : array-like of int, shape (n_samples,), optional
-        Permutation of the samples. Default that of the TileSource, or file order.
+        Permutation of the samples. Default the order of the TileSource, or file order.
     kind : {"consensus", "binarised"}, default "consensus"
         Mean share of partitions that join the pairs of a pixel, or share of the pairs
         that at least `threshold` partitions join.
@@ -153,9 +153,9 @@ def consensus_tile(
     drawn from each row and each column of pixels, and the s² pairs of a pixel give an
     unbiased estimate with a standard error of at most 1 / sqrt(2 s).
 
-    Of partial partitions the consensus of a pixel is the votes that join its pairs over
-    the votes that saw them, and a pair is joined when that share of it reaches
-    `threshold` of all votes; pairs that no vote saw are not counted.
+    For partial partitions the consensus of a pixel is the number of votes that join its
+    pairs over the number that saw them. A pair counts as joined if its share of joining
+    votes reaches `threshold` over all votes; pairs that no vote saw are not counted.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def consensus_tile(
 
 
 def _edges(span: Range, n_pixels: int, whole: Range, name: str) -> IntArray:
-    """Positions where the pixels of a range begin and end, as even as possible."""
+    """Split a range into pixels as evenly as possible; return their bounds."""
     start, stop = _whole_pair(span, name)
     if not whole[0] <= start < stop <= whole[1]:
         raise ValueError(
@@ -232,7 +232,7 @@ def _whole_pair(pair: Any, name: str) -> tuple[int, int]:
 def _source(
     ensemble: Ensemble | TileSource, order: npt.ArrayLike | None, low: int, high: int
 ) -> tuple[TileSource, int]:
-    """Prepared samples that include positions low to high, and where they begin."""
+    """Return prepared samples that include positions low to high, and their start."""
     if isinstance(ensemble, Ensemble):
         positions = check_order(order, ensemble.n_samples)[low:high]
         return TileSource.of_some(ensemble, positions), low
@@ -246,7 +246,7 @@ def _source(
 def _mean_consensus(
     source: TileSource, row_edges: IntArray, col_edges: IntArray
 ) -> TileArray:
-    """Mean consensus of each pixel, shape (h, w), one group of models at a time."""
+    """Compute the mean consensus of each pixel (h, w), by groups of models."""
     joined = np.zeros((len(row_edges) - 1, len(col_edges) - 1), dtype=np.float32)
     seen = np.full_like(joined, source.votes.sum())
     same = np.array_equal(row_edges, col_edges)
@@ -275,14 +275,14 @@ def _mean_consensus(
 
 
 def _gap_columns(source: TileSource, models: Range) -> IntArray:
-    """Columns of the profile of some models that hold their gaps."""
+    """Find the columns of the profile of some models that hold their gaps."""
     starts, gaps = source.starts[models[0] : models[1] + 1], source.gaps[slice(*models)]
     partial = np.diff(starts) > gaps
     return (starts[:-1] - starts[0] + gaps)[partial]
 
 
 def _model_groups(starts: npt.NDArray[np.int64], most: int) -> Iterator[Range]:
-    """Half-open ranges of models with at most so many clusters, or of one model."""
+    """Yield ranges of models with at most so many clusters, or of one model."""
     first = 0
     for last in range(1, len(starts)):
         ends = last == len(starts) - 1
@@ -292,14 +292,14 @@ def _model_groups(starts: npt.NDArray[np.int64], most: int) -> Iterator[Range]:
 
 
 def _profile(source: TileSource, edges: IntArray, models: Range) -> TileArray:
-    """Share of the samples of each bin in each cluster, shape (n_bins, n_columns)."""
+    """Compute the share of each bin's samples in each cluster, (n_bins, n_columns)."""
     counts = count_in_bins(source, edges, models)
     sizes = np.diff(edges)[:, None].astype(np.float32)
     return np.divide(counts, sizes, dtype=np.float32)
 
 
 def _sparse_profile(source: TileSource, edges: IntArray, model: int) -> Any:
-    """Share of the samples of each bin in each cluster of one model of very many."""
+    """Compute the same as a sparse array for one model with very many clusters."""
     sizes = np.diff(edges)
     codes = source.codes[edges[0] : edges[-1], model].astype(np.int64)
     bins = np.repeat(np.arange(len(sizes)), sizes)
@@ -316,7 +316,7 @@ def _joined_share(
     random_state: int,
     run: RunOptions,
 ) -> tuple[TileArray, int | None]:
-    """Share of the pairs of each pixel that enough models join, and samples drawn."""
+    """Compute each pixel's share of pairs that enough models join, and the draw."""
     sampled = _n_drawn(edges, len(source.votes))
     rng = np.random.default_rng(random_state)
     (rows, row_bins), (cols, col_bins) = (_draw(e, sampled, rng) for e in edges)
@@ -363,7 +363,7 @@ def _n_drawn(edges: tuple[IntArray, IntArray], n_models: int) -> int | None:
 def _draw(
     edges: IntArray, n_drawn: int | None, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Positions drawn from each bin, and the bin of each.
+    """Draw positions from each bin; return them with their bins.
 
     One position from each of n_drawn equal parts of a bin: every position of the bin is
     equally likely. All positions if no bin holds more than n_drawn.
@@ -381,7 +381,7 @@ def _draw(
 def _count_joined(  # type: ignore[no-untyped-def]
     row_codes, col_codes, votes, threshold, row_bins, col_bins, n_rows, start, stop
 ):
-    """Pairs with enough votes by pixel, for columns start to stop and their pixels."""
+    """Count pairs with enough votes by pixel, for columns start to stop."""
     left = col_bins[start]
     joined = np.zeros((n_rows, col_bins[stop - 1] - left + 1), np.int64)
     tile = column_tile(col_codes, start, stop)
@@ -407,7 +407,7 @@ def _count_seen(  # type: ignore[no-untyped-def]
     start,
     stop,
 ):
-    """The same for partial partitions: joined pairs, and pairs that no vote saw."""
+    """Count joined pairs and pairs that no vote saw, for partial partitions."""
     left = col_bins[start]
     joined = np.zeros((n_rows, col_bins[stop - 1] - left + 1), np.int64)
     unseen = np.zeros_like(joined)

@@ -1,7 +1,7 @@
 """Bisecting k-means on the one-hot rows: nested consensus clusters in linear time.
 
-The tree can be cut into any number of clusters and orders the samples. Time and memory
-grow linearly with the number of samples.
+The tree can be cut into any number of clusters, and it orders the samples. Time and
+memory grow linearly with the number of samples.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from clusterlens.compute.consensus._one_hot import Gaps, OneHotRows, one_hot_row
 from clusterlens.compute.consensus.criteria import weight_between
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
-TRIAL_ROWS = 1 << 13  # above this, the 2-means trials of a split run on a sample
+TRIAL_ROWS = 1 << 13  # with more rows, the trials of a split run on a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class ConsensusTree(Frozen):
     leaves : array of int64, shape (n_samples,)
         Leaf of each sample, numbered from left to right.
     order : array of int64, shape (n_samples,)
-        A permutation of the samples in which the clusters of every cut are contiguous,
+        A permutation of the samples: the clusters of every cut are contiguous,
         neighbouring leaves are similar and equal samples are adjacent.
     """
 
@@ -82,8 +82,8 @@ class ConsensusTree(Frozen):
         Raises
         ------
         ValueError
-            If the tree has fewer leaves: it was made for fewer clusters, or the
-            ensemble tells fewer groups of samples apart.
+            If the tree has fewer leaves: it was built for fewer clusters, or the
+            ensemble separates fewer groups of samples.
         """
         return pd.factorize(self.nodes_at(n_clusters)[self.leaves])[0].astype(np.int64)
 
@@ -122,9 +122,10 @@ class ConsensusTree(Frozen):
         frame : DataFrame
             Columns parent (-1 for the root); first_k and last_k, the numbers of
             clusters between which the node is a cluster; start and size, its samples
-            being `order[start : start + size]`; and colour, the node whose colour it
-            keeps: that of its parent if it is the larger half (the left one of equal
-            halves), else its own. The index is the node; rows follow it.
+            clusters between which the node is a cluster; start and size of its samples
+            `order[start : start + size]`; and colour, the node that gives its colour:
+            the parent for the larger half (the left one in a tie), else the node
+            itself. The index is the node; rows follow it.
 
         Notes
         -----
@@ -180,29 +181,29 @@ def consensus_tree(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> ConsensusTree:
-    """Split the samples again and again in two, by 2-means on the one-hot rows.
+    """Split the samples repeatedly in two, by 2-means on the one-hot rows.
 
     Parameters
     ----------
     ensemble : Ensemble
         T partitions of n samples.
     max_clusters : int
-        Number of leaves, at least 1. Splitting stops earlier when the samples of each
+        Number of leaves, at least 1. Splitting stops earlier if the samples of each
         leaf are equal in all partitions.
     random_state : int, Generator or None, default 0
         Seed. A tree with more leaves continues a tree with fewer.
     split : {"scatter", "size", "density"}, default "scatter"
-        Which cluster is split next: the one with the largest sum of squared distances
-        to its mean, with the most samples, or whose split raises the density of the
-        partition most. For the last, every leaf is split on trial.
+        Choice of the next cluster to split: the largest sum of squared distances to its
+        mean, the most samples, or the split that raises the density of the partition
+        most. For the last, every leaf is split on trial.
     n_trials : int, default 5
-        Seedings of each 2-means, of which the best is kept.
+        Number of seedings of each 2-means; the best one is kept.
     n_jobs : int, optional
         Threads. Default: all cores. The result does not depend on it.
     progress : callable, optional
-        Called as progress(splits done, splits asked for).
+        Called as progress(splits done, splits requested).
     cancel : callable, optional
-        Asked between blocks of some milliseconds; True stops the computation.
+        Called between blocks of some milliseconds; True stops the computation.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of new ones.
 
@@ -223,10 +224,10 @@ def consensus_tree(
     Partial partitions: see `consensus_partition`.
 
     A split costs O(T) per member, sample and iteration: O(n T log max_clusters) in all
-    when the splits are balanced; O(n T) memory. Clusters of more than 8192 distinct
-    rows try the seedings on a random sample of that many and refine the best one on all
-    rows. The leaves are put in the order that maximises the mean consensus between
-    neighbours among all orders that the tree allows.
+    if the splits are balanced; O(n T) memory. Clusters of more than 8192 distinct rows
+    try the seedings on a random sample of that size and refine the best one on all
+    rows. Of all orders of the leaves that the tree allows, the order maximises the mean
+    consensus between neighbours.
 
     References
     ----------
@@ -283,8 +284,9 @@ def consensus_tree(
 class _Leaf(NamedTuple):
     """A cluster of the tree.
 
-    `scatter` sums the squared distances to the mean, over `size` samples; `weight` is
-    the part of the cluster in n times the density, size times mean consensus inside.
+    `scatter` sums the squared distances to the mean over `size` samples. `weight` is
+    the contribution of the cluster to n times the density: size times mean consensus
+    inside.
     """
 
     members: IntArray
@@ -302,7 +304,7 @@ def _split(
     n_trials: int,
     run: RunOptions,
 ) -> list[_Leaf]:
-    """Divide some of the rows into parts by k-means."""
+    """Divide the given rows into parts by k-means."""
     own = rows.take(members).compact() if len(members) < rows.n_rows else rows
     lloyd = trials = Lloyd(own, run)
     if own.n_rows > TRIAL_ROWS:
@@ -331,7 +333,7 @@ def _split(
 def _partial_scatter(
     rows: OneHotRows, gaps: Gaps, counts: IntArray, sizes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Scatter and weight of each part from the members that each model saw."""
+    """Compute scatter and weight of each part from the members that each model saw."""
     seen, squares = gaps.by_model(counts), gaps.by_model(counts**2)
     scatters = rows.votes @ (seen - squares / np.maximum(seen, 1))
     pairs = rows.votes @ (seen * (seen - 1))
@@ -346,7 +348,7 @@ def _arrange(
     losses: FloatArray,
     group: IntArray,
 ) -> ConsensusTree:
-    """Put the leaves in order and make the tree of samples out of that of rows."""
+    """Order the leaves, and turn the tree of rows into a tree of samples."""
     leaf_of_row = np.empty(int(group.max()) + 1, np.int64)
     for position, leaf in enumerate(leaves.values()):
         leaf_of_row[leaf.members] = position
@@ -377,7 +379,7 @@ def _leaf_order(
 
 
 def _as_linkage(nodes: IntArray, parents: IntArray) -> FloatArray:
-    """Undo the splits, the last first, as rows of a SciPy linkage matrix."""
+    """Reverse the splits, the last one first, as rows of a SciPy linkage matrix."""
     n_leaves = len(nodes)
     names = np.empty(len(parents), np.int64)
     names[nodes] = np.arange(n_leaves)
