@@ -1,4 +1,4 @@
-"""Partitions, what they agree on, and links between samples."""
+"""Partitions, their agreement, and links between samples."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What an Ensemble takes: each argument checked, and how it is kept."""
+"""Checks and storage of the arguments of an Ensemble."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from clusterlens.compute._validation import (
     warn_caller,
 )
 
-_ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
-_FEW = 10  # partitions that need not be more than a hand-made example
-_MOST_VOTES = 4096  # of weights that are no whole numbers; tables have a row per vote
+_ROW_SUM_TOLERANCE = 1e-4  # for memberships in single precision
+_FEW = 10  # partitions of a hand-made example
+_MOST_VOTES = 4096  # for weights that are not whole; tables have a row per vote
 _LEAST = 2.0**-50  # share of the largest weight below which there is no vote
 
 
@@ -67,7 +67,7 @@ def mask_of_gaps(missing: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] 
 def kept_gaps(
     missing: npt.NDArray[np.bool_] | None, part: Any
 ) -> npt.NDArray[np.bool_] | None:
-    """Return the gaps of some models or samples, None if there is none."""
+    """Return the gaps of some models or samples, None if there are none."""
     if missing is None or not (some := missing[part]).any():
         return None
     check_seen(some)
@@ -75,7 +75,7 @@ def kept_gaps(
 
 
 def check_seen(gaps: npt.NDArray[np.bool_] | None) -> None:
-    """Refuse a model that says something about fewer than two samples."""
+    """Refuse a model that has labels for fewer than two samples."""
     if gaps is None:
         return
     seen = np.count_nonzero(~gaps, axis=1)
@@ -88,7 +88,7 @@ def check_seen(gaps: npt.NDArray[np.bool_] | None) -> None:
 
 
 def one_each(values: Any, default: list[Any], name: str) -> list[Any]:
-    """Return the entries of an argument that has one per partition."""
+    """Return the entries of an argument that needs one per partition."""
     entries = default if values is None else check_entries(values, name)
     if len(entries) != len(default):
         raise ValueError(
@@ -136,17 +136,17 @@ def checked_weights(weights: Any, count: int) -> FloatArray:
 
 
 def some_weights(weights: FloatArray) -> FloatArray:
-    """Weights of chosen partitions, 1 each where none of them has a vote."""
+    """Return weights of chosen partitions, or 1 each if none of them has a vote."""
     return read_only(weights if weights.any() else np.ones(len(weights)))
 
 
 def most_votes(n_partitions: int) -> int:
-    """Return how many votes weights become that are not in a ratio of small numbers."""
+    """Return the number of votes for weights without a ratio of small numbers."""
     return max(_MOST_VOTES, 8 * n_partitions)
 
 
 def whole_votes(weights: FloatArray) -> IntArray:
-    """Whole numbers in the ratio of weights (T,), 0 only of those next to nothing."""
+    """Return whole numbers in the ratio of weights (T,); 0 for negligible weights."""
     most = most_votes(len(weights))
     weights = np.where(weights < _LEAST * weights.max(), 0.0, weights)
     whole = weights.max() <= most and (weights == np.rint(weights)).all()
@@ -186,7 +186,7 @@ def soft_by_position(
 def _check_memberships(
     memberships: npt.ArrayLike, n_samples: int, *, name: str = "memberships"
 ) -> FloatArray:
-    """Return memberships as a (n_samples, n_clusters) array whose rows sum to one."""
+    """Return memberships (n_samples, n_clusters) after checking that rows sum to 1."""
     rows = check_features(memberships, name=name, compared=False)
     if len(rows) != n_samples:
         raise ValueError(
@@ -204,7 +204,7 @@ def _check_memberships(
 
 
 def positions_or_mask(given: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return positions or a mask; nothing is a position list of no entries."""
+    """Return positions or a mask; an empty argument is an empty list of positions."""
     array = np.asarray(given)
     return array if array.size else array.astype(np.intp)
 

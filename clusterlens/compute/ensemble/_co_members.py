@@ -1,8 +1,9 @@
-"""Pairs that some model joins, walked cluster by cluster.
+"""Walk over the pairs that models join, cluster by cluster.
 
-Where partitions have many clusters, nearly all pairs are joined by none of them. Then
-those that are joined are walked, and the others are what is left of all pairs: time in
-proportion to the joined pairs of each model, not to all pairs times the models.
+If partitions have many clusters, none of them joins most of the pairs. Then it is
+enough to visit the joined pairs; the others follow by subtraction from all pairs. The
+time is proportional to the joined pairs of each model, not to all pairs times the
+models.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from clusterlens.compute._run.kernels import kernel
 
 CountArray = npt.NDArray[np.int64]
 
-# Bytes that are compared in the time of walking a joined pair, and of a code: listing
-# it, or finding its cluster. Measured on codes of 6,000 items under 100 partitions.
+# Bytes that can be compared in the time of visiting a joined pair, and of listing a
+# code or finding its cluster. Measured on codes of 6,000 items under 100 partitions.
 _JOINED_BYTES = 100
 _CODE_BYTES = 2_000
 
@@ -37,7 +38,7 @@ def co_members(
     members : array of int32, shape (n_models, n_items)
         Items by cluster, ascending inside a cluster.
     starts : array of int64, shape (n_models, largest code + 1)
-        Where the members of each cluster start.
+        Start of the members of each cluster.
 
     Notes
     -----
@@ -50,9 +51,10 @@ def co_members(
 
 
 def walk_bytes(by_model: npt.NDArray[Any], share: float = 1.0) -> float:
-    """Bytes that could be compared while a share of the joined pairs is walked.
+    """Bytes that could be compared while visiting a share of the joined pairs.
 
-    Of codes (n_models, n_items); listing the members included.
+    The pairs are of codes (n_models, n_items); includes the time of listing the
+    members.
     """
     sizes = (np.bincount(codes) for codes in by_model)
     joined = sum(int(size @ (size - 1)) // 2 for size in sizes)
@@ -65,10 +67,10 @@ def walk_bytes(by_model: npt.NDArray[Any], share: float = 1.0) -> float:
 def walk_co_members(  # type: ignore[no-untyped-def]
     by_sample, votes, members, starts, n_levels, start, stop
 ):
-    """Tables, (n_levels,) and (n_models, n_levels), of the pairs i < j of some j.
+    """Fill tables, (n_levels,) and (n_models, n_levels), of the pairs i < j of some j.
 
-    Of each j the members of its clusters that come before it get the votes of the
-    models that join them; then each model books what its own members got.
+    For each j, the earlier members of its clusters collect the votes of the models that
+    join them; then each model adds the votes of its own members to its table.
     """
     n_models, n_items = members.shape
     count = np.zeros(n_items, votes.dtype)

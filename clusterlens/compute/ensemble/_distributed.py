@@ -17,8 +17,8 @@ from clusterlens.compute.ensemble.pairs import (
     count_columns,
 )
 
-# Comparisons of one job, a quarter of a second of one core, which the loss of a worker
-# costs; more where larger tables have to travel.
+# Comparisons of one job: a quarter of a second of one core, which is lost if a worker
+# dies. Jobs are larger if larger tables have to be sent.
 _JOB_COMPARISONS = 5_000_000_000
 _COMPARISONS_PER_CELL = 20_000
 
@@ -28,9 +28,9 @@ def count_columns_on_workers(
 ) -> tuple[CountArray, CountArray]:
     """Count the agreements of all pairs of items on the workers of a Dask cluster.
 
-    The tables are those of `count_columns`, to the last bit.
+    The tables equal those of `count_columns`, to the last bit.
     """
-    pairs, joint = count_columns(layout, 0, 0)  # none yet; checks the size of tables
+    pairs, joint = count_columns(layout, 0, 0)  # empty; checks the size of tables
     ranges = _column_ranges(layout)
     work = [(stop * (stop - 1) - start * (start - 1)) // 2 for start, stop in ranges]
     done = 0

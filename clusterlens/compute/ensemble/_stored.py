@@ -1,4 +1,4 @@
-"""Writing an ensemble: Parquet with its metadata, nothing executable in it."""
+"""Writing an ensemble to Parquet with metadata, without executable content."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ KEY = b"clusterlens.ensemble"
 
 
 def write_ensemble(ensemble: Any, path: str | os.PathLike[str]) -> None:
-    """Write an ensemble to one Parquet file, which appears when it is complete.
+    """Write an ensemble to one Parquet file, which appears once it is complete.
 
-    A column of labels per partition, null in gaps, and one of numbers per column of
-    memberships; the rest is JSON in the metadata, with the version of the format and of
-    the library. Entries of specs that JSON does not know are written as text. O(n T)
-    time.
+    The file has a column of labels per partition, null in gaps, and a column of numbers
+    per column of memberships. The rest is JSON in the metadata, with the versions of
+    the format and of the library. Entries of specs that JSON cannot represent are
+    written as text. O(n T) time.
     """
     columns = {f"label {t}": labels for t, labels in enumerate(ensemble.labels)}
     gaps = ensemble.missing
@@ -40,7 +40,7 @@ def write_ensemble(ensemble: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _about(ensemble: Any) -> dict[str, Any]:
-    """Everything but the numbers, as plain values."""
+    """Return everything but the numbers, as plain values."""
     from clusterlens import __version__
 
     seconds = [None if np.isnan(s) else float(s) for s in ensemble.seconds]
@@ -58,5 +58,5 @@ def _about(ensemble: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Write a value that JSON does not know: numbers of NumPy, else as text."""
+    """Convert a value that JSON cannot represent: NumPy numbers, else to text."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

@@ -1,7 +1,7 @@
 """Agreement: how many partitions join each pair of samples, counted once.
 
-One pass over the pairs i < j fills two small tables of integers, from which every
-DISCOTEC score at every threshold follows. O(n² T) time, O(n T + T²) memory.
+One pass over the pairs i < j fills two small tables of integers. Every DISCOTEC score
+at every threshold follows from them. O(n² T) time, O(n T + T²) memory.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from clusterlens.compute.ensemble.partial import (
 if TYPE_CHECKING:
     from distributed import Client
 
-_GROUPS = 24  # of the compared samples, whose spread gives the errors of an estimate
+_GROUPS = 24  # of compared samples; their spread gives the errors of an estimate
 _SMALLEST_GROUP = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Frozen):
-    """Agreement counts of an ensemble, the two tables that every score is made of.
+    """Agreement counts of an ensemble: the two tables behind every score.
 
     Parameters
     ----------
@@ -62,21 +62,21 @@ class Agreement(Frozen):
         Entry c: ordered pairs of samples, the n pairs (i, i) included, that exactly c
         votes join; partitions have one vote each unless the ensemble has weights.
     joint_counts : array of int64, shape (n_partitions, n_votes + 1)
-        Entry (t, c): those of them that partition t joins.
+        Entry (t, c): the number of these pairs that partition t joins.
     exact : bool, default True
         False if only some of the samples were compared with each other.
     samples : array of int, shape (n_compared,), optional
-        Those samples, in random order; None if exact.
+        The compared samples, in random order; None if exact.
     group_pairs : array of int64, shape (n_groups, n_votes + 1), optional
         Ordered pairs (i, j), j another sample, by random groups of equal size of the
         first sample: their spread gives the errors of an estimate.
     group_joint : array of int64, shape (n_groups, n_partitions, n_votes + 1)
-        Those of them that each partition joins.
+        Numbers of these pairs that each partition joins.
     seen_counts : array of int64, shape (n_partitions, n_levels), optional
-        Of partial partitions, entry (t, l): pairs of level l that model t saw.
+        For partial partitions, entry (t, l): pairs of level l that model t saw.
     levels : Levels, optional
-        Of partial partitions: what the columns of the tables stand for, in place of 0
-        to n_votes: the shares of the votes that saw a pair which join it.
+        For partial partitions, the meaning of the columns of the tables: not counts 0
+        to n_votes, but shares of joining votes among the votes that saw a pair.
 
     Raises
     ------
@@ -87,11 +87,11 @@ class Agreement(Frozen):
     -----
     `mean` and `threshold` come from cluster sizes and are exact in either case.
 
-    Of partial partitions, pairs that no vote saw are left out of all tables, and a pair
-    counts for the models that saw it. Pairs (i, i) stand in the row of a model with the
-    share that they have in a partition of all samples, so that scores of partial and
-    full partitions compare. The tables hold whole numbers; scores add what rounding
-    left out of that share, `identical_remainder`.
+    For partial partitions, pairs that no vote saw are left out of all tables, and a
+    pair counts for the models that saw it. The row of a model includes the pairs (i, i)
+    with the share that they have in a partition of all samples, so that scores of
+    partial and full partitions are comparable. The tables hold whole numbers; scores
+    add the rounded part of that share, `identical_remainder`.
     """
 
     ensemble: Ensemble
@@ -111,8 +111,8 @@ class Agreement(Frozen):
         check_flag(self.exact, name="exact")
         if not isinstance(self.levels, Levels | None):
             raise ValueError(
-                f"levels is a {type(self.levels).__name__}; give what count_agreements "
-                "makes of partial partitions, or None."
+                f"levels is a {type(self.levels).__name__}; give the levels that "
+                "count_agreements makes of partial partitions, or None."
             )
         if self.ensemble.is_partial and self.levels is None:
             raise ValueError(
@@ -156,9 +156,9 @@ class Agreement(Frozen):
 
     @cached_property
     def identical_remainder(self) -> FloatArray:
-        """What rounding left out of the pairs (i, i) of each row, (n_partitions,).
+        """Fractional part of the pairs (i, i) of each row, (n_partitions,).
 
-        Their usual share of an estimate, and of partial partitions, is no whole number.
+        In estimates and for partial partitions their usual share is not a whole number.
         """
         n_samples, of = self.ensemble.n_samples, self.n_compared
         n_seen = np.full(self.ensemble.n_partitions, of)
@@ -177,16 +177,16 @@ class Agreement(Frozen):
     def mean(self) -> float:
         """Mean of the consensus matrix over all n² ordered pairs, in (0, 1].
 
-        Of partial partitions the votes that join pairs over the votes that saw them.
+        For partial partitions, the votes that join pairs over the votes that saw them.
         """
         return self.total / seen_votes(self.ensemble)
 
     @cached_property
     def threshold(self) -> int:
-        """Smallest agreement count that reaches the mean count; no float is involved.
+        """Smallest agreement count that reaches the mean count, in integer arithmetic.
 
-        A pair is joined in the binarised matrix when c n² >= total. Of partial
-        partitions, where it is a share of all votes, see `mean_threshold`.
+        A pair is joined in the binarised matrix if c n² >= total. For partial
+        partitions it is a share of all votes, see `mean_threshold`.
         """
         return mean_threshold(self.ensemble)
 
@@ -224,7 +224,7 @@ class Agreement(Frozen):
         return summed
 
     def __repr__(self) -> str:
-        """Say the size and whether all pairs were counted."""
+        """Return the size and whether all pairs were counted."""
         kind = "exact" if self.exact else "estimated"
         some = "" if self.samples is None else f" from {self.n_compared:,} samples"
         return f"Agreement({kind}{some}, {self.ensemble!r})"
@@ -240,7 +240,7 @@ def count_agreements(
     executor: Executor | None = None,
     client: Client | str | None = None,
 ) -> Agreement:
-    """Count how many partitions join each pair of samples, in one pass over the pairs.
+    """Count the partitions that join each pair of samples, in one pass over the pairs.
 
     Parameters
     ----------
@@ -251,22 +251,22 @@ def count_agreements(
     progress : callable, optional
         Called as progress(done, total) in pairs of samples.
     cancel : callable, optional
-        Asked between blocks of about a tenth of a second; True stops the count.
+        Called between blocks of about a tenth of a second; True stops the count.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of new ones, for instance those a server shares between
-        its sessions; `n_jobs` then says how many blocks may wait at a time. Call from
-        outside these threads.
+        its sessions; `n_jobs` is then the number of blocks that may wait at a time.
+        Call from outside these threads.
     client : dask.distributed.Client or str, optional
-        Cluster that counts, or the address of its scheduler; `n_jobs` and `executor`
-        then do not matter. The result is the same to the last bit, also if workers die
-        meanwhile. Needs the extra "dask".
+        Cluster for the count, or the address of its scheduler; `n_jobs` and `executor`
+        then have no effect. The result is the same to the last bit, even if workers
+        die meanwhile. Needs the extra "dask".
 
     Returns
     -------
     agreement : Agreement
         `pair_counts[c]`: ordered pairs (diagonal included) that exactly c partitions
-        join (votes, where the ensemble has weights); `joint_counts[t, c]`: those of
-        them that partition t joins. The sums are n² and the sum of squared cluster
+        join (votes, if the ensemble has weights); `joint_counts[t, c]`: the number of
+        these that partition t joins. The sums are n² and the sum of squared cluster
         sizes of t.
 
     Raises
@@ -283,19 +283,20 @@ def count_agreements(
     Notes
     -----
     O(n² T) comparisons of bytes, about 2e10 a second and core, and O(n T + T²) memory.
-    Where partitions have so many clusters that few pairs are joined (below about one in
-    a hundred on average), only those are walked, some 2e8 a second and core.
-    Identical partitions are compared once; identical samples too where at most half of
+    If partitions have so many clusters that few pairs are joined (below about one in a
+    hundred on average), only joined pairs are visited, some 2e8 a second and core.
+    Identical partitions are compared once, and identical samples too if at most half of
     the samples are distinct. More than 255 partitions or clusters double the cost.
     Partial partitions cost three to four times as much (pairs are sorted by the share
-    of votes that joins them) and O(n T + T³) memory, as their tables have a row for
-    every such share. They are counted on this machine; see the Notes of `Agreement`.
+    of joining votes) and O(n T + T³) memory, because their tables have a row for every
+    such share. They are counted on this machine; see the Notes of `Agreement`.
 
     On a cluster every worker process gets the codes, 2 n T bytes or more, once, and
-    compiles the kernels on first use (some seconds). Jobs of about a second go out a
-    few at a time; a worker that dies costs those it was doing. A cancel returns within
-    a second, while what runs on a worker ends there unheard. Dask sends data and
-    functions by pickle: connect to clusters that you trust like this process.
+    compiles the kernels on first use (some seconds). Jobs of about a second are sent a
+    few at a time; the jobs of a worker that dies are repeated. A cancel returns within
+    a second; jobs already running on a worker finish, and their results are discarded.
+    Dask sends data and functions by pickle: connect only to clusters that you trust
+    like this process.
 
     Examples
     --------
@@ -338,8 +339,8 @@ def estimate_agreements(
     ensemble : Ensemble
         T partitions of n samples.
     n_compared : int, optional
-        Number of samples, from 2 to n, drawn without replacement. Default as many as
-        take some two seconds, `agreement_cost(ensemble).n_compared`.
+        Number of samples, from 2 to n, drawn without replacement. The default takes
+        about two seconds, `agreement_cost(ensemble).n_compared`.
     random_state : int, default 0
         Seed of the draw.
     n_jobs, progress, cancel, executor
@@ -360,8 +361,8 @@ def estimate_agreements(
     -----
     O(n T + n_compared² T). Scores are unbiased; mean and threshold are exact.
     `rank_partitions` of the agreement gives intervals for every score at every
-    threshold, from 192 compared samples on; `rank_progressively` stops as soon as the
-    order is settled. Estimates of partial partitions have no intervals.
+    threshold if 192 or more samples were compared; `rank_progressively` stops as soon
+    as the order is settled. Estimates of partial partitions have no intervals.
 
     Examples
     --------
@@ -385,7 +386,7 @@ def estimate_agreements(
 def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agreement:
     """Estimate the agreements from given samples, as `estimate_agreements` does.
 
-    Two or more different ones (n_compared,) in random order; exact if all are given.
+    Two or more different samples (n_compared,) in random order; exact if all are given.
     """
     n_samples, size = ensemble.n_samples, len(samples)
     if size == n_samples:
@@ -406,7 +407,7 @@ def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agr
 def _count_partial(
     ensemble: Ensemble, samples: IntArray | None, run: RunOptions
 ) -> Agreement:
-    """Count pairs by the share of the votes that saw them which join them."""
+    """Count pairs by the share of joining votes among the votes that saw them."""
     levels = share_levels(ensemble)
     pairs, joint, seen = count_seen_pairs(ensemble, levels, samples, run)
     check_pairs_seen(ensemble, seen)
@@ -439,16 +440,16 @@ def seen_votes(ensemble: Ensemble) -> int:
 def mean_threshold(ensemble: Ensemble) -> int:
     """Smallest agreement count h from 0 to V that reaches the mean of all pairs.
 
-    Of partial partitions a pair is joined when a of the p votes that saw it do and a /
-    p >= h / V, with h / V the smallest such share that reaches the mean, which is the
-    sum of all a over the sum of all p. Without gaps p is V, and a >= h is all.
+    For partial partitions a pair is joined if a of the p votes that saw it do and a / p
+    >= h / V. The threshold h / V is the smallest such share that reaches the mean, the
+    sum of all a over the sum of all p. Without gaps p is V, so the condition is a >= h.
     """
     votes = joined_votes(ensemble) * ensemble.n_votes
     return -(-votes // seen_votes(ensemble))
 
 
 def check_agreement(agreement: Any) -> Agreement:
-    """Return the agreement if it is one, or say which call makes one."""
+    """Return the agreement if it is one; otherwise name the call that makes one."""
     if not isinstance(agreement, Agreement):
         raise ValueError(
             f"agreement is a {type(agreement).__name__}; give an Agreement: "
@@ -458,7 +459,7 @@ def check_agreement(agreement: Any) -> Agreement:
 
 
 def _identical(n_compared: int, n_samples: int) -> float:
-    """Pairs (i, i) that n_samples samples have for the other pairs of n_compared."""
+    """Scale the number of pairs (i, i) to the other pairs of n_compared samples."""
     if n_compared == n_samples:
         return float(n_samples)
     return n_compared * (n_compared - 1) / (n_samples - 1)

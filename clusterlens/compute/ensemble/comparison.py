@@ -1,4 +1,4 @@
-"""compare_partitions: how two partitions agree, and on which samples they do not."""
+"""compare_partitions: agreement of two partitions, and samples that differ."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class PartitionComparison(Frozen):
         Samples in each pair of clusters, as from `cross_tab`: matched clusters face
         each other on the diagonal.
     changed : array of bool, shape (n_samples,)
-        Samples whose clusters are not matched with each other.
+        Whether the clusters of each sample are not matched with each other.
     disagreement : array of float64, shape (n_samples,)
         Share of the other samples that one partition puts with the sample and the other
-        does not, in [0, 1]; it needs no matching.
+        does not, in [0, 1]; it does not depend on the matching.
     ari, nmi, ami : float
         Adjusted Rand index, normalised (arithmetic mean) and adjusted mutual
         information; 1 for equal partitions.
@@ -51,14 +51,14 @@ class PartitionComparison(Frozen):
 
     @property
     def sentence(self) -> str:
-        """What the comparison says, in words."""
+        """The comparison in words."""
         return (
             f"Same cluster for {whole(self.n_same)} of {whole(len(self.changed))} "
             f"samples; adjusted Rand index {self.ari:z.2f}, NMI {self.nmi:z.2f}."
         )
 
     def __repr__(self) -> str:
-        """Say the size and the agreement."""
+        """Return the size and the agreement."""
         a, b = self.table.shape
         return (
             f"PartitionComparison({a} and {b} clusters of {len(self.changed)} samples, "
@@ -77,7 +77,7 @@ def compare_partitions(a: npt.ArrayLike, b: npt.ArrayLike) -> PartitionCompariso
     Returns
     -------
     comparison : PartitionComparison
-        Cross-tab with matched clusters, indices, and where the two differ.
+        Cross-tab with matched clusters, indices, and the samples that differ.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def compare_partitions(a: npt.ArrayLike, b: npt.ArrayLike) -> PartitionCompariso
 
 
 def adjusted_rand_or_nan(a: IntArray, b: IntArray) -> float:
-    """Adjusted Rand index; NaN of fewer than two samples, which have no pair."""
+    """Adjusted Rand index; NaN for fewer than two samples, which have no pair."""
     return float(adjusted_rand_score(a, b)) if len(a) > 1 else np.nan
 
 

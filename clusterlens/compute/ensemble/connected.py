@@ -1,4 +1,4 @@
-"""What pairs connect."""
+"""Connected components of pairs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 
 def components(pairs: npt.NDArray[np.integer[Any]], size: int) -> npt.NDArray[np.int64]:
-    """Number what pairs (n_pairs, 2) of numbers below `size` connect, (size,) of int64.
+    """Number the connected components of pairs (n_pairs, 2) of numbers below `size`.
 
-    Components are numbered in order of first appearance.
+    Returns (size,) of int64; components are numbered in order of first appearance.
     """
     graph = coo_array((np.ones(len(pairs), np.int8), tuple(pairs.T)), shape=2 * (size,))
     return connected_components(graph, directed=False)[1].astype(np.int64)

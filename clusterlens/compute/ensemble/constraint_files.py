@@ -1,7 +1,7 @@
 """Constraint files: constraints as CSV and JSON by row ids, and from known labels.
 
-Files name rows by their ids, never by position, so that constraints survive another
-preparation of the same table. Reading and writing are linear in rows and pairs.
+Files name rows by their ids, never by position, so that constraints stay valid after
+another preparation of the table. Reading and writing are linear in rows and pairs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CSV_COLUMNS = ("kind", "row_a", "row_b")
 KINDS = ("must-link", "cannot-link")
 
 _JSON_KEYS = ("must_link", "cannot_link")
-# Pairs that somebody could not tell: files may hold them, they constrain nothing.
+# Files may hold pairs that an analyst could not answer; these constrain nothing.
 _UNSURE = "unsure"
 _SEPARATORS = ",;\t|"
 _SEPARATOR_LINE = re.compile(r'\A"?sep=."?\s+', re.IGNORECASE)  # for spreadsheets
@@ -47,14 +47,14 @@ _PAIR_BYTES = 1_000_000_000
 
 
 def constraints_from_labels(labels: npt.ArrayLike, unknown: int = NOISE) -> Constraints:
-    """Make constraints of all pairs of samples whose labels are known.
+    """Make constraints of all pairs of samples with known labels.
 
     Parameters
     ----------
     labels : array-like of int, shape (n_samples,)
         Partial labels.
     unknown : int, default -1
-        Label of the samples that nothing is known about.
+        Label of the samples without a known class.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def constraints_from_labels(labels: npt.ArrayLike, unknown: int = NOISE) -> Cons
     Raises
     ------
     MemoryError
-        If the pairs would take more than 1 GB, from about 5,000 known labels on;
+        If the pairs would take more than 1 GB, from about 5,000 known labels;
         nothing has been allocated then.
 
     Notes
@@ -117,7 +117,7 @@ def constraints_to_csv(constraints: Constraints, row_ids: npt.ArrayLike) -> byte
     Raises
     ------
     DataError
-        If ids are equal as text, or a pair points past the last of them.
+        If ids are equal as text, or a pair names a sample beyond the last id.
 
     Examples
     --------
@@ -154,8 +154,8 @@ def constraints_from_csv(
         Id of each sample, compared as text; a whole number may be written as 1.0 or
         1,0, a date with a time.
     missing : {"refuse", "skip"}, default "refuse"
-        What to do with pairs of rows that are not among row_ids, for instance because
-        their preparation dropped them.
+        What to do with pairs of rows that are not among row_ids, for instance because a
+        preparation dropped them.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def constraints_from_csv(
     Raises
     ------
     DataError
-        If the file is not of this form, or it names unknown rows and missing is
+        If the file does not have this form, or it names unknown rows and missing is
         "refuse".
     ConstraintError
         If the constraints contradict each other.
@@ -231,7 +231,7 @@ def constraints_to_json(constraints: Constraints, row_ids: npt.ArrayLike) -> str
     Raises
     ------
     DataError
-        If ids are equal as text, or a pair points past the last of them.
+        If ids are equal as text, or a pair names a sample beyond the last id.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def constraints_from_json(
     ----------
     text : bytes or str
         An object with "must_link", "cannot_link" or both: lists of pairs of row ids. A
-        third entry of a pair, who answered, and a list "unsure" are left out.
+        third entry of a pair, the analyst, and a list "unsure" are ignored.
     row_ids : array-like, shape (n_samples,)
         Id of each sample, compared as text; a whole number may be written as 1.0, a
         date with a time.
@@ -274,7 +274,7 @@ def constraints_from_json(
     Raises
     ------
     DataError
-        If the text is not of this form, or it names unknown rows and missing is
+        If the text does not have this form, or it names unknown rows and missing is
         "refuse".
     ConstraintError
         If the constraints contradict each other.
@@ -323,7 +323,7 @@ def _as_text(content: Any, name: str) -> str:
 
 
 def _is_pair(value: Any) -> bool:
-    """Say whether a JSON value is a pair of row ids, perhaps with who answered."""
+    """Check whether a JSON value is a pair of row ids, perhaps with an analyst."""
     return (
         isinstance(value, list)
         and len(value) in (2, 3)
@@ -361,7 +361,7 @@ def _look_up(
 
 
 def _checked_ids(constraints: Constraints, row_ids: npt.ArrayLike) -> list[Any]:
-    """Row ids as Python values, distinct as text and one for each sample named."""
+    """Return row ids as Python values, distinct as text, one for each sample named."""
     ids = plain_ids(row_ids)
     RowIds(row_ids)
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])

@@ -1,7 +1,7 @@
 """Constraints: pairs of samples that belong together or apart.
 
-Pairs are kept once, sorted; a set that contradicts itself is refused when it is made.
-A model is charged for the share of pairs it breaks: two look-ups per pair and model.
+Pairs are stored once, sorted; contradictory pairs are refused on construction. A model
+is charged for the share of pairs it breaks: two look-ups per pair and model.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ConstraintError(ValueError):
     Parameters
     ----------
     message : str
-        What contradicts what, and the remedy.
+        The contradiction, and the remedy.
     chain : sequence of (str, int, int)
         The links of the contradiction: must-links that lead from one sample to another,
         then the cannot-link between the two.
@@ -49,7 +49,7 @@ class ConstraintError(ValueError):
         self.chain = tuple(chain)
 
     def __reduce__(self) -> tuple[type[ConstraintError], tuple[str, tuple[Link, ...]]]:
-        """Keep the chain when pickled, e.g. on the way from a worker process."""
+        """Keep the chain when pickled, for instance by a worker process."""
         return type(self), (str(self), self.chain)
 
 
@@ -75,9 +75,9 @@ class Constraints(Frozen):
 
     Notes
     -----
-    Contradictions are looked for in the transitive closure of the must-links, but only
-    the given pairs count when violations are measured. O(n_must + n_cannot) time, plus
-    one search per reported contradiction.
+    Contradictions are searched in the transitive closure of the must-links, but
+    violations are measured on the given pairs only. O(n_must + n_cannot) time, plus one
+    search per reported contradiction.
 
     Examples
     --------
@@ -126,7 +126,8 @@ class Constraints(Frozen):
         Notes
         -----
         R(t) = (must-links that t separates + cannot-links that t joins) / pairs. Time
-        O(n_partitions n_pairs). A partial partition is judged by the pairs it saw.
+        O(n_partitions n_pairs). For a partial partition only the pairs that it saw
+        count.
 
         References
         ----------
@@ -137,7 +138,7 @@ class Constraints(Frozen):
         return np.asarray(broken / np.maximum(seen, 1))
 
     def seen(self, ensemble: Ensemble) -> IntArray:
-        """Count the pairs of which each partition saw both samples.
+        """Count the pairs with both samples seen, for each partition.
 
         Parameters
         ----------
@@ -147,8 +148,8 @@ class Constraints(Frozen):
         Returns
         -------
         seen : array of int, shape (n_partitions,)
-            All pairs, unless a partial partition left samples out: what the shares of
-            `violations` are shares of.
+            All pairs, unless a partial partition left samples out: the denominators of
+            `violations`.
 
         Raises
         ------
@@ -162,7 +163,7 @@ class Constraints(Frozen):
         return np.asarray(self._counts(ensemble)[1])
 
     def _counts(self, ensemble: Ensemble) -> IntArray:
-        """Pairs that each partition breaks, and of which it saw both: (2, T)."""
+        """Count the pairs that each partition breaks, and those that it saw: (2, T)."""
         self.check_samples(ensemble.n_samples)
         links = np.concatenate([self.must_link, self.cannot_link])
         must = np.arange(self.n_pairs) < len(self.must_link)
@@ -178,7 +179,7 @@ class Constraints(Frozen):
         return counts
 
     def settles(self, pairs: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
-        """Say which pairs follow from the links.
+        """Tell which pairs follow from the links.
 
         Parameters
         ----------
@@ -190,8 +191,8 @@ class Constraints(Frozen):
         Returns
         -------
         settled : array of bool, shape (n_pairs,)
-            Whether links lead from one end to the other with at most one cannot-link
-            on the way.
+            Whether a path of links connects the ends, with at most one cannot-link on
+            it.
 
         Notes
         -----
@@ -208,7 +209,7 @@ class Constraints(Frozen):
         return settled_pairs(group, self.cannot_link, ends)
 
     def check_samples(self, n_samples: int) -> None:
-        """Raise if a pair points past the last sample.
+        """Raise if a pair names a sample beyond the last one.
 
         Parameters
         ----------
@@ -218,7 +219,7 @@ class Constraints(Frozen):
         Raises
         ------
         ValueError
-            With the sample that is not there.
+            Names the missing sample.
         """
         for name in ("must_link", "cannot_link"):
             pairs = getattr(self, name)
@@ -229,7 +230,7 @@ class Constraints(Frozen):
                 )
 
     def __repr__(self) -> str:
-        """Say the number of pairs."""
+        """Return the numbers of pairs."""
         return (
             f"Constraints({len(self.must_link)} must-links, "
             f"{len(self.cannot_link)} cannot-links)"
@@ -239,9 +240,9 @@ class Constraints(Frozen):
 def settled_pairs(
     group: PairArray, cannot: PairArray, pairs: PairArray
 ) -> npt.NDArray[np.bool_]:
-    """Say for each pair whether links settle it: a path with at most one cannot.
+    """Tell for each pair whether a path with at most one cannot-link connects its ends.
 
-    `group` what must-links connect, as from `components`.
+    `group` numbers the components of the must-links, as from `components`.
     """
     ends, apart = (np.sort(group[some], axis=1) for some in (pairs, cannot))
     keys = ends[:, 0] * len(group) + ends[:, 1]
@@ -250,7 +251,7 @@ def settled_pairs(
 
 
 def check_constraints(constraints: Any, n_samples: int | None = None) -> Constraints:
-    """Return the constraints, none for None, all of them between the samples."""
+    """Return the constraints, empty for None, after checking their samples."""
     if constraints is None:
         return Constraints()
     if not isinstance(constraints, Constraints):

@@ -1,4 +1,4 @@
-"""Two partitions of the same samples side by side: counts and matched names."""
+"""Contingency tables of two partitions of the same samples, and matched names."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from clusterlens.compute._validation import (
 
 MAX_TABLE_BYTES = 800_000_000
 
-# Clusters of the partition that has fewer of them, up to which clusters are matched
-# exactly: within half a second, however they overlap.
+# Up to this number of clusters in the smaller partition, clusters are matched exactly:
+# within half a second, for any overlaps.
 EXACT_MATCHING = 10_000
 
 
@@ -42,7 +42,7 @@ def contingency_table(a: npt.ArrayLike, b: npt.ArrayLike) -> coo_array:
 
 
 def dense_table(a: IntArray, b: IntArray) -> IntArray:
-    """Contingency table of two vectors of codes as an array, if it is not too large."""
+    """Contingency table of two vectors of codes as an array; refuses large tables."""
     table = contingency_table(a, b)
     check_memory(
         8 * table.shape[0] * table.shape[1],
@@ -59,8 +59,8 @@ def cross_tab(a: npt.ArrayLike, b: npt.ArrayLike) -> pd.DataFrame:
     Parameters
     ----------
     a, b : array-like of int or str, shape (n_samples,)
-        Labels of two partitions, or of a partition and given classes. Entries that are
-        missing (None, NaN, NA) are refused: leave out their samples in both.
+        Labels of two partitions, or of a partition and given classes. Missing entries
+        (None, NaN, NA) are refused: leave out their samples in both.
 
     Returns
     -------
@@ -106,23 +106,23 @@ def match_labels(reference: npt.ArrayLike, labels: npt.ArrayLike) -> IntArray:
     Parameters
     ----------
     reference : array-like of int, shape (n_samples,)
-        Partition whose names are kept.
+        Partition with the names to keep.
     labels : array-like of int, shape (n_samples,)
         Partition to rename.
 
     Returns
     -------
     renamed : array of int64, shape (n_samples,)
-        The same partition as `labels`. Clusters matched one to one with those of the
-        reference carry their names, the others new names above all names of the
+        The same partition as `labels`. Clusters matched one to one with clusters of the
+        reference have their names; the others have new names above all names of the
         reference.
 
     Notes
     -----
-    The matching has the largest total overlap where one of the partitions has at most
-    10,000 clusters. Beyond, the pairs of clusters are taken by falling overlap, which
-    reaches at least half of the largest total. O(n_samples) memory; half a second for
-    10,000 clusters.
+    The matching has the largest total overlap if one of the partitions has at most
+    10,000 clusters. Otherwise the pairs of clusters are taken by descending overlap,
+    which reaches at least half of the largest total. O(n_samples) memory; half a second
+    for 10,000 clusters.
 
     References
     ----------
@@ -143,8 +143,8 @@ def match_labels(reference: npt.ArrayLike, labels: npt.ArrayLike) -> IntArray:
 def match_clusters(table: coo_array) -> tuple[IntArray, IntArray]:
     """Match rows and columns of a contingency table one to one by their overlap.
 
-    Pairs of clusters that overlap, two vectors (n_matched,), by rising row; see the
-    Notes of `match_labels`.
+    Returns the pairs of overlapping clusters as two vectors (n_matched,), by ascending
+    row; see the Notes of `match_labels`.
     """
     if table.shape[0] > table.shape[1]:
         columns, rows = match_clusters(table.T)
@@ -152,8 +152,8 @@ def match_clusters(table: coo_array) -> tuple[IntArray, IntArray]:
         return rows[order], columns[order]
     if table.shape[0] > EXACT_MATCHING:
         return _match_greedily(table)
-    # A column of its own for each row stands for "no match". All weights are one
-    # larger than the overlap, as explicit zeros are not allowed.
+    # A column of its own for each row means "no match". All weights are one larger than
+    # the overlap, because explicit zeros are not allowed.
     weights = csr_array((-table.data - 1.0, (table.row, table.col)), shape=table.shape)
     alone = diags_array(np.full(table.shape[0], -1.0))
     graph = hstack([weights, alone], format="csr")
@@ -163,7 +163,7 @@ def match_clusters(table: coo_array) -> tuple[IntArray, IntArray]:
 
 
 def _match_greedily(table: coo_array) -> tuple[IntArray, IntArray]:
-    """Match by falling overlap, ties by row and column."""
+    """Match by descending overlap, ties by row and column."""
     order = np.lexsort((table.col, table.row, -table.data))
     free = np.ones(table.shape[1], dtype=bool)
     partner = np.full(table.shape[0], -1)

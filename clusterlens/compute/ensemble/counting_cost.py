@@ -1,4 +1,4 @@
-"""What an exact count of the agreements takes, and how far a budget goes."""
+"""Cost of an exact count of the agreements, and the sample that a budget allows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from clusterlens.compute.ensemble.ensemble import (
 )
 from clusterlens.compute.ensemble.pairs import count_items
 
-# Comparisons of two labels up to which an exact pass is a matter of seconds, and those
-# of an estimate, about two seconds on two cores.
+# Largest number of comparisons of two labels that takes only seconds, and the number
+# for an estimate, about two seconds on two cores.
 EXACT_COMPARISONS = 300_000_000_000
 SAMPLED_COMPARISONS = 30_000_000_000
 
@@ -28,30 +28,30 @@ SAMPLED_COMPARISONS = 30_000_000_000
 _SECONDS_PER_PAIR = 2e-9
 _SECONDS_PER_BYTE = 2e-11
 _WEIGHTED_COST = 4  # weighted pairs are added to 64-bit counters
-# Of a pair of partial partitions: two sums, and pairs are sorted before they are
-# booked.
+# A pair of partial partitions needs two sums, and pairs are sorted before they are
+# counted.
 _PARTIAL_COST = 4
 
 
 @dataclass(frozen=True)
 class AgreementCost:
-    """What counting the agreements of an ensemble takes.
+    """Cost of counting the agreements of an ensemble.
 
     Parameters
     ----------
     n_items : int
-        Samples to compare with each other; identical ones are merged where that pays.
+        Samples to compare with each other; identical ones are merged if that is faster.
     n_models : int
         Distinct partitions.
     comparisons : int
-        Comparisons of two labels of an exact count: pairs of items times models.
+        Comparisons of two labels in an exact count: pairs of items times models.
     seconds : float
-        What an exact count takes, right to a factor of about two on recent processors.
+        Time of an exact count, within a factor of about two on recent processors.
     affordable : bool
-        Whether an exact count is a matter of seconds, so that none should estimate:
+        Whether an exact count takes only seconds, so that an estimate is not needed:
         few comparisons, or few pairs that a partition joins.
     n_compared : int
-        Samples that an estimate of some two seconds compares; n if affordable.
+        Number of samples for an estimate of some two seconds; n if affordable.
     """
 
     n_items: int
@@ -69,7 +69,7 @@ def agreement_cost(
     n_jobs: int | None = None,
     max_comparisons: int = EXACT_COMPARISONS,
 ) -> AgreementCost:
-    """Say what `count_agreements` will cost, and whether to estimate instead.
+    """Predict the cost of `count_agreements`, and whether to estimate instead.
 
     Parameters
     ----------
@@ -78,17 +78,18 @@ def agreement_cost(
     n_jobs : int, optional
         Number of threads; None means all cores.
     max_comparisons : int, default 3e11
-        Comparisons of two labels up to which an exact count is affordable.
+        Largest number of label comparisons for which an exact count is affordable.
 
     Returns
     -------
     cost : AgreementCost
-        From what is really compared: identical partitions once, identical samples once
-        where that pays. Compiling on first use (some seconds) is not included.
+        Based on the actual comparisons: identical partitions count once, and identical
+        samples once if they are merged. Compilation on first use (some seconds) is not
+        included.
 
     Notes
     -----
-    O(n T) time, without looking at any pair.
+    O(n T) time, without visiting any pair.
 
     Examples
     --------
@@ -124,13 +125,13 @@ def agreement_cost(
 
 
 def affordable_samples(n_models: int, max_comparisons: int) -> int:
-    """Largest number of samples whose pairs take at most so many comparisons."""
+    """Largest number of samples with pairs that take at most so many comparisons."""
     return (1 + math.isqrt(1 + 8 * (max_comparisons // n_models))) // 2
 
 
 @takes_running
 def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
-    """Estimate how long `count_agreements` will take, see `agreement_cost`.
+    """Estimate the time of `count_agreements`, see `agreement_cost`.
 
     Parameters
     ----------
@@ -142,6 +143,6 @@ def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float
     Returns
     -------
     seconds : float
-        Right to a factor of about two on recent processors.
+        Within a factor of about two on recent processors.
     """
     return agreement_cost(ensemble, n_jobs=n_jobs).seconds

@@ -1,8 +1,8 @@
 """Ensemble: the labels that a pool of models gives to the same samples.
 
 An ensemble holds T partitions of n samples as a label matrix of shape (T, n). Label
-values are names only. Everything that compares partitions starts from the compact codes
-kept here, or from contingency tables, which cost O(n) per pair of partitions.
+values are names only. Comparisons of partitions start from the compact codes stored
+here, or from contingency tables, which cost O(n) per pair of partitions.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _KEPT = ("codes_and_gaps", "gaps", "n_codes", "n_noise", "n_clusters", "_distinc
 
 
 def without_slight_votes(weights: FloatArray) -> FloatArray:
-    """Make weights (T,) of less than half a vote next to nothing.
+    """Replace weights (T,) of less than half a vote by negligible ones.
 
-    Their partitions stay candidates, but do not get a whole vote each by rounding.
+    Their partitions stay candidates, but rounding does not give them a whole vote each.
     """
     least = 0.5 * weights.sum() / most_votes(len(weights))
     return np.where((weights > 0) & (weights < least), NO_VOTE, weights)
@@ -71,42 +71,43 @@ class Ensemble(Frozen):
     ----------
     labels : array-like of int, shape (n_partitions, n_samples)
         Label matrix, or a sequence of label vectors. Values are names only: gaps and
-        negative values are allowed; -1 is noise. Of a DataFrame every column is a
-        partition and every row a sample. Texts will do; missing entries will not, see
-        `load_partitions`.
+        negative values are allowed; -1 is noise. In a DataFrame every column is a
+        partition and every row a sample. Texts are allowed, missing entries are not;
+        see `load_partitions`.
     names : sequence of str, optional
         One name per partition. Default the names of the columns of a DataFrame, else
         "model 1", "model 2", ...
     families : sequence of str, optional
-        The kind of clusterer of each partition, e.g. "k-means". Default "model".
+        Kind of clusterer of each partition, e.g. "k-means". Default "model".
     noise : {"cluster", "singletons", "silent"}, default "cluster"
-        What the label -1 means: all noise samples form one cluster (Ohl & Lindsten),
-        each of them is a cluster of its own, or the model says nothing about them, as
-        about samples that it left out.
+        Meaning of the label -1: all noise samples form one cluster (Ohl & Lindsten),
+        each is a cluster of its own, or the model has no label for them, as for samples
+        that it left out.
     specs : sequence of mapping, optional
         Clusterer and parameters of each partition.
     seconds : array-like of float, shape (n_partitions,), optional
         Fit time of each partition in seconds. Default NaN.
     notes : sequence of str, optional
-        What happened while the pool ran: failed, degenerate or skipped models.
+        Events while the pool ran: failed, degenerate or skipped models.
     memberships : mapping of int to array of shape (n_samples, n_clusters), optional
         Soft memberships of the partitions that have them, by position.
     weights : array-like of float, shape (n_partitions,), optional
-        How much each partition counts in what all of them say, 0 or more; weight 2 is
-        the partition twice. One of weight 0 is scored and ranked but has no say, and
-        no answer makes it probable. Default 1 each. See the Notes.
+        How much each partition counts in the consensus, 0 or more; weight 2 means the
+        partition twice. A partition of weight 0 is scored and ranked, but it does not
+        vote, and no answer makes it probable. Default 1 each. See the Notes.
     missing : array-like of bool, shape (n_partitions, n_samples), optional
-        Which samples each model left out, of partial partitions. Their labels do not
-        matter and become -1. Each model must have seen two samples. Default none.
+        Whether each model left out each sample, for partial partitions. The labels of
+        such samples are ignored and become -1. Each model must have seen two samples.
+        Default none.
 
     Attributes
     ----------
     codes : array of uint8, uint16 or uint32, shape (n_partitions, n_samples)
         Labels renumbered 0, 1, ... in order of first appearance, so that two rows are
-        equal exactly when the partitions are. Partial partitions have none.
+        equal exactly if the partitions are. Partial partitions have none.
     gaps : array of bool, shape (n_partitions, n_samples), or None
-        Which samples each model says nothing about: those it left out, and its noise
-        where that is silent. None where there are none.
+        Whether each model has no label for each sample: it left the sample out, or
+        calls it noise and noise is silent. None if there are no gaps.
     n_clusters : array of int64, shape (n_partitions,)
         Number of clusters of each partition, noise not counted.
     n_noise : array of int64, shape (n_partitions,)
@@ -114,12 +115,12 @@ class Ensemble(Frozen):
     n_missing : array of int64, shape (n_partitions,)
         Number of samples that each model left out.
     n_gaps : array of int64, shape (n_partitions,)
-        Number of samples that each model says nothing about.
+        Number of samples without a label, for each model.
     votes : array of int64, shape (n_partitions,)
         Whole votes in the ratio of the weights; agreement counts and thresholds count
         votes.
     n_votes : int
-        Their sum, n_partitions where all weights are 1.
+        Their sum; n_partitions if all weights are 1.
 
     Raises
     ------
@@ -130,23 +131,23 @@ class Ensemble(Frozen):
     Warns
     -----
     UserWarning
-        If there are more partitions than samples, and no names, families or specs that
-        say how many are meant: the matrix may be transposed.
+        If there are more partitions than samples, and no names, families or specs
+        give their number: the matrix may be transposed.
 
     Notes
     -----
     Time and memory O(n_partitions n_samples). Arrays are read-only.
 
-    Weights that are whole numbers are the votes. Others become the smallest whole
-    numbers in their ratio, or, where these would sum to more than 4096 and 8 votes per
-    partition, are rounded to votes that do: `votes` says what counts. One that is next
-    to nothing, less than 2**-50 of the largest, is no vote, but the model may still be
-    the right one: answers as evidence can make it probable (`candidates`).
+    Weights that are whole numbers are the votes. Other weights become the smallest
+    whole numbers in their ratio or, if the sum of these exceeds 4096 and 8 votes per
+    partition, are rounded so that it does not: see `votes`. A negligible weight, less
+    than 2**-50 of the largest, is no vote. The model may still be the right one:
+    answers as evidence can make it probable (`candidates`).
 
-    Partial partitions are not filled in. A pair of samples is judged by the models that
-    saw both: its consensus is the votes that join it over the votes that saw it. What
-    needs the label of every sample refuses them, as `codes` does. Partitions with noise
-    that is silent are partial, too: there a model saw what it gave a cluster.
+    Partial partitions are not filled in. The consensus of a pair of samples is the
+    number of votes that join it over the number that saw both. Functions that need the
+    label of every sample refuse partial partitions, as `codes` does. Partitions with
+    silent noise are partial, too: a model saw the samples that it put into a cluster.
 
     Examples
     --------
@@ -214,10 +215,10 @@ class Ensemble(Frozen):
 
     @cached_property
     def gaps(self) -> npt.NDArray[np.bool_] | None:
-        """Which samples each model says nothing about, (n_partitions, n_samples)."""
+        """Whether each model has no label for a sample, (n_partitions, n_samples)."""
         if self.noise != "silent" or not (silent := self.labels == NOISE).any():
             return self.missing
-        return read_only(silent)  # what is left out has that label, too
+        return read_only(silent)  # samples left out have that label, too
 
     @property
     def codes(self) -> IntArray:
@@ -228,10 +229,10 @@ class Ensemble(Frozen):
 
     @cached_property
     def codes_and_gaps(self) -> IntArray:
-        """Compact codes where a gap is one more code, that after all clusters of a row.
+        """Compact codes in which a gap has one more code, after all clusters of a row.
 
-        Shape (n_partitions, n_samples). Samples that share it are not joined: whoever
-        reads it leaves the code `n_codes[t]` of row t out.
+        Shape (n_partitions, n_samples). Samples with that code are not joined, so code
+        that uses this array skips `n_codes[t]` in row t.
         """
         rows = []
         for t, labels in enumerate(self.labels):
@@ -243,7 +244,7 @@ class Ensemble(Frozen):
 
     @cached_property
     def n_codes(self) -> IntArray:
-        """Number of codes of each partition, shape (n_partitions,): noise counts."""
+        """Number of codes of each partition, shape (n_partitions,), including noise."""
         highest = self.codes_and_gaps.max(axis=1).astype(np.int64)
         return read_only(highest + (self.n_gaps == 0))
 
@@ -256,14 +257,14 @@ class Ensemble(Frozen):
 
     @property
     def n_gaps(self) -> IntArray:
-        """Number of samples that each model says nothing about, (n_partitions,)."""
+        """Number of samples without a label, for each model, (n_partitions,)."""
         if self.gaps is None:
             return read_only(np.zeros(self.n_partitions, np.int64))
         return read_only(np.count_nonzero(self.gaps, axis=1))
 
     @property
     def is_partial(self) -> bool:
-        """Whether a model says nothing about a sample."""
+        """Whether a model has no label for some sample."""
         return self.gaps is not None
 
     @property
@@ -274,7 +275,7 @@ class Ensemble(Frozen):
         return np.flatnonzero(~self.gaps.any(axis=0))
 
     def seen_by(self, model: int) -> npt.NDArray[np.bool_]:
-        """Which samples a model saw, shape (n_samples,).
+        """Tell which samples a model saw, shape (n_samples,).
 
         Parameters
         ----------
@@ -292,9 +293,9 @@ class Ensemble(Frozen):
 
     @cached_property
     def presence(self) -> Ensemble:
-        """The ensemble in which every model puts all that it saw into one cluster.
+        """The ensemble in which every model puts all samples it saw into one cluster.
 
-        Votes that join a pair there are the votes that saw the pair.
+        The votes that join a pair in it are the votes that saw the pair.
         """
         one = read_only(np.zeros(self.labels.shape, np.uint8))
         return self._with(labels=one, missing=self.gaps)
@@ -323,12 +324,12 @@ class Ensemble(Frozen):
 
     @property
     def n_votes(self) -> int:
-        """Number of all votes, n_partitions where all weights are 1."""
+        """Number of all votes; n_partitions if all weights are 1."""
         return int(self.votes.sum())
 
     @property
     def voters(self) -> Ensemble:
-        """The partitions that have a vote; the ensemble itself if all do."""
+        """The partitions with a vote; the ensemble itself if all have one."""
         return self if self.votes.all() else self._some_voters
 
     @cached_property
@@ -337,9 +338,10 @@ class Ensemble(Frozen):
 
     @property
     def candidates(self) -> Ensemble:
-        """The partitions of weight above 0, with a vote or without one; itself if all.
+        """The partitions of weight above 0, with or without a vote; itself if all.
 
-        One of them may be the right one. Those of weight 0 follow from others.
+        Any of these may be the right one. Partitions of weight 0 are derived from
+        others.
         """
         return self if self.weights.all() else self._some_candidates
 
@@ -351,7 +353,7 @@ class Ensemble(Frozen):
     def _distinct(self) -> tuple[IntArray, IntArray]:
         """First copy and group of the distinct partitions, see `distinct_partitions`.
 
-        Codes are canonical, so equal partitions have equal bytes and as many gaps.
+        Codes are canonical, so equal partitions have equal bytes and equally many gaps.
         """
         seen: dict[tuple[bytes, int], int] = {}
         rows = zip(self.codes_and_gaps, self.n_gaps.tolist(), strict=True)
@@ -370,7 +372,7 @@ class Ensemble(Frozen):
         return int(self.labels.shape[1])
 
     def select(self, models: npt.ArrayLike) -> Ensemble:
-        """Return the ensemble of some of the partitions.
+        """Return the ensemble of the chosen partitions.
 
         Parameters
         ----------
@@ -381,7 +383,7 @@ class Ensemble(Frozen):
         -------
         ensemble : Ensemble
             The chosen partitions in the given order with their weights, without notes.
-            Where none of them has a vote each gets one.
+            If none of them has a vote, each gets one.
         """
         chosen = np.arange(self.n_partitions)[positions_or_mask(models)]
         if not chosen.size:
@@ -422,7 +424,7 @@ class Ensemble(Frozen):
         Returns
         -------
         part : array of int, shape (n_samples,), or Ensemble
-            Labels for one position; else what `select` returns.
+            Labels for one position; otherwise the result of `select`.
         """
         if isinstance(models, slice):
             return self.select(np.arange(self.n_partitions)[models])
@@ -430,7 +432,7 @@ class Ensemble(Frozen):
             return self.labels[models]
         return self.select(models)
 
-    # Nothing takes an ensemble for an array of labels by mistake.
+    # Prevents NumPy from taking an ensemble for an array of labels.
     __iter__ = None
 
     def __array__(
@@ -447,12 +449,12 @@ class Ensemble(Frozen):
         Parameters
         ----------
         **changes
-            Arguments of `Ensemble` by name, checked as there; all others stay.
+            Arguments of `Ensemble` by name, checked as there; all others stay the same.
 
         Returns
         -------
         ensemble : Ensemble
-            Equal but for the changes.
+            Equal except for the changes.
 
         Examples
         --------
@@ -516,7 +518,7 @@ class Ensemble(Frozen):
         )
 
     def take_samples(self, samples: npt.ArrayLike) -> Ensemble:
-        """Return the ensemble restricted to some of the samples.
+        """Return the ensemble restricted to the chosen samples.
 
         Parameters
         ----------
@@ -531,7 +533,7 @@ class Ensemble(Frozen):
         Raises
         ------
         DataError
-            If a model saw fewer than two of them.
+            If a model saw fewer than two of these.
         """
         chosen = np.arange(self.n_samples)[positions_or_mask(samples)]
         if not chosen.size:
@@ -554,7 +556,7 @@ class Ensemble(Frozen):
         Returns
         -------
         ensemble : Ensemble
-            Equal but for the weights, and so the votes.
+            Equal except for the weights and votes.
         """
         checked = checked_weights(weights, self.n_partitions)
         new = self._with(weights=checked)
@@ -569,7 +571,7 @@ class Ensemble(Frozen):
         -------
         frame : DataFrame
             Columns model, family, n_clusters, n_noise, votes, seconds, and n_missing
-            where partitions are partial; the index is the position.
+            if partitions are partial; the index is the position.
         """
         frame = pd.DataFrame(
             {
@@ -589,7 +591,7 @@ class Ensemble(Frozen):
         Parameters
         ----------
         path : path
-            File to write; it appears when it is complete.
+            File to write; it appears once it is complete.
         """
         write_ensemble(self, path)
 
@@ -603,7 +605,7 @@ class Ensemble(Frozen):
         return new
 
     def __repr__(self) -> str:
-        """Say the size, and the votes if they are not one each."""
+        """Return the size, and the votes if they are not one each."""
         votes = "" if (self.votes == 1).all() else f", {self.n_votes} votes"
         size = f"{self.n_partitions} partitions of {self.n_samples} samples"
         n_partial = np.count_nonzero(self.n_gaps)
@@ -614,7 +616,7 @@ class Ensemble(Frozen):
 def check_ensemble(
     ensemble: Any, *, name: str = "ensemble", alternatives: str = ""
 ) -> Ensemble:
-    """Return the ensemble if it is one, or say which call makes one."""
+    """Return the ensemble if it is one; otherwise name the calls that make one."""
     if not isinstance(ensemble, Ensemble):
         raise ValueError(
             f"{name} is a {type(ensemble).__name__}; give an Ensemble{alternatives}: "
@@ -627,8 +629,8 @@ def check_ensemble(
 def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
     """Find the first copy of each distinct partition, and the group of each one.
 
-    Shapes (n_distinct,), ascending, and (n_partitions,), positions in the first. O(T n)
-    time on the first call for an ensemble, which keeps the answer.
+    Shapes (n_distinct,), ascending, and (n_partitions,), positions in the first array.
+    O(T n) time on the first call for an ensemble, which caches the result.
     """
     return ensemble._distinct
 
@@ -636,8 +638,8 @@ def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
 def distinct_votes(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
     """Find the first copy of each distinct partition, and the votes of its copies.
 
-    Shapes (n_distinct,); 0 votes where none has a vote. O(T n) time on the first call
-    for an ensemble.
+    Shapes (n_distinct,); 0 votes if no copy has one. O(T n) time on the first call for
+    an ensemble.
     """
     first, group = distinct_partitions(ensemble)
     votes = np.zeros(len(first), np.int64)
@@ -648,7 +650,7 @@ def distinct_votes(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
 def _compact(
     labels: IntArray, noise: str, gaps: npt.NDArray[np.bool_] | None
 ) -> IntArray:
-    """Codes of one partition in order of first appearance; gaps come after all."""
+    """Number the codes of one partition by first appearance; gaps come last."""
     if gaps is None or not gaps.any():
         return pd.factorize(split_noise(labels, noise))[0]
     codes, names = pd.factorize(split_noise(labels[~gaps], noise))
@@ -658,7 +660,7 @@ def _compact(
 
 
 def _refusal(ensemble: Ensemble) -> str:
-    """Say why partial partitions are refused, and what there is to do."""
+    """Explain why partial partitions are refused, and how to proceed."""
     partial = ensemble.n_gaps[ensemble.n_gaps > 0]
     fewest, most = int(partial.min()), int(partial.max())
     span = whole(most) if fewest == most else f"{whole(fewest)} to {whole(most)}"
@@ -673,14 +675,14 @@ def _refusal(ensemble: Ensemble) -> str:
 
 
 def _remedy(ensemble: Ensemble) -> str:
-    """Say which call fills the gaps of partial partitions."""
+    """Name the call that fills the gaps of partial partitions."""
     if ensemble.noise == "silent":
         return "ensemble.replace(noise='cluster') or 'singletons'"
     return "load_partitions(gaps='singletons') or 'noise'"
 
 
 def split_noise(labels: IntArray, noise: str) -> IntArray:
-    """Give each noise sample a label of its own where noise means singletons."""
+    """Give each noise sample its own label if noise means singletons."""
     if noise == "cluster" or not (labels == NOISE).any():
         return labels
     split = labels.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Tables made elsewhere, whose rows find the samples by their ids or by position."""
+"""Imported tables: matching their rows to the samples by ids or position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clusterlens.compute.notes import Note
 from clusterlens.compute.table.dataset import Dataset, is_id_name
 from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
 
-_SHOWN = 5  # ids or names that a message lists
+_SHOWN = 5  # ids or names listed in a message
 # Words in names of columns that hold ids of clusters, not of rows.
 _CLUSTER_WORDS = ("cluster", "class", "label", "group", "community", "partition")
 
@@ -30,7 +30,7 @@ _CLUSTER_WORDS = ("cluster", "class", "label", "group", "community", "partition"
 class IdTable:
     """A table and the ids of its rows, all different, if it has any.
 
-    `title` names the table in messages. The columns `aside` hold other ids.
+    `title` names the table in messages. The columns `aside` hold further ids.
     """
 
     title: str
@@ -45,7 +45,7 @@ class IdTable:
         return self.frame.drop(columns=list(self.aside))
 
     def __post_init__(self) -> None:
-        """Refuse a name or an id that stands twice."""
+        """Refuse a repeated name or id."""
         twice = self.frame.columns[self.frame.columns.duplicated()]
         if len(twice):
             raise DataError(
@@ -56,7 +56,7 @@ class IdTable:
         self.refuse_repeated(dict.fromkeys(ids[ids.duplicated()]))
 
     def refuse_repeated(self, ids: Collection[str]) -> None:
-        """Refuse ids that stand twice, if there are any."""
+        """Refuse repeated ids."""
         if len(ids):
             raise DataError(
                 f"{self} has more than one row for {listed(ids)}; keep one row per "
@@ -68,7 +68,7 @@ class IdTable:
         return repr(self.title) if self.title else "source"
 
     def column(self, name: Any) -> pd.Series:
-        """Return a column that has to be there."""
+        """Return a column, which must exist."""
         if not isinstance(name, Hashable) or name not in self.frame:
             raise DataError(
                 f"{self} has no column {plain_repr(name)}; it has {listed(self.frame)}."
@@ -76,7 +76,7 @@ class IdTable:
         return self.frame[name]
 
     def with_ids_of(self, column: Any) -> IdTable:
-        """Take the ids out of a column."""
+        """Use a column as the ids."""
         ids = [as_text(i) for i in self.column(column).tolist()]
         return replace(self, frame=self.frame.drop(columns=column), ids=ids)
 
@@ -96,27 +96,28 @@ def read_id_table(
     source : DataFrame, path, file object or bytes
         A table.
     title : str
-        What to call it; a file without a title is called by its name.
+        Name for messages; without a title, a file is called by its name.
     row_id : str or None
         The column of ids. Default: the index of a DataFrame, unless it counts 0, 1, 2,
         ... to the last row; else a column that is named like ids or, in a file, looks
         like them.
     known : RowIds or None
-        The samples; among several columns of ids the first that names them counts.
+        The samples. If several columns hold ids, the first that names the samples is
+        used.
     limit : int
         As max_bytes of `load_table`.
     labels : collection of str
-        Columns that are known to hold no ids.
+        Columns that hold no ids.
 
     Returns
     -------
     table : IdTable
-        The other columns; typed, if read from a file.
+        The other columns, with types if read from a file.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or an id stands twice.
+        If the file cannot be read, or an id is repeated.
     """
     source = as_pandas(source)
     if isinstance(source, pd.DataFrame):
@@ -141,7 +142,7 @@ def read_id_table(
 
 
 def _has_ids(index: pd.Index) -> bool:
-    """Say whether an index (n,) does more than count 0, 1, ... n - 1."""
+    """Check whether an index (n,) is more than the count 0, 1, ... n - 1."""
     if index.nlevels > 1:
         return False
     return not index.equals(pd.RangeIndex(len(index)))
@@ -154,7 +155,7 @@ def _with_ids(
     known: RowIds | None,
     labels: Collection[str],
 ) -> IdTable:
-    """Take the ids out of the given column, else of the likeliest one."""
+    """Take the ids from the given column, else from the likeliest one."""
     if row_id is not None:
         return _with_aside(table.with_ids_of(row_id))
     found = dict.fromkeys([*_named_ids(table.frame), *likely])
@@ -172,7 +173,7 @@ def _with_ids(
 
 
 def _with_aside(table: IdTable, likely: Sequence[str] = ()) -> IdTable:
-    """Set aside the columns that are likely to hold ids, too."""
+    """Set aside further columns that are likely to hold ids."""
     others = {*_named_ids(table.frame), *likely}
     aside = [name for name in table.frame if name in others]
     if not aside:
@@ -182,16 +183,16 @@ def _with_aside(table: IdTable, likely: Sequence[str] = ()) -> IdTable:
 
 
 def _named_ids(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that are named like ids of rows."""
+    """Return the columns with names like ids of rows."""
     names = [name for name in map(str, frame) if is_id_name(name)]
     return [n for n in names if not any(word in n.lower() for word in _CLUSTER_WORDS)]
 
 
 def _guessed_ids(ds: Dataset, known: RowIds | None) -> list[str]:
-    """Return the first column whose values all differ, or the very first if most do.
+    """Return the first column with distinct values, or the first if most are distinct.
 
     A first column without a name is the index of a table that was saved. Numbers with
-    fractions are no ids, and numbers below that of the samples are labels.
+    fractions are not ids; numbers below the number of samples are labels.
     """
     n_rows = len(ds.table)
     may_be_ids = {n: f.kind != "number" or f.whole for n, f in ds.facts.items()}
@@ -213,12 +214,12 @@ def _guessed_ids(ds: Dataset, known: RowIds | None) -> list[str]:
 
 
 def place_rows(table: IdTable, known: RowIds) -> IntArray:
-    """Return the sample of each row of a table, -1 for ids that are unknown.
+    """Return the sample of each row of a table, -1 for unknown ids.
 
     Parameters
     ----------
     table : IdTable
-        The rows; without ids they are the samples in their order.
+        The rows; without ids they are the samples in the given order.
     known : RowIds
         The samples.
 
@@ -230,7 +231,7 @@ def place_rows(table: IdTable, known: RowIds) -> IntArray:
     Raises
     ------
     DataError
-        If two rows are of one sample, or rows without ids are too many or too few.
+        If two rows belong to one sample, or rows without ids are too many or too few.
     """
     if table.ids is None:
         if len(table.frame) != len(known):
@@ -246,7 +247,7 @@ def place_rows(table: IdTable, known: RowIds) -> IntArray:
 
 
 def listed(things: Iterable[Any]) -> str:
-    """Name a few of the things, and how many more there are."""
+    """List a few of the things, and the number of the others."""
     names = [repr(str(thing)) for thing in things]
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,8 +1,8 @@
-"""load_partitions: partitions made in other tools, as an ensemble of one's own rows.
+"""load_partitions: partitions made in other tools, as an ensemble of your rows.
 
-A source is one table of label columns or one file per model. Rows find each other by
-their ids; without ids on both sides, by their position. An id that is unknown or stands
-twice is an error that names it; a row without a label keeps a stated meaning.
+A source is one table of label columns or one file per model. Rows are matched by their
+ids; without ids on both sides, by position. An unknown or repeated id is an error that
+names it; the meaning of a row without a label is an argument.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def load_partitions(
     families: str | Mapping[str, str] = "imported",
     max_bytes: int = BYTES_LIMIT,
 ) -> Ensemble:
-    """Read partitions made elsewhere.
+    """Read partitions made in other tools.
 
     Parameters
     ----------
@@ -70,40 +70,40 @@ def load_partitions(
         Ids of the samples of the ensemble, in its order (`Dataset.row_ids`), compared
         as text. Default: the rows of the first table, in its order.
     columns : sequence of str, optional
-        The columns that hold labels. Default: all but that of the row ids.
+        The columns that hold labels. Default: all but the column of row ids.
     row_id : str, optional
         The column of row ids. Default: the index of a DataFrame, unless it counts 0, 1,
-        2, ... to the last row; else a column that is named like ids; in a file also
-        one that looks like ids, or its first column whose values all differ. If there
-        is none, rows are taken by position.
+        2, ... to the last row; else a column named like ids; in a file also a column
+        that looks like ids, or its first column with distinct values. If there is none,
+        rows are matched by position.
     unknown : {"refuse", "skip"}, default "refuse"
         What to do with rows that are not among row_ids, for instance because a
         preparation dropped them.
     gaps : {"missing", "singletons", "noise", "refuse"}, default "missing"
-        What a sample without a label means, also one whose row is not in the source:
-        that this model did not see it and says nothing about its pairs (see the Notes
-        of `Ensemble`); a cluster of its own, which this model joins with no other
-        sample; the label -1, which means what `noise` says; or an error.
+        Meaning of a sample without a label, or without a row in the source: the model
+        did not see it and has no vote on its pairs (see the Notes of `Ensemble`); a
+        cluster of its own, which this model joins with no other sample; the label -1
+        with the meaning of `noise`; or an error.
     noise : {"cluster", "singletons", "silent"}, default "cluster"
         As for `Ensemble`.
     families : str or mapping of str to str, default "imported"
-        The kind of clusterer, of all models or by name of the model.
+        Kind of clusterer, for all models or by name of the model.
     max_bytes : int, default 2_000_000_000
         As for `load_table`, per file.
 
     Returns
     -------
     ensemble : Ensemble
-        One partition per label column. Names are those of the columns, for files of one
-        label column their file names. `specs` hold the source, the column, the number
-        of gaps, and what the codes of texts stand for ("classes"). Notes tell what was
+        One partition per label column. Names are those of the columns, or the file
+        names for files of one label column. `specs` hold the source, the column, the
+        number of gaps, and the texts behind the codes ("classes"). Notes list what was
         read, skipped, or left without a label.
 
     Raises
     ------
     DataError
-        If a file cannot be read, ids are unknown or stand twice, lengths disagree where
-        there are no ids, or a column holds no labels.
+        If a file cannot be read, ids are unknown or repeated, lengths disagree without
+        ids, or a column holds no labels.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def load_partitions(
 
 
 class _Partition(NamedTuple):
-    """One model: its table, labels and gaps (n_samples,), and where they are from."""
+    """One model: its table, labels and gaps (n_samples,), and their source."""
 
     table: IdTable
     labels: IntArray
@@ -167,7 +167,7 @@ class _Partition(NamedTuple):
 
 
 def _tables(source: Any, title: str, reading: _Reading) -> Iterator[IdTable]:
-    """Yield the tables that a source stands for."""
+    """Yield the tables of a source."""
     if isinstance(getattr(source, "obs", None), pd.DataFrame):
         yield _table_of_obs(source.obs, title, reading)
     elif isinstance(source, Mapping):
@@ -196,7 +196,7 @@ def _entry_tables(name: str, entry: Any, reading: _Reading) -> Iterator[IdTable]
 
 
 def _table_of_obs(obs: pd.DataFrame, title: str, reading: _Reading) -> IdTable:
-    """Take the categories among the annotations; numbers there are measurements."""
+    """Take the categories from the annotations; numbers there are measurements."""
     labels = obs.select_dtypes(exclude="number")
     left_out = obs.columns.difference(labels.columns)
     table = read_id_table(labels, title or "obs", *reading)
@@ -247,7 +247,7 @@ def _partition(
     samples: Sequence[str],
     gaps: Gaps,
 ) -> _Partition:
-    """Make the labels of the samples of one column, gaps filled by the rule."""
+    """Return the labels of the samples of one column, with gaps filled by the rule."""
     codes, classes = _codes(table, column, values)
     labels = np.zeros(len(samples), np.int64)
     missing = np.ones(len(samples), bool)
@@ -278,7 +278,7 @@ def _partition(
 def _codes(
     table: IdTable, column: str, values: pd.Series
 ) -> tuple[IntArray, list[str] | None]:
-    """Labels (n_rows,), 0 in gaps: whole numbers as they are, texts numbered."""
+    """Return labels (n_rows,), 0 in gaps: whole numbers unchanged, texts numbered."""
     if pd.api.types.is_bool_dtype(values.dtype):
         values = values.astype("Int64")
     labelled = values.dropna()
@@ -320,7 +320,7 @@ def _codes(
 
 
 def _names(found: Sequence[_Partition], tables: Sequence[IdTable]) -> list[str]:
-    """Names of the models: of their columns, of files where each holds one model."""
+    """Name models by their columns, or by files that hold one model each."""
     names = []
     for table, *_, spec in found:
         parts = [table.title, spec["column"]]
@@ -338,7 +338,7 @@ def _names(found: Sequence[_Partition], tables: Sequence[IdTable]) -> list[str]:
 
 
 def _families(families: str | Mapping[str, str], names: Sequence[str]) -> list[str]:
-    """Family of each model."""
+    """Return the family of each model."""
     if isinstance(families, str):
         return [families] * len(names)
     unknown = sorted(set(families) - set(names))
@@ -353,7 +353,7 @@ def _families(families: str | Mapping[str, str], names: Sequence[str]) -> list[s
 
 
 def _equal_notes(tables: Sequence[IdTable]) -> list[str]:
-    """What was noted on reading, once for all tables of which the same is said."""
+    """Collect the notes on reading, merging equal notes of several tables."""
     titles: dict[str, list[str]] = {}
     for table in tables:
         for note in table.notes:
@@ -367,7 +367,7 @@ def _equal_notes(tables: Sequence[IdTable]) -> list[str]:
 def _gap_notes(
     found: Sequence[_Partition], names: Sequence[str], n_samples: int, gaps: Gaps
 ) -> list[str]:
-    """Say how many samples have no label, and what that means."""
+    """Describe how many samples have no label, and what that means."""
     meaning = {
         "missing": "that model says nothing about them",
         "singletons": "each is a cluster of its own in that model",

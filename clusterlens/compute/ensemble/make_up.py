@@ -1,4 +1,4 @@
-"""Make-up: what kinds of models a pool is made of, and how many are distinct."""
+"""Composition of a pool: families of models, and the number of distinct ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PoolMakeUp:
     n_partitions : int
         Number of partitions.
     n_distinct : int
-        Number of distinct ones.
+        Number of distinct partitions.
     families : mapping of str to int
         Partitions of each family, most first.
     distinct : mapping of str to int
@@ -42,7 +42,7 @@ class PoolMakeUp:
 
     @property
     def text(self) -> str:
-        """The make-up in one line."""
+        """The composition in one line."""
         parts = ", ".join(f"{count} {name}" for name, count in self.families.items())
         return f"{self.n_partitions} models: {parts} · {self.n_distinct} distinct"
 
@@ -67,7 +67,7 @@ class PoolMakeUp:
 
 
 def pool_make_up(ensemble: Ensemble) -> PoolMakeUp:
-    """Say how many models of each family a pool has, and how many are distinct.
+    """Count the models of each family of a pool, and the distinct ones.
 
     Parameters
     ----------

@@ -48,9 +48,11 @@ class Overlaps(Frozen):
         Entry (s, t): sum of x ln x over the cells x of the table; (t, t) over the
         cluster sizes of t.
     n_seen : array of int64, shape (n_partitions, n_partitions), optional
-        Of partial partitions, samples that both models saw, which alone are compared.
+        For partial partitions, number of samples that both models saw and are compared
+        on.
     own_squares, own_logs : array, shape (n_partitions, n_partitions), optional
-        With it, entry (s, t): the sums over the cluster sizes of s among those samples.
+        With `n_seen`, entry (s, t): the sums over the cluster sizes of s in these
+        samples.
     """
 
     n_samples: int
@@ -69,12 +71,12 @@ class Overlaps(Frozen):
 
     @property
     def _n(self) -> npt.NDArray[np.float64]:
-        """Samples that are compared, of each pair of partitions or of all."""
+        """Number of compared samples, for each pair of partitions or for all."""
         return np.asarray(self.n_samples if self.n_seen is None else self.n_seen, float)
 
     @property
     def _unknown(self) -> npt.NDArray[np.bool_]:
-        """Where two partitions have no pair of samples in common, shape (T, T)."""
+        """Whether two partitions have no pair of samples in common, shape (T, T)."""
         return (
             (self._n < 2)
             & (self.n_seen is not None)
@@ -85,9 +87,9 @@ class Overlaps(Frozen):
     def adjusted_rand(self) -> FloatArray:
         """Adjusted Rand index of each pair of partitions, at most 1, shape (T, T).
 
-        Two partitions that agree on every pair of samples have index 1, also where
-        chance leaves no room (both one cluster, both all singletons). Two that saw no
-        pair of samples in common have 0, the index of chance.
+        Two partitions that agree on every pair of samples have index 1, even if the
+        chance correction is 0/0 (both one cluster, or both all singletons). Two that
+        saw no pair of samples in common have 0, the index expected by chance.
         """
         n = self._n
         every = n**2 - n
@@ -96,18 +98,18 @@ class Overlaps(Frozen):
             size - n for size in self._sizes(self.own_squares, self.squares)
         )
         expected = first * second / np.maximum(every, 1.0)
-        room = (first + second) / 2 - expected
+        attainable = (first + second) / 2 - expected
         same = (both == first) & (both == second)
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.where(same, 1.0, (both - expected) / room)
+            values = np.where(same, 1.0, (both - expected) / attainable)
         return read_only(np.where(self._unknown, 0.0, values))
 
     @cached_property
     def normalized_information(self) -> FloatArray:
         """Mutual information over the mean entropy, in [0, 1], shape (T, T).
 
-        Two one-cluster partitions have value 1, one of them against another has 0, and
-        two that saw no pair of samples in common.
+        Two one-cluster partitions have value 1. A one-cluster partition against
+        another, and two that saw no pair of samples in common, have 0.
         """
         n = np.maximum(self._n, 1.0)
         first, second = (
@@ -123,7 +125,7 @@ class Overlaps(Frozen):
         return read_only(np.where(self._unknown, 0.0, values))
 
     def select(self, models: npt.ArrayLike) -> Overlaps:
-        """Return the overlaps of some of the partitions, as `Ensemble.select` does."""
+        """Return the overlaps of the chosen partitions, as `Ensemble.select` does."""
         chosen = np.arange(len(self.squares))[np.asarray(models)]
         both = np.ix_(chosen, chosen)
         tables = {field.name: getattr(self, field.name) for field in fields(self)[1:]}
@@ -146,10 +148,10 @@ def partition_overlaps(
 ) -> Overlaps:
     """Compare every pair of partitions through its contingency table.
 
-    The sums are kept for as long as the ensemble lives, so that a second call costs
-    nothing. O(n T²) time and O(n + T²) memory for T distinct partitions, for any number
-    of clusters; progress counts look-ups of labels. Two partial partitions are compared
-    on the samples that both saw; with fewer than two of these they count as unrelated.
+    The ensemble caches the sums, so a second call costs nothing. O(n T²) time and
+    O(n + T²) memory for T distinct partitions, for any number of clusters; progress
+    counts look-ups of labels. Two partial partitions are compared on the samples that
+    both saw; with fewer than two such samples they count as unrelated.
 
     Examples
     --------
@@ -174,7 +176,7 @@ def partition_overlaps(
 
 
 def select_partitions(ensemble: Ensemble, models: npt.ArrayLike) -> Ensemble:
-    """Return some of the partitions together with the overlaps known of them."""
+    """Return the chosen partitions together with their known overlaps."""
     selected = ensemble.select(models)
     if ensemble in _KNOWN:
         _KNOWN[selected] = _KNOWN[ensemble].select(models)
@@ -203,7 +205,7 @@ def sample_disagreement(
     -------
     disagreement : array of float, shape (n_samples,)
         u_i = 4 mean_j C_ij (1 - C_ij) in [0, 1], j = i included. 0: all votes give the
-        sample the same companions; 1: half of them join it with each other sample.
+        sample the same companions; 1: half of the votes join it with each other sample.
 
     Raises
     ------
@@ -212,11 +214,11 @@ def sample_disagreement(
 
     Notes
     -----
-    The sum over j of C_ij is the mean size of the clusters of i, that of C_ij² the mean
-    size of their intersections over all pairs of the V votes. Exact, O(n T²) time for T
-    distinct partitions, O(n) memory per thread. Of partial partitions C_ij is the share
-    of the votes that saw both, and the mean goes over the j that a vote saw together
-    with i: O(n² T) time.
+    The sum over j of C_ij is the mean size of the clusters of i, the sum of C_ij² the
+    mean size of their intersections over all pairs of the V votes. Exact, O(n T²) time
+    for T distinct partitions, O(n) memory per thread. For partial partitions C_ij is
+    the share of the votes that saw both, and the mean is over the j that a vote saw
+    together with i: O(n² T) time.
 
     Examples
     --------
@@ -245,9 +247,9 @@ def consensus_differences(
 ) -> FloatArray:
     """Root mean square of C_ij - D_ij over all j, for each sample i of two ensembles.
 
-    Shape (n_samples,), in [0, 1]; 0 where both give the sample the same companions. The
-    squares follow from the contingency tables of the partitions of both, those of the
-    second counted negative: O(n T²) time, no matrix.
+    Shape (n_samples,), in [0, 1]; 0 if both give the sample the same companions. The
+    squares follow from the contingency tables of the partitions of both, with negative
+    votes for the second: O(n T²) time, no matrix.
     """
     codes, votes = [], []
     for sign, ensemble in ((1.0, first), (-1.0, second)):
@@ -320,7 +322,7 @@ def _compare_all(
 
 @kernel()
 def _members(codes, n_clusters):  # type: ignore[no-untyped-def]
-    """Samples sorted by cluster, and where each cluster starts."""
+    """Sort samples by cluster; return them with the start of each cluster."""
     starts = np.zeros(n_clusters + 1, np.int64)
     for code in codes:
         starts[np.intp(code) + 1] += 1
@@ -338,8 +340,8 @@ def _members(codes, n_clusters):  # type: ignore[no-untyped-def]
 def _compare(codes, n_clusters, votes, s, start, stop):  # type: ignore[no-untyped-def]
     """Sums over the tables of model s with models start to stop.
 
-    One row of a table at a time: the members of a cluster of s are counted by their
-    clusters in t, so that the memory is that of one row for any number of clusters.
+    Takes one row of a table at a time: the members of a cluster of s are counted by
+    their clusters in t, so the memory is one row for any number of clusters.
     """
     order, starts = _members(codes[s], n_clusters[s])
     squares = np.zeros(stop - start, np.float64)

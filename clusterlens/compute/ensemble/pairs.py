@@ -1,10 +1,10 @@
-"""Pairs: the pass over all pairs of samples, behind every count of agreements.
+"""Pairs: the pass over all pairs of samples behind every count of agreements.
 
-Codes are kept twice, one row per model to add up the votes that join i and j, and one
-row per sample to book that sum under each model: both inner loops compare contiguous
-bytes. No n x n array is made; blocks of pairs go to threads and their tables add up.
-Where few pairs are joined, a walk over the members of clusters takes the place of the
-comparisons (`_co_members`); the tables are the same.
+Codes are stored twice, one row per model to add up the votes that join i and j, and one
+row per sample to add that sum to each model: both inner loops read contiguous bytes. No
+n x n array is made; threads take blocks of pairs, and their tables add up. If few pairs
+are joined, a walk over the members of clusters replaces the comparisons
+(`_co_members`); the tables are the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CountArray = npt.NDArray[np.int64]
 TILE_COLUMNS = 256
 
 _BLOCK_COMPARISONS = 2_000_000_000  # about a tenth of a second
-_LEAST_PAIRS = 20_000  # below, handing a block to a thread takes longer than counting
+_LEAST_PAIRS = 20_000  # below, starting a thread takes longer than counting
 _TABLE_BYTES = 4_000_000_000
 
 
@@ -45,7 +45,7 @@ _TABLE_BYTES = 4_000_000_000
 class PairLayout:
     """Codes in the two orders that the pass over pairs reads.
 
-    All arrays of codes share one unsigned type, wide enough for the votes of all models
+    All arrays of codes have one unsigned type, wide enough for the votes of all models
     too, so that counters and codes have the same number of lanes in a register.
 
     Parameters
@@ -55,11 +55,11 @@ class PairLayout:
     by_sample : array of unsigned int, shape (n_items, width)
         The same transposed, with at least one column of zeros, in whole registers.
     votes : array of unsigned int, shape (n_models,)
-        Votes of the identical partitions that each model stands for; 0 counts nothing.
+        Votes of the identical partitions behind each model; 0 counts nothing.
     weights : array of int64, shape (n_items,), or None
-        Number of identical samples that each item stands for; None: one each.
+        Number of identical samples behind each item; None: one each.
     group : array of int, shape (n_partitions,)
-        Model that stands for each partition.
+        The model of each partition.
     """
 
     by_model: npt.NDArray[Any]
@@ -80,7 +80,7 @@ class PairLayout:
 
     @cached_property
     def co_members(self) -> tuple[npt.NDArray[np.int32], CountArray]:
-        """Items by cluster of each model, and where each cluster starts."""
+        """Items by cluster of each model, and the start of each cluster."""
         return co_members(self.by_model)
 
 
@@ -97,7 +97,7 @@ def joined_pairs(ensemble: Ensemble) -> CountArray:
 def joined_votes(ensemble: Ensemble, votes: npt.ArrayLike | None = None) -> int:
     """Sum the votes that join each ordered pair of samples, pairs (i, i) included.
 
-    The votes (n_partitions,) are by default those of the ensemble.
+    The votes (n_partitions,) default to those of the ensemble.
     """
     each = ensemble.votes if votes is None else np.asarray(votes)
     pairs = zip(each.tolist(), joined_pairs(ensemble).tolist(), strict=True)
@@ -111,8 +111,9 @@ def pair_layout(
 ) -> PairLayout:
     """Lay out the codes of an ensemble for counting pairs, in O(n T) time and memory.
 
-    Of some samples (n_items,), in their order, or of all, identical ones merged where
-    that pays; `votes` (n_partitions,) in place of those of the ensemble.
+    Takes the given samples (n_items,), in their order, or all, with identical ones
+    merged if that is faster. `votes` (n_partitions,) replaces the votes of the
+    ensemble.
     """
     first, group = distinct_partitions(ensemble)
     each = ensemble.votes if votes is None else np.asarray(votes)
@@ -124,7 +125,7 @@ def pair_layout(
     elif (merged := _identical_samples(by_model)) is not None:
         by_model, weights = by_model[:, merged[0]], merged[1]
     by_model = np.ascontiguousarray(by_model, dtype=kind)
-    # One lane more, which is the same for all samples: it counts pairs.
+    # One more lane, equal for all samples, counts the pairs.
     by_sample = register_zeros((by_model.shape[1], len(first) + 1), kind)
     by_sample[:, : len(first)] = by_model.T
     per_model = np.zeros(len(first), dtype=np.int64)
@@ -140,11 +141,12 @@ def count_columns(
 ) -> tuple[CountArray, CountArray]:
     """Count the agreements of the pairs of items i < j with start <= j < stop.
 
-    Ranges of columns add up: a growing set of samples needs only the new ones, and
+    Ranges of columns add up: a growing set of samples needs only the new columns, and
     machines may share the columns of one ensemble.
 
-    Unordered pairs (by weight) that c partitions join, (n_levels,), and those of them
-    that each distinct partition joins, (n_models, n_levels), both int64.
+    Returns unordered pairs (by weight) that c partitions join, (n_levels,), and the
+    pairs that each distinct partition joins among them, (n_models, n_levels), both
+    int64.
     """
     n_models, width = len(layout.by_model), layout.by_sample.shape[1]
     levels = layout.n_levels
@@ -175,14 +177,14 @@ def count_columns(
 
 
 def _share(columns: tuple[int, int], n_items: int) -> float:
-    """Share of all pairs i < j whose j is in a range of columns."""
+    """Share of the pairs i < j with j in a range of columns."""
     return _n_pairs(0, columns[1], *columns) / max(n_items * (n_items - 1) // 2, 1)
 
 
 def _walk_columns(
     layout: PairLayout, columns: tuple[int, int], n_bytes: float, run: RunOptions
 ) -> tuple[CountArray, CountArray]:
-    """Count the pairs of columns by walking those that are joined."""
+    """Count the pairs of columns by visiting only the joined ones."""
     members, starts = layout.co_members
     start, stop = columns
     n_blocks = min(stop - start, int(n_bytes // _BLOCK_COMPARISONS) + 1)
@@ -210,9 +212,10 @@ def sum_costs(
 ) -> npt.NDArray[np.float64]:
     """Sum a cost over all unordered pairs of items, by weight, without a table.
 
-    For votes so many that a table with one row per count would not fit a cache.
-    `joined` and `apart` (n_levels,) are the cost of a pair, by the votes that join it,
-    for a model that joins it and for one that does not; sums (n_models,).
+    Suits numbers of votes so large that a table with one row per count would not fit a
+    cache. `joined` and `apart` (n_levels,) are the costs of a pair by the number of
+    votes that join it: `joined` for a model that joins it, `apart` for the others.
+    Returns sums (n_models,).
     """
     costs = np.stack([joined, apart], axis=1)
     weights = layout.weights
@@ -236,10 +239,10 @@ def count_groups(
 ) -> tuple[CountArray, CountArray]:
     """Count the pairs of items, without weights, by the group of their first item.
 
-    Groups begin and end at ascending `bounds` (n_groups + 1,). Ordered pairs (i, j), i
-    in the group and j another item, that c partitions join, (n_groups, n_levels), and
-    those of them that each distinct partition joins, (n_groups, n_models, n_levels),
-    both int64.
+    Groups begin and end at ascending `bounds` (n_groups + 1,). Returns ordered pairs
+    (i, j), i in the group and j another item, that c partitions join, (n_groups,
+    n_levels), and the pairs that each distinct partition joins among them, (n_groups,
+    n_models, n_levels), both int64.
     """
     edges = np.asarray(bounds)
     n_groups, n_models = len(edges) - 1, len(layout.by_model)
@@ -280,7 +283,7 @@ def count_groups(
 
 
 def _batches(work: Sequence[int]) -> list[tuple[int, int]]:
-    """Where runs of consecutive blocks begin and end that are worth a thread."""
+    """Return ranges of consecutive blocks that are each worth a thread."""
     edges, n_pairs = [0], 0
     for k, some in enumerate(work):
         n_pairs += some
@@ -303,7 +306,7 @@ def _count_between(
 
 
 def count_items(ensemble: Ensemble) -> int:
-    """Count the items that `pair_layout` lays out: identical samples merged or not.
+    """Count the items of `pair_layout`, with identical samples merged or not.
 
     O(n T) time.
     """
@@ -324,7 +327,7 @@ def _identical_samples(
         return None
     first = np.unique(group, return_index=True)[1]
     if any((codes[first[group]] != codes).any() for codes in by_model):
-        return None  # two samples share a key by chance; all may be compared instead
+        return None  # two samples share a key by chance; compare all instead
     return first, np.bincount(group).astype(np.int64)
 
 
@@ -369,7 +372,7 @@ def _count_block(
 
 @kernel()
 def column_tile(by_model, start, stop):  # type: ignore[no-untyped-def]
-    """Codes of the columns, shape (n_models, TILE_COLUMNS), padded on the right."""
+    """Copy the codes of the columns, (n_models, TILE_COLUMNS), padded on the right."""
     tile = np.zeros((by_model.shape[0], TILE_COLUMNS), by_model.dtype)
     for t in range(by_model.shape[0]):
         for j in range(start, stop):
@@ -403,16 +406,16 @@ def _count_equal(  # type: ignore[no-untyped-def]
     start,
     stop,
 ):
-    """Tables of a block of pairs of weight one; booked, up to most, is left at zero.
+    """Fill tables of a block of pairs of weight one; `booked` is left at zero.
 
-    Columns are taken one register at a time, so that what is read and written stays in
-    the first-level cache. Pairs are booked in counters as narrow as the codes. The last
-    lane is padding, equal for all samples, so that its counters tell how many pairs a
-    level has; those that the next rows might overflow are emptied into 64-bit tables.
+    Columns are taken one register at a time, so that the data stays in the first-level
+    cache. Counters are as narrow as the codes, up to `most`. The last lane is padding,
+    equal for all samples, so that its counters hold the number of pairs of a level.
+    Counters that the next rows might overflow are added to 64-bit tables and reset.
     """
     n_levels, width = booked.shape
     lanes = tile.shape[1]
-    n_rows = most // 2 // lanes + 1  # between two looks at the counters
+    n_rows = most // 2 // lanes + 1  # between two checks of the counters
     joint = np.zeros((n_levels, width), np.int64)
     for left in range(start, stop, lanes):
         right = min(left + lanes, stop)
@@ -444,7 +447,7 @@ def _empty(booked, joint, most):  # type: ignore[no-untyped-def]
 def _count_weighted(  # type: ignore[no-untyped-def]
     by_model, by_sample, votes, weights, n_levels, row_start, row_stop, start, stop
 ):
-    """Tables of a block of pairs that weigh as much as the product of their items."""
+    """Fill tables of a block of pairs weighted by the product of their items."""
     width = by_sample.shape[1]
     tile = column_tile(by_model, start, stop)
     count = np.empty(TILE_COLUMNS, by_model.dtype)

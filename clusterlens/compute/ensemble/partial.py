@@ -1,10 +1,10 @@
-"""Pairs of partial partitions: the votes that join a pair, out of those that saw it.
+"""Pairs of partial partitions: joining votes among the votes that saw a pair.
 
-A model that left out a sample says nothing about its pairs. The consensus of a pair is
-the votes that join it over the votes that saw it, so that agreement has as many levels
-as there are such fractions. One pass over the pairs counts them, without n x n arrays:
-a tile of pairs at a time is sorted by level, so that the counters of a level stay in
-registers while its pairs are booked, however many levels there are.
+A model that left out a sample has no vote on its pairs. The consensus of a pair is the
+number of votes that join it over the number that saw it, so agreement has as many
+levels as there are such fractions. One pass over the pairs counts them, without n x n
+arrays: a tile of pairs at a time is sorted by level, so that the counters of a level
+stay in registers while its pairs are counted, however many levels there are.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _TABLE_BYTES = 4_000_000_000
 _BLOCK_COMPARISONS = 1_000_000_000  # about a tenth of a second
 _TILE_ROWS = 1024
 _TILE_PAIRS = 1 << 20  # sorted by level at a time
-_ROUNDING = 1e-12  # of a product of variances
+_ROUNDING = 1e-12  # relative to a product of variances
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The possible shares of the votes that saw a pair which join it, ascending.
+    """The possible shares of joining votes among the votes that saw a pair, ascending.
 
     Parameters
     ----------
     joined, seen : array of int64, shape (n_levels,)
-        Votes of one pair of each level; their quotient is the share, from 0 to 1.
+        Votes for one pair of each level; their quotient is the share, from 0 to 1.
     place : array of int32, shape (n_votes + 1, n_votes + 1)
         Entry (p, a): the level of a pair that p votes saw and a join; -1 if there is
         none.
@@ -63,7 +63,7 @@ class Levels:
     def needed(self, n_votes: int) -> IntArray:
         """Largest threshold that each level reaches: a pair is joined at h votes of V.
 
-        A pair is joined when a / p >= h / V; no float is involved.
+        A pair is joined if a / p >= h / V, in integer arithmetic.
         """
         return self.joined * n_votes // self.seen
 
@@ -71,7 +71,7 @@ class Levels:
 def share_levels(ensemble: Ensemble) -> Levels:
     """Enumerate the shares that the pairs of an ensemble can have, O(V²) for V votes.
 
-    MemoryError if there are too many votes for tables of a row per model.
+    Raises MemoryError if there are too many votes for tables of a row per model.
     """
     n_votes = ensemble.n_votes
     check_memory(
@@ -92,16 +92,16 @@ def share_levels(ensemble: Ensemble) -> Levels:
 
 @dataclass(frozen=True, eq=False)
 class SeenCodes:
-    """Codes of the distinct partitions with gaps, and the votes that they have.
+    """Codes of the distinct partitions with gaps, and their votes.
 
-    Both of one unsigned type, wide enough for all codes and for the sum of the votes.
+    Both have one unsigned type, wide enough for all codes and for the sum of the votes.
 
     Parameters
     ----------
     by_sample : array of unsigned int, shape (n_items, width)
-        Codes from 1 on, 0 in gaps; rows are whole registers, filled up with gaps.
+        Codes from 1 on, 0 in gaps; rows are whole registers, padded with gaps.
     votes : array of unsigned int, shape (n_models,)
-        Votes of the identical partitions that each model stands for.
+        Votes of the identical partitions behind each model.
     """
 
     by_sample: npt.NDArray[Any]
@@ -114,7 +114,7 @@ class SeenCodes:
 
 
 def seen_codes(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> SeenCodes:
-    """Lay out the codes of an ensemble with gaps, of some samples or of all."""
+    """Lay out the codes of an ensemble with gaps, for the given samples or all."""
     first, votes = distinct_votes(ensemble)
     codes = ensemble.codes_and_gaps[first]
     if samples is not None:
@@ -135,9 +135,9 @@ def count_seen_pairs(
 ) -> tuple[CountArray, CountArray, CountArray]:
     """Count ordered pairs of different samples by level, and by the model that saw it.
 
-    Of some samples (n_compared,) or all: pairs that a vote saw, (n_levels,), and those
-    of them that each model joins and that it saw, (n_partitions, n_levels) each, all
-    int64. O(n² T) time; O(T V²) memory.
+    Counts the given samples (n_compared,) or all. Returns pairs that a vote saw,
+    (n_levels,), and among them the pairs that each model joins and that it saw,
+    (n_partitions, n_levels) each, all int64. O(n² T) time; O(T V²) memory.
     """
     layout = seen_codes(ensemble, samples)
     n_items, width = layout.by_sample.shape
@@ -174,17 +174,18 @@ def partial_disagreement(ensemble: Ensemble, run: RunOptions) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SeenDifferences:
-    """How two consensus matrices differ where votes of both ensembles saw the pair.
+    """Differences of two consensus matrices on pairs seen by votes of both ensembles.
 
     Parameters
     ----------
     changed : array of float64, shape (n_samples,)
-        Root mean square difference of the rows of each sample over what was seen,
-        itself included; NaN where nothing was.
+        Root mean square difference of the rows of each sample over seen pairs, itself
+        included; NaN if there are none.
     correlation : float
-        Of both matrices over the pairs of different samples; NaN if one is constant.
+        Correlation of both matrices over the pairs of different samples; NaN if one is
+        constant.
     n_pairs : int
-        Such pairs.
+        Number of these pairs.
     """
 
     changed: FloatArray
@@ -197,7 +198,7 @@ def partial_differences(
 ) -> SeenDifferences:
     """Compare two consensus matrices of the same samples on the pairs that both saw.
 
-    O(n² T) time, as shares of different votes do not follow from tables of clusters.
+    O(n² T) time: shares of different votes do not follow from tables of clusters.
     """
     n = len(first.by_sample)
     models = len(first.votes) + len(second.votes)
@@ -227,7 +228,7 @@ def partial_differences(
 
 
 def check_pairs_seen(ensemble: Ensemble, seen: CountArray) -> None:
-    """Refuse a model that saw no pair that a vote saw, as nothing can score it."""
+    """Refuse a model that saw no pair that a vote saw, because it has no score."""
     alone = np.flatnonzero(seen.sum(axis=1) == 0)
     if alone.size:
         raise DataError(
@@ -237,7 +238,7 @@ def check_pairs_seen(ensemble: Ensemble, seen: CountArray) -> None:
 
 
 def _row_blocks(n: int, n_pairs: int) -> list[tuple[int, int]]:
-    """Cut the rows of the pairs i < j into blocks of about so many pairs."""
+    """Divide the rows of the pairs i < j into blocks of about so many pairs."""
     blocks, start = [], 0
     while start < n - 1:
         stop = min(start + max(n_pairs // (n - 1 - start), 1), n - 1)
@@ -251,30 +252,30 @@ def _count_block(
 ) -> tuple[CountArray, npt.NDArray[np.uint32]]:
     """Tables of the pairs i < j, start <= i < stop: (n_levels,), (2, n_levels, width).
 
-    Joined and seen pairs are counted in 32 bits, more than there are in a block.
+    Joined and seen pairs are counted in 32 bits, which no block exceeds.
     """
     n_items, width = layout.by_sample.shape
     n_levels = len(levels.joined)
     pairs = np.zeros(n_levels, np.int64)
     tables = np.zeros((2, n_levels, width), np.uint32)
-    room = np.empty((3, _TILE_PAIRS), np.int32)
+    buffer = np.empty((3, _TILE_PAIRS), np.int32)
     for top in range(start, stop, _TILE_ROWS):
         bottom = min(top + _TILE_ROWS, stop)
         step = _TILE_PAIRS // (bottom - top)
         for left in range(top + 1, n_items, step):
             tile = (top, bottom), (left, min(left + step, n_items))
-            ends = _sort_pairs(*_sums(layout), levels.place, room, n_levels, *tile)
-            _book(layout.by_sample, ends, room, pairs, tables)
+            ends = _sort_pairs(*_sums(layout), levels.place, buffer, n_levels, *tile)
+            _book(layout.by_sample, ends, buffer, pairs, tables)
     return pairs, tables
 
 
 def _doubt_block(layout: SeenCodes, start: int, stop: int) -> FloatArray:
-    """Doubt of the samples from start to stop."""
+    """Compute the disagreement about samples start to stop."""
     return _doubt(*_sums(layout), start, stop)
 
 
 def _sums(layout: SeenCodes) -> tuple[npt.NDArray[Any], ...]:
-    """Codes and votes, and the registers in which votes are summed."""
+    """Return codes and votes, and the registers for sums of votes."""
     kind = layout.votes.dtype
     tile = register_zeros((len(layout.votes), layout.lanes), kind)
     sums = register_zeros((2, layout.lanes), kind)
@@ -282,10 +283,10 @@ def _sums(layout: SeenCodes) -> tuple[npt.NDArray[Any], ...]:
 
 
 @kernel()
-def _turn(by_sample, tile, left, right):  # type: ignore[no-untyped-def]
+def _transpose_rows(by_sample, tile, left, right):  # type: ignore[no-untyped-def]
     """Fill a tile (n_models, lanes) with the codes of the samples from left to right.
 
-    What is beside them holds old codes, whose sums nobody reads.
+    The other lanes keep old codes; their sums are not used.
     """
     for t in range(tile.shape[0]):
         for j in range(left, right):
@@ -294,22 +295,22 @@ def _turn(by_sample, tile, left, right):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _sort_pairs(  # type: ignore[no-untyped-def]
-    by_sample, votes, tile, joined, both, place, room, n_levels, rows, columns
+    by_sample, votes, tile, joined, both, place, buffer, n_levels, rows, columns
 ):
-    """Write the pairs i < j of a tile, sorted by level, into the first rows of room.
+    """Write the pairs i < j of a tile, sorted by level, into the first rows of buffer.
 
-    Returns where the pairs of each level end; the third row of room holds the levels.
-    Pairs that no vote saw are left out.
+    Returns the ends of the pairs of each level; the third row of buffer holds the
+    levels. Pairs that no vote saw are left out.
     """
     top, bottom = rows
     left, right = columns
     lanes = tile.shape[1]
-    level = room[2]
+    level = buffer[2]
     ends = np.zeros(n_levels + 1, np.int64)
     n_pairs = 0
     for start in range(left, right, lanes):
         stop = min(start + lanes, right)
-        _turn(by_sample, tile, start, stop)
+        _transpose_rows(by_sample, tile, start, stop)
         for i in range(top, min(bottom, stop - 1)):
             sum_seen_votes(tile, by_sample, votes, i, joined, both)
             for j in range(max(i + 1, start), stop):
@@ -317,7 +318,7 @@ def _sort_pairs(  # type: ignore[no-untyped-def]
                 level[n_pairs] = found
                 ends[found + 1] += 1
                 n_pairs += 1
-    # The first entry counted the pairs without a level, which take no room.
+    # The first entry counted the pairs without a level, which are not stored.
     ends[0] = 0
     for k in range(n_levels):
         ends[k + 1] += ends[k]
@@ -330,14 +331,14 @@ def _sort_pairs(  # type: ignore[no-untyped-def]
                 n_pairs += 1
                 if found >= 0:
                     at = ends[found]
-                    room[0, at] = i
-                    room[1, at] = j
+                    buffer[0, at] = i
+                    buffer[1, at] = j
                     ends[found] = at + 1
     return ends
 
 
 @kernel()
-def _book(by_sample, ends, room, pairs, tables):  # type: ignore[no-untyped-def]
+def _book(by_sample, ends, buffer, pairs, tables):  # type: ignore[no-untyped-def]
     """Add sorted pairs to the tables, as many at a time as narrow counters can hold."""
     width = by_sample.shape[1]
     most = np.int64(np.iinfo(by_sample.dtype).max)
@@ -347,7 +348,7 @@ def _book(by_sample, ends, room, pairs, tables):  # type: ignore[no-untyped-def]
         pairs[level] += ends[level] - start
         while start < ends[level]:
             stop = min(start + most, ends[level])
-            book_seen(counters, by_sample, room, start, stop)
+            book_seen(counters, by_sample, buffer, start, stop)
             for t in range(width):
                 tables[0, level, t] += counters[0, t]
                 tables[1, level, t] += counters[1, t]
@@ -358,13 +359,13 @@ def _book(by_sample, ends, room, pairs, tables):  # type: ignore[no-untyped-def]
 def _doubt(  # type: ignore[no-untyped-def]
     by_sample, votes, tile, joined, both, start, stop
 ):
-    """Mean of 4 C (1 - C) of each sample from start to stop with all that was seen."""
+    """Average 4 C (1 - C) for samples start to stop over all pairs that a vote saw."""
     n, lanes = by_sample.shape[0], tile.shape[1]
     total = np.zeros(stop - start, np.float64)
     n_seen = np.zeros(stop - start, np.int64)
     for left in range(0, n, lanes):
         right = min(left + lanes, n)
-        _turn(by_sample, tile, left, right)
+        _transpose_rows(by_sample, tile, left, right)
         for i in range(start, stop):
             sum_seen_votes(tile, by_sample, votes, i, joined, both)
             for k in range(right - left):
@@ -379,12 +380,12 @@ def _doubt(  # type: ignore[no-untyped-def]
 def _share_rows(  # type: ignore[no-untyped-def]
     by_sample, votes, tile, joined, both, start, stop
 ):
-    """Consensus of the samples from start to stop with all, NaN where none saw both."""
+    """Compute the consensus of samples start to stop with all; NaN if none saw both."""
     n, lanes = by_sample.shape[0], tile.shape[1]
     shares = np.full((stop - start, n), np.nan)
     for left in range(0, n, lanes):
         right = min(left + lanes, n)
-        _turn(by_sample, tile, left, right)
+        _transpose_rows(by_sample, tile, left, right)
         for i in range(start, stop):
             sum_seen_votes(tile, by_sample, votes, i, joined, both)
             for k in range(right - left):

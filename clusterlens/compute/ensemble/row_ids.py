@@ -1,4 +1,4 @@
-"""Row ids as text, so that rows of a file and rows of a table find each other."""
+"""Row ids as text, to match rows of a file with rows of a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plain_ids(row_ids: npt.ArrayLike) -> list[Any]:
 
 
 def as_text(row_id: Any) -> str:
-    """Write an id so that 7, "7" and 7.0 are one row; a day has no time."""
+    """Write an id so that 7, "7" and 7.0 are one row; a midnight loses its time."""
     if isinstance(row_id, float) and row_id.is_integer():
         row_id = int(row_id)
     is_moment = isinstance(row_id, datetime) and row_id is not pd.NaT
@@ -38,15 +38,15 @@ def as_text(row_id: Any) -> str:
 
 
 class RowIds:
-    """The ids of the samples, by which rows of a file find theirs.
+    """The ids of the samples, to find the rows of a file.
 
-    An id that is not there as it is written may be written otherwise: a whole number as
+        An id that is not found literally may be written differently: a whole number as
     1.0, 1,0 or 1e5, a date with a time or in another zone, any id with the apostrophe
     of a protected cell.
     """
 
     def __init__(self, row_ids: npt.ArrayLike) -> None:
-        """Number the ids; they differ as text."""
+        """Number the ids, which must differ as text."""
         self.texts = [as_text(row_id) for row_id in plain_ids(row_ids)]
         self._positions: dict[str, int] = {}
         for k, text in enumerate(self.texts):
@@ -75,7 +75,7 @@ class RowIds:
 
 
 def _meaning(text: str) -> str:
-    """Write whole numbers and moments alike, however they were written."""
+    """Write whole numbers and moments in one form, whatever their notation."""
     if _WHOLE.fullmatch(text):
         return str(int(Decimal(text.replace(",", "."))))
     if _DATE.fullmatch(text):

@@ -1,4 +1,4 @@
-"""load_ensemble: an ensemble from the file that `Ensemble.save` has written."""
+"""load_ensemble: an ensemble from a file written by `Ensemble.save`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     Returns
     -------
     ensemble : Ensemble
-        Equal to the one that was saved.
+        Equal to the saved one.
 
     Raises
     ------
     DataError
-        If the file cannot be read, is no ensemble, or of a later version.
+        If the file cannot be read, is not an ensemble, or has a later version.
 
     Examples
     --------

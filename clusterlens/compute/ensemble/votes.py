@@ -1,7 +1,7 @@
-"""Votes: how many votes put samples together, for one sample or a set of them.
+"""Votes: number of votes that put samples together, for one sample or a set.
 
 One row of the consensus matrix, or the mean of a block of it, in time linear in the
-number of samples; the matrix itself is never made.
+number of samples; the matrix itself is never stored.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from clusterlens.compute.ensemble.ensemble import (
 
 
 def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
-    """Count for each sample the votes that join it with one sample.
+    """Count for each sample the votes that join it with a given sample.
 
     Parameters
     ----------
     ensemble : Ensemble
         T partitions of n samples.
     sample : int
-        Position of the one sample, from 0 to n - 1.
+        Position of the given sample, from 0 to n - 1.
 
     Returns
     -------
     votes : array of int32, shape (n_samples,)
-        From 0 to n_votes, T unless the ensemble has weights, which the sample itself
-        has. Over n_votes it is one row of the consensus matrix; of partial partitions
-        over `votes_together(ensemble.presence, sample)`, the votes that saw both.
+        From 0 to n_votes (T unless the ensemble has weights), which is the value of the
+        sample itself. Divided by n_votes it is one row of the consensus matrix; for
+        partial partitions divide by `votes_together(ensemble.presence, sample)`, the
+        votes that saw both.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
 
 
 def seen_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
-    """Votes that saw each sample and one sample, (n_samples,): all without gaps."""
+    """Count the votes that saw each sample and a given one, (n_samples,)."""
     return votes_together(ensemble.presence, sample)
 
 
@@ -76,8 +77,8 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
     Returns
     -------
     mean : float
-        In [0, 1]; higher is more alike. NaN for fewer than two samples. Of partial
-        partitions the votes that join pairs over the votes that saw them.
+        In [0, 1]; higher is more alike. NaN for fewer than two samples. For partial
+        partitions, the votes that join pairs over the votes that saw them.
 
     Raises
     ------
@@ -86,8 +87,8 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
 
     Notes
     -----
-    (sum of x² - V m) / (V m (m - 1)) over the numbers x of members in each cluster of
-    each of the V votes. O(m T) time.
+    (sum of x² - V m) / (V m (m - 1)) with x the number of members in each cluster of
+    each vote; V is the number of votes. O(m T) time.
 
     Examples
     --------
