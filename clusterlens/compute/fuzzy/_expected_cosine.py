@@ -1,8 +1,8 @@
-"""Expected discordance of Brouwer's index, whose agreements are cosines of rows.
+"""Expected discordance of Brouwer's index, with cosines of rows as agreements.
 
-A pair is discordant by a (1 - b) + (1 - a) b, a and b its agreements on either side, so
-that the expectation needs the mean agreement of each side only. That of n unit rows is
-the squared norm of their sum without the diagonal, for observed and drawn rows alike.
+A pair is discordant by a (1 - b) + (1 - a) b, with a and b its agreements on either
+side, so the expectation needs only the mean agreement of each side. For n unit rows,
+observed or drawn, it follows from the squared norm of their sum without the diagonal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def expected_cosine_discordance(
     rng: np.random.Generator,
     walk: PairWalk,
 ) -> Estimate:
-    """Return the expected discordance; target(value) is the standard error to reach."""
+    """Return the expected discordance; target(value) is the required standard error."""
     n_rows = _FIRST_ROWS
     while True:
         a, b = (_mean_agreement(side, n_rows, rng, walk) for side in (x, y))
@@ -46,7 +46,7 @@ def expected_cosine_discordance(
 def _mean_agreement(
     side: SideDistribution, n_rows: int, rng: np.random.Generator, walk: PairWalk
 ) -> Estimate:
-    """Mean cosine of two rows of a side, from n_rows drawn ones if it is random."""
+    """Mean cosine of two rows of a side, from n_rows drawn rows if it is random."""
     if isinstance(side, Observed):
         return Estimate(mean_cosine(side.partition))
     if side.is_two_point:

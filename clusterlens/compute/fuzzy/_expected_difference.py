@@ -1,14 +1,14 @@
 """Expected difference E|X - Y| of two independent pair distances.
 
 X and Y follow the distributions of the pair distances of two fuzzy partitions, each
-observed or random. Closed forms are used wherever there is one: if either side takes
-only the values 0 and 1 (hard rows), if both are uniform on a simplex, or if no side has
-to be drawn. Otherwise each random side is drawn on its own and all combinations of the
-two samples are averaged, in linear time, over a table of E|Y - t| at the edges of fine
-bins (between them, linear interpolation is off by far less than the noise). Regressing
-on two quantities whose expectations are known (the distance and the squared Euclidean
-distance of a pair) removes most of what noise is left; independent replicates give the
-standard error.
+observed or random. Closed forms are used if one exists: if either side takes only the
+values 0 and 1 (hard rows), if both are uniform on a simplex, or if no side has to be
+drawn. Otherwise each random side is drawn separately, and all combinations of the two
+samples are averaged in linear time, over a table of E|Y - t| at the edges of fine bins
+(linear interpolation between them is off by far less than the noise). Regression on two
+quantities with known expectations (the distance and the squared Euclidean distance of a
+pair) removes most of the remaining noise; independent replicates give the standard
+error.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from clusterlens.compute.fuzzy.dirichlet import (
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 
 REPLICATES = 16
-_FIRST_PAIRS = 1 << 12  # drawn per side and replicate at first
+_FIRST_PAIRS = 1 << 12  # per side in the first replicate
 _MOST_PAIRS = 1 << 18  # in one replicate
-_MOST_DRAWN = 1 << 28  # in all
-_MOST_LISTED = 1 << 22  # of which all distances are held
-_MOST_ENTRIES = 1 << 22  # membership entries held at once while drawing, 32 MB
+_MOST_DRAWN = 1 << 28  # in all replicates
+_MOST_LISTED = 1 << 22  # distances kept in memory
+_MOST_ENTRIES = 1 << 22  # membership entries in memory while drawing, 32 MB
 _NODES = 400
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Pair distances that a partition shows; listed only when they are needed."""
+    """Pair distances of a given partition; listed only when needed."""
 
     partition: FuzzyPartition
     rng: np.random.Generator
@@ -85,7 +85,7 @@ class Flat:
 
     @property
     def is_two_point(self) -> bool:
-        """Whether distances can only be 0 (there is one row only)."""
+        """Whether distances can only be 0 (there is only one row)."""
         return self.n_clusters == 1
 
     @property
@@ -119,14 +119,14 @@ def expected_difference(
     rng: np.random.Generator,
     walk: PairWalk,
 ) -> Estimate:
-    """Return E|X - Y|; target(value) is the standard error to reach if it is drawn."""
+    """Return E|X - Y|; target(value) is the required standard error of a draw."""
     if x.is_two_point or y.is_two_point:
         # |0 - Y| = Y and |1 - Y| = 1 - Y, so that only the means matter.
         p, q = x.mean_distance, y.mean_distance
         return Estimate(p * (1 - q) + (1 - p) * q)
     if isinstance(x, DirichletFit):
         if isinstance(y, DirichletFit):
-            # Sorted, the draws do not depend on which side came first.
+            # Sorting makes the draws independent of the order of the sides.
             first, second = sorted([x, y], key=_draw_order)
             return _draw_both(first, second, target, rng, walk)
         return _draw_one(x, _points(y), target, rng, walk)
@@ -198,15 +198,15 @@ def map_rows(
 
 
 def _points(side: Observed | Flat) -> PairDistances | Flat:
-    """Return what answers difference_from for a side that is not drawn."""
+    """Return an object with `difference_from` for a side that is not drawn."""
     return side.distances if isinstance(side, Observed) else side
 
 
 def _average(x: PairDistances, y: PairDistances | Flat) -> Estimate:
     """Average E|x - Y| over the points of x.
 
-    Replacing a bin by its mean underestimates, by Jensen, and only where the other side
-    lies in the same bin or reaches into it: by at most half of both widths there.
+    Replacing a bin by its mean underestimates the average (Jensen), but only if the
+    other side lies or reaches into the same bin: by at most half of both widths there.
     """
     from_y = y.difference_from(x.values)
     value = float(x.weights @ from_y)
@@ -268,7 +268,7 @@ def _draw_both(
     walk: PairWalk,
 ) -> Estimate:
     """Estimate with both sides drawn, averaging over all combinations."""
-    # Expensive points on one side are wasted beside the noise of plain draws.
+    # Expensive points on one side add nothing beside the noise of plain draws.
     sticks = suits_sticks(x) and suits_sticks(y)
 
     def replicate(n_pairs: int, rng: np.random.Generator) -> float:
@@ -320,10 +320,10 @@ def _replicated(
     rng: np.random.Generator,
     walk: PairWalk,
 ) -> Estimate:
-    """Average independent replicates, first larger and then more, up to the target.
+    """Average independent replicates, larger first and then more, up to the target.
 
-    Pairs of one replicate share rows or one scramble, and are more precise for it; the
-    error is that of the mean over replicates.
+    Pairs of one replicate share rows or one scramble, which makes them more precise.
+    The error is the error of the mean over replicates.
     """
     largest = min(_MOST_PAIRS, _power_of_two(NEIGHBOURS * _MOST_ENTRIES / n_clusters))
     n_pairs = min(_FIRST_PAIRS // 2 if sticks else _FIRST_PAIRS, largest)
@@ -335,7 +335,7 @@ def _replicated(
         values += run_blocks(replicate, runs, work, walk.run)
         value, n_drawn = float(np.mean(values)), len(values) * n_pairs
         # The variance of Student's t, (R - 1) / (R - 3): the error is an estimate too,
-        # and stopping once it is small would flatter it.
+        # and stopping when it is small by chance would understate it.
         error = float(np.std(values, ddof=3)) / len(values) ** 0.5
         if error <= target(value) or n_drawn >= _MOST_DRAWN:
             return Estimate(value, error, n_drawn=n_drawn)
@@ -391,8 +391,8 @@ def _controlled_noise(
 ) -> float:
     """Predict the error of the mean of differences (m,) from the errors of two others.
 
-    Means of the distances and squares (m,) have known expectations; what they are off
-    by, times the slopes of a regression on them, is noise.
+    Means of the distances and squares (m,) have known expectations. Their deviation
+    from these, times the slopes of a regression on them, is noise.
     """
     excess = np.stack([distances / fit.mean_distance, squares / fit.mean_square]) - 1
     moments = np.cov(excess, differences)

@@ -2,13 +2,13 @@
 
 The distance of a pair is half the L1 distance of its two membership rows, in [0, 1] for
 rows that sum to one: 0 for equal rows, 1 for disjoint ones. With another norm p it is
-the Lp distance over 2^(1/p), its value between two hard rows. The agreement of a pair,
-in the terms of the fuzzy indices, is one minus it; distances keep the digits that
-agreements near one would lose.
+the Lp distance over 2^(1/p), the distance of two hard rows. The agreement of a pair, in
+the terms of the fuzzy indices, is one minus the distance; distances keep the digits
+that agreements near one would lose.
 
-Everything here takes memberships of shape (n_samples, n_clusters) and O(n) or O(bins)
-memory: pairs are walked in blocks of rows on a few threads, and above `exact_limit`
-samples drawn at random, which the results say.
+All functions take memberships of shape (n_samples, n_clusters) and O(n) or O(bins)
+memory: blocks of rows are processed on a few threads. Above `exact_limit` samples,
+pairs are drawn at random, and the results say so.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 
-LISTED_SAMPLES = 1000  # up to here all pair distances are kept, above they are binned
+LISTED_SAMPLES = 1000  # up to this size all pair distances are kept, else binned
 BINS = 1 << 16
 _BLOCK_STEPS = 1 << 24  # entries of membership rows compared per block, some 10 ms
 _CHUNK_ENTRIES = 1 << 21  # entries of membership rows gathered at once when sampling
@@ -43,7 +43,7 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class PairWalk:
-    """How to go over pairs: all of them, or how many drawn at random; and on what."""
+    """Choice of pairs: all of them, or a number drawn at random; and the threads."""
 
     exact_limit: int = 20_000
     n_pairs: int = 1_000_000
@@ -61,10 +61,10 @@ class PairWalk:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over pairs of samples or of drawn rows, and how far it may be off.
+    """A mean over pairs of samples or of drawn rows, with its errors.
 
-    `standard_error` is that of the `n_drawn` random pairs behind it (both 0 if there
-    are none), `error_bound` the largest error of binning.
+    `standard_error` is the error from `n_drawn` random pairs (both 0 if there are
+    none), `error_bound` the largest error of binning.
     """
 
     value: float
@@ -78,8 +78,8 @@ class PairDistances:
     """A distribution of pair distances, as weighted points.
 
     `values` (m,) ascend, `weights` (m,) sum to one. A point of binned distances is the
-    mean of its bin of the given `width` (0: nothing was binned); `n_drawn` is how many
-    pairs were drawn at random (0: all pairs are there).
+    mean of its bin of the given `width` (0: not binned). `n_drawn` is the number of
+    pairs drawn at random (0: all pairs).
     """
 
     values: FloatArray
@@ -89,7 +89,7 @@ class PairDistances:
 
     @classmethod
     def from_values(cls, values: FloatArray, n_drawn: int = 0) -> PairDistances:
-        """Give equal weight to each of the values, shape (m,), in any order."""
+        """Give equal weight to all values, shape (m,), in any order."""
         weights = np.full(values.size, 1 / values.size)
         return cls(read_only(np.sort(values)), read_only(weights), n_drawn=n_drawn)
 
@@ -200,7 +200,7 @@ def _binned_distances(
 ) -> PairDistances:
     """Count the pair distances of rows (n, K) in equal bins with their means."""
     n_samples, n_clusters = memberships.shape
-    # No distance exceeds that of the column ranges, so that rows which hardly differ
+    # No distance exceeds the distance of the column ranges, so rows that hardly differ
     # get bins as fine as their distances.
     ranges = scaled_rows(np.ptp(memberships, axis=0), norm)
     largest = min(1.0, float(np.linalg.norm(ranges, norm)))
@@ -229,7 +229,7 @@ def _over_row_blocks(
 ) -> Iterator[_Part]:
     """Yield block(start, stop) for consecutive rows, in order, computed on threads.
 
-    The blocks depend on the sizes alone, so sums over them do not depend on n_jobs.
+    The blocks depend only on the sizes, so sums over them do not depend on n_jobs.
     """
     blocks = _row_blocks(n_samples, steps)
     work = [
@@ -240,7 +240,7 @@ def _over_row_blocks(
 
 
 def _row_blocks(n_samples: int, steps: int) -> list[tuple[int, int]]:
-    """Cut the rows of the upper triangle where a block's worth of work is full."""
+    """Divide the rows of the upper triangle into blocks of about equal work."""
     work = np.cumsum(np.arange(n_samples - 1, 0, -1) * steps) // _BLOCK_STEPS
     stops = (np.flatnonzero(np.diff(work)) + 1).tolist() + [n_samples - 1]
     return list(pairwise([0, *stops]))

@@ -1,10 +1,9 @@
 """Agreement of two partitions adjusted for chance, under explicit random models.
 
 With the expected concordance E = 1 - E|X - Y|, X and Y the independent pair distances
-of the two sides, the adjusted value is (observed - E) / (1 - E). A side that is random
-has the distances of its model, a side that is kept fixed those it shows. Brouwer's
-index has products in place of differences, so that its expectation follows from the
-mean agreement of either side.
+of the two sides, the adjusted value is (observed - E) / (1 - E). A random side has the
+distances of its model, a fixed side its observed ones. Brouwer's index has products in
+place of differences, so its expectation follows from the mean agreement of either side.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class AdjustedIndex:
     Attributes
     ----------
     value : float
-        (observed - expected) / (1 - expected): 1 at best, 0 at what chance gives,
+        (observed - expected) / (1 - expected): 1 at best, 0 at the level of chance,
         without a useful lower bound.
     observed : float
         The concordance itself: NDC, Brouwer's index, or the Rand index of hard
@@ -70,24 +69,24 @@ class AdjustedIndex:
     standard_error : float
         Monte-Carlo standard error of `value`; 0 if nothing was drawn at random.
     expected_standard_error : float
-        That of `expected`.
+        Standard error of `expected`.
     error_bound : float
-        By how much binning may have raised `expected`, at most; 0 if exact.
+        Upper bound of the increase of `expected` by binning; 0 if exact.
     degenerate : bool
-        Whether nothing can vary: observed and expected are 1, and `value` 1 by
-        convention in place of 0 / 0.
+        Whether no variation is possible: observed and expected are 1, and `value` is 1
+        by convention in place of 0 / 0.
     n_floored : int
         Number of memberships raised to `floor` for Dirichlet fits.
     floor : float
-        That floor.
+        The floor for these fits.
     n_drawn : int
-        Number of random pairs behind it: rows of a random side, or samples; 0 if exact.
+        Number of random pairs used: rows of a random side, or samples; 0 if exact.
     model : str
         Name of the random model.
     fixed : {"u", "v"} or None
-        The side that was not randomised.
+        The side that was not random.
     notes : tuple of str
-        What is unusual about the input or the result.
+        Unusual properties of the input or the result.
     """
 
     value: float
@@ -110,7 +109,7 @@ class AdjustedIndex:
 
     @property
     def sentence(self) -> str:
-        """Say in words what was computed, as one would report it."""
+        """The computed value in words, as for a report."""
         error = "exact" if self.n_drawn == 0 else f"± {2 * self.standard_error:.1g}"
         sides = "both sides random"
         if self.fixed is not None:
@@ -149,26 +148,26 @@ def adjusted_ndc(
     U, V : FuzzyPartition or array-like, shape (n_samples, n_clusters) or (n_samples,)
         Memberships, or hard labels, of the same samples (at least two).
     model : {"permutation", "fit", "sym", "flat"}, default "permutation"
-        What is random: the order of the samples; rows of the Dirichlet distribution
+        The random element: the order of the samples; rows of the Dirichlet distribution
         fitted to the partition; of the symmetric one fitted to it; or rows uniform on
         the simplex. See RANDOM_MODELS.
     fixed : {"u", "v"} or None, default None
-        The side that is kept as it is (a reference clustering), while the other one is
-        random under the model fitted to it; None randomises both. The permutation
-        model gives the same either way.
+        The side that stays as it is (a reference clustering), while the other one is
+        random under the model fitted to it; None makes both random. The permutation
+        model gives the same value in both cases.
     random_state : int, Generator or None, default 0
         Seed of all draws.
     norm : float of at least 1, or infinite, default 1.0
         Order of the norm that compares two membership rows, as in `ndc`.
     precision : float, default 5e-4
-        Standard error of the result to aim at: decides the number of draws (up to 268
-        million pairs a side). A note says if it was not reached.
+        Target standard error of the result; it decides the number of draws (up to 268
+        million pairs a side). A note reports if it was not reached.
     floor : float in [1e-300, 0.1], default 1e-6
         Memberships below it are raised to it for Dirichlet fits only.
     keep_empty : bool, default False
         Count clusters without members in the "flat" model.
     exact_limit : int, default 20_000
-        Above so many samples, what would need all pairs of two soft partitions is
+        With more samples, results that need all pairs of two soft partitions are
         estimated from random pairs.
     n_pairs : int, default 1_000_000
         Number of pairs to draw in that case.
@@ -178,14 +177,14 @@ def adjusted_ndc(
         Called as progress(done, total), in pairs, after each block; once through for
         each pass over pairs and each round of draws.
     cancel : callable, optional
-        Asked between blocks and draws; true stops with Cancelled.
+        Called between blocks and draws; true stops with Cancelled.
     executor : Executor, optional
-        Runs blocks and draws in place of an own pool of threads.
+        Runs blocks and draws in place of a new pool of threads.
 
     Returns
     -------
     adjusted : AdjustedIndex
-        `value` at most 1 (equal pair agreements), 0 at what the model expects; with
+        `value` at most 1 (equal pair agreements), 0 at the expectation; with
         `observed`, `expected`, `standard_error`, `error_bound`, `degenerate`,
         `n_floored` and `notes`.
 
@@ -203,14 +202,14 @@ def adjusted_ndc(
 
     Notes
     -----
-    Exact are: the flat model with both sides random; every model if a side is hard
+    Exact results: the flat model with both sides random; every model if a side is hard
     (under "flat" if it is also fixed); and the permutation and one-sided flat models up
     to 1000 samples. Above, pair distances are counted in 65,536 bins, O(n² K) time and
-    O(n K) memory, with the `error_bound` stated, typically below 1e-8. Two Dirichlet
+    O(n K) memory, with the given `error_bound`, typically below 1e-8. Two Dirichlet
     sides, or one against observed distances, are drawn as many times as `precision`
-    asks for. With another norm than 1, all random sides with soft rows are drawn, up to
-    4 million pairs. Above `exact_limit` samples, observed distances of soft rows are
-    those of random pairs, and the standard error includes that.
+    requires. With a norm other than 1, all random sides with soft rows are drawn, up to
+    4 million pairs. Above `exact_limit` samples, observed distances of soft rows come
+    from random pairs, and the standard error includes that.
 
     References
     ----------
@@ -274,7 +273,7 @@ def adjusted_brouwer(
     Returns
     -------
     adjusted : AdjustedIndex
-        `value` 0 at what the model expects, and at most 1, which only equal hard
+        `value` is 0 at the expectation and at most 1, which only equal hard
         partitions reach: compare with the value of a partition with itself.
 
     Raises
@@ -294,7 +293,7 @@ def adjusted_brouwer(
     The agreement a of a pair is the cosine of its membership rows. With p and q its
     mean on either side, under the model or as observed, the expectation is
     `p q + (1 - p)(1 - q)`. Means of observed and of hard rows are exact, O(n K²) time;
-    those of random soft rows come from up to 4 million drawn rows.
+    means of random soft rows come from up to 4 million drawn rows.
 
     References
     ----------
@@ -353,7 +352,8 @@ class _Options:
         """Return the standard error of E to reach, as a function of 1 - E."""
 
         def target(chance: float) -> float:
-            # d(value) = difference / chance² d(chance); expected is to be as good.
+            # d(value) = difference / chance² d(chance); the error of expected is to be
+            # as small.
             chance = max(chance, DEGENERATE_BELOW)
             return self.precision * min(1.0, chance**2 / max(difference, 1e-300))
 
@@ -367,7 +367,7 @@ class _Options:
         y: SideDistribution,
         notes: tuple[str, ...],
     ) -> AdjustedIndex:
-        """Adjust 1 - difference; warn and note what is unusual."""
+        """Adjust 1 - difference; warn and note unusual properties."""
         if DEGENERATE_BELOW < chance.value < 1 - HIGH_EXPECTATION:
             warn_caller(
                 f"The {self.model!r} model expects a concordance of "
@@ -381,8 +381,8 @@ class _Options:
         if result.standard_error <= self.precision:
             return result
         note = (
-            f"The standard error is above the precision of {self.precision:g} asked "
-            "for."
+            f"The standard error is above the requested precision of "
+            f"{self.precision:g}."
         )
         return replace(result, notes=(*result.notes, note))
 
@@ -400,17 +400,17 @@ def adjusted_rand(
     a, b : array-like of int, shape (n_samples,), or hard FuzzyPartition
         Labels of the same samples (at least two); values are names only.
     model : {"permutation", "categorical", "sym", "num", "all"}, default "permutation"
-        What is random: the order of the samples (the usual adjusted Rand index); a
+        The random element: the order of the samples (the usual adjusted Rand index); a
         label per sample with the observed or with equal probabilities; or a partition
-        drawn uniformly from those with as many clusters, or from all. See
+        drawn uniformly among those with the same number of clusters, or among all. See
         RANDOM_MODELS.
     fixed : {"u", "v"} or None, default None
-        The side that is kept as it is: "u" is a, "v" is b; None randomises both.
+        The side that stays as it is: "u" is a, "v" is b; None makes both random.
 
     Returns
     -------
     adjusted : AdjustedIndex
-        `value` at most 1 (equal partitions), 0 at what the model expects; exact.
+        `value` at most 1 (equal partitions), 0 at the expectation; exact.
 
     Raises
     ------
@@ -495,7 +495,7 @@ def _share(partition: FuzzyPartition, model: str, fixed: bool) -> float:
 
 
 def _hard_codes(partition: FuzzyPartition, name: str) -> IntArray:
-    """Return the codes (n,) of a partition that has to be hard."""
+    """Return the codes (n,) of a partition that must be hard."""
     if partition.codes is None:
         raise ValueError(
             f"{name} has memberships between 0 and 1; give hard labels, or use "

@@ -1,4 +1,4 @@
-"""Comparing many fuzzy partitions: all pairs of a set, and where a pair disagrees."""
+"""Comparisons of many fuzzy partitions, in pairs and by sample."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BLOCK_PAIRS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class SampleDiscordance(Frozen):
-    """How far two fuzzy partitions disagree about each sample.
+    """Disagreement of two fuzzy partitions about each sample.
 
     Attributes
     ----------
@@ -45,9 +45,10 @@ class SampleDiscordance(Frozen):
         Mean discordance of the pairs of each sample, in [0, 1]; 0 is best. Their mean
         is 1 - NDC.
     n_others : int
-        With how many other samples each was paired.
+        Number of other samples that each was paired with.
     exact : bool
-        Whether these were all others; else they were drawn, the same for all samples.
+        Whether these were all others; otherwise they were drawn, the same for all
+        samples.
     """
 
     values: FloatArray
@@ -68,17 +69,17 @@ def sample_discordance(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> SampleDiscordance:
-    """Measure for each sample how far two fuzzy partitions disagree about it.
+    """Measure for each sample the disagreement of two fuzzy partitions about it.
 
     Parameters
     ----------
     U, V : FuzzyPartition or array-like, shape (n_samples, n_clusters) or (n_samples,)
         Memberships, or hard labels, of the same samples (at least two).
     exact_limit : int, default 20_000
-        Above so many samples each is paired with drawn others only, unless both
-        partitions are hard, which is always exact.
+        With more samples each is paired with drawn others only, unless both partitions
+        are hard, which is always exact.
     n_others : int, default 4_000
-        How many others to draw in that case.
+        Number of others to draw in that case.
     random_state : int, Generator or None, default 0
         Seed of the draw.
     n_jobs, progress, cancel, executor : optional
@@ -87,7 +88,7 @@ def sample_discordance(
     Returns
     -------
     discordance : SampleDiscordance
-        `values` in [0, 1], shape (n_samples,), whose mean is 1 - NDC.
+        `values` in [0, 1], shape (n_samples,); their mean is 1 - NDC.
 
     Raises
     ------
@@ -130,7 +131,7 @@ def sample_discordance(
     bounds = [(s, min(s + step, n_samples)) for s in range(0, n_samples, step)]
     work = [stop - start for start, stop in bounds]
     totals = np.concatenate(list(run_blocks(block, bounds, work, run)))
-    # A sample does not differ from itself, but is no other either.
+    # A sample does not differ from itself, but it does not count as another one.
     values = totals / (len(others) - np.isin(np.arange(n_samples), others))
     return SampleDiscordance(values, len(others) - exact, exact)
 
@@ -154,12 +155,12 @@ def compare_fuzzy(
     ----------
     partitions : mapping of str to partition, or sequence of partitions
         Two or more FuzzyPartition, memberships or hard labels of the same samples, by
-        name; those of a sequence are called "1", "2", ...
+        name; partitions of a sequence are called "1", "2", ...
     model : {"permutation", "fit", "sym", "flat"}, default "permutation"
-        What is random, as in `adjusted_ndc`.
+        The random element, as in `adjusted_ndc`.
     fixed : {"u", "v"} or None, default None
-        The side that is kept as it is. As it matters which one that is, every pair is
-        then compared both ways round.
+        The side that stays as it is. Because the choice matters, every pair is then
+        compared both ways round.
     random_state : int, Generator or None, default 0
         Seed, the same for every pair, so that the value of a pair does not depend on
         the other partitions.
@@ -255,7 +256,7 @@ def _by_name(
 
 
 def _hard_discordance(u: IntArray, v: IntArray) -> FloatArray:
-    """Share of others that one hard partition (n,) puts with the sample, one not."""
+    """Share of others that exactly one of two hard partitions (n,) joins."""
     joint = np.unique(np.stack([u, v]), axis=1, return_inverse=True)[1].ravel()
     one = np.bincount(u)[u] + np.bincount(v)[v]
     return (one - 2 * np.bincount(joint)[joint]) / (len(u) - 1)

@@ -1,10 +1,10 @@
-"""How far two fuzzy partitions agree on pairs of samples: NDC and Brouwer's index.
+"""Agreement of two fuzzy partitions on pairs of samples: NDC and Brouwer's index.
 
 The normalised degree of concordance (NDC) is computed exactly: from the contingency
-table if both partitions are hard, by sorting, O(n log n), if one is hard or both have
-two clusters, and otherwise over all pairs, O(n²) time and O(n) memory. Only beyond a
-stated number of samples is that last case estimated from pairs drawn at random. Other
-norms than the L1 norm go over the pairs if one side is hard, too.
+table if both partitions are hard; by sorting, O(n log n), if one is hard or both have
+two clusters; otherwise over all pairs, O(n²) time and O(n) memory. Only the last case
+is estimated from random pairs, beyond a stated number of samples. Norms other than L1
+go over the pairs if one side is hard, too.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class BrouwerIndex:
     value : float
         Mean concordance of the pairs of samples, in [0, 1].
     self_u, self_v : float
-        The index of each partition with itself: less than 1 unless it is hard, and so
-        the yardstick for `value`.
+        The index of each partition with itself: less than 1 unless it is hard, so
+        compare `value` with it.
     """
 
     value: float
@@ -108,9 +108,9 @@ def ndc(
     norm : float of at least 1, or infinite, default 1.0
         Order p of the norm that compares two membership rows.
     exact_limit : int, default 20_000
-        Above so many samples, two soft partitions are compared on pairs drawn at
-        random unless both have two clusters; so is a soft partition with a hard one if
-        `norm` is not 1. All other cases are always exact.
+        With more samples, two soft partitions are compared on random pairs, unless
+        both have two clusters; a soft partition is compared with a hard one in the same
+        way if `norm` is not 1. All other cases are always exact.
     n_pairs : int, default 1_000_000
         Number of pairs to draw in that case.
     random_state : int, Generator or None, default 0
@@ -120,9 +120,9 @@ def ndc(
     progress : callable, optional
         Called as progress(done, total), in pairs, after each block.
     cancel : callable, optional
-        Asked between blocks; true stops with Cancelled.
+        Called between blocks; true stops with Cancelled.
     executor : Executor, optional
-        Runs the blocks in place of an own pool of threads.
+        Runs the blocks in place of a new pool of threads.
 
     Returns
     -------
@@ -141,10 +141,10 @@ def ndc(
     -----
     With the agreement `a(i, j) = 1 - sum_k |u_ik - u_jk| / 2` of a pair in each
     partition, NDC is the mean over pairs i < j of `1 - |a_U(i, j) - a_V(i, j)|`. For
-    another norm, `a(i, j) = 1 - ||u_i - u_j||_p / 2^(1/p)`; the norm does not matter to
-    two hard partitions, nor to two of two clusters.
-    Time O(n_samples) for two hard partitions, O(n K log n) if one is hard or both have
-    two clusters, else O(n² K) for K clusters in both together; memory O(n K).
+    another norm, `a(i, j) = 1 - ||u_i - u_j||_p / 2^(1/p)`; for two hard partitions,
+    and for two partitions with two clusters each, the norm has no effect. Time
+    O(n_samples) for two hard partitions, O(n K log n) if one is hard or both have two
+    clusters, else O(n² K) for K clusters in both together; memory O(n K).
 
     References
     ----------
@@ -172,7 +172,7 @@ def ndc(
 
 
 def brouwer_index(U: Partition, V: Partition) -> BrouwerIndex:
-    """Compute Brouwer's fuzzy Rand index, exactly and without walking over pairs.
+    """Compute Brouwer's fuzzy Rand index, exactly and without a pass over pairs.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def discordance(
     walk: PairWalk,
     norm: float = 1.0,
 ) -> Estimate:
-    """Return 1 - NDC by the cheapest exact way there is."""
+    """Return 1 - NDC by the cheapest exact method."""
     if u.codes is not None and v.codes is not None:
         return hard_discordance(u.codes, v.codes)
     if u.n_occupied == v.n_occupied == 2:
@@ -248,9 +248,9 @@ def hard_discordance(u: IntArray, v: IntArray) -> Estimate:
 
 
 def _discordance_mixed(soft: FuzzyPartition, codes: IntArray) -> float:
-    """Mean distance of joined pairs, and of one minus it of the others.
+    """Average the distances of joined pairs, and one minus the distance of the others.
 
-    The pair is discordant by d where the hard partition joins it, else by 1 - d.
+    The pair is discordant by d if the hard partition joins it, otherwise by 1 - d.
     """
     total = count_pairs(soft.n_samples)
     joined = pairs_together(np.bincount(codes))
@@ -260,7 +260,7 @@ def _discordance_mixed(soft: FuzzyPartition, codes: IntArray) -> float:
 
 
 def _discordance_two_clusters(u: FuzzyPartition, v: FuzzyPartition) -> float:
-    """Mean of ||x_i - x_j| - |y_i - y_j|| by sorting, x and y the first memberships.
+    """Average ||x_i - x_j| - |y_i - y_j|| by sorting, x and y the first memberships.
 
     Sums of differences in the four directions suffice, because
     ||a| - |b|| = |a + b| + |a - b| - |a| - |b|.

@@ -1,8 +1,8 @@
 """Dirichlet distributions of membership rows: fits, moments and draws of pairs.
 
 A fitted distribution is described by its mean row and its precision (the sum of the
-Dirichlet parameters). Two limits belong to it: precision 0 is a categorical
-distribution over hard rows, infinite precision a constant row.
+Dirichlet parameters). It includes two limits: precision 0 is a categorical distribution
+over hard rows, infinite precision a constant row.
 
 Fits use Newton's method with the diagonal-plus-constant Hessian, O(n_clusters) per step
 after one pass over the memberships, or a bracketed root for the symmetric family.
@@ -26,9 +26,9 @@ from clusterlens.compute.fuzzy.partition import FuzzyPartition, Partition, as_pa
 _CONSTANT_SPREAD = 1e-12  # memberships that differ less count as equal
 _GAUSSIAN_PRECISION = 1e10  # above it the mean row and one closed form are exact
 _MAX_STEPS = 200
-_STICK_CLUSTERS = 3  # up to here Sobol points through stick breaking win
+_STICK_CLUSTERS = 3  # up to this number, stick breaking at Sobol points is best
 _STICK_PRECISION = 1e6  # above it beta quantiles become slow
-NEIGHBOURS = 16  # pairs made of each drawn row: least variance for the time
+NEIGHBOURS = 16  # pairs per drawn row: least variance for the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class DirichletFit(Frozen):
     n_floored : int
         Number of memberships raised to the floor for the fit.
     floor : float
-        That floor.
+        The floor for the fit.
     """
 
     mean: FloatArray
@@ -55,7 +55,7 @@ class DirichletFit(Frozen):
 
     @property
     def kind(self) -> Literal["dirichlet", "categorical", "constant"]:
-        """Which of the family and its two limits this is."""
+        """The family itself or one of its two limits."""
         if self.precision == 0:
             return "categorical"
         return "constant" if np.isinf(self.precision) else "dirichlet"
@@ -106,9 +106,9 @@ def fit_dirichlet(
     symmetric : bool, default False
         Fit one common parameter for all clusters that have members.
     floor : float in [1e-300, 0.1], default 1e-6
-        Memberships below it are raised to it, and rows divided by their sums again,
-        for the fit only: at an exact zero the likelihood is unbounded. Smaller floors
-        are not more exact, they let the zeros alone determine the fit.
+        Memberships below it are raised to it, and rows divided by their sums again, for
+        the fit only: at an exact zero the likelihood is unbounded. Smaller floors are
+        not more exact; they let the zeros alone determine the fit.
 
     Returns
     -------
@@ -127,10 +127,9 @@ def fit_dirichlet(
     Notes
     -----
     The soft limit is not the hard model: as rows approach hardness, the fitted
-    proportions do not approach the mean row, and they jump to it when the last soft
-    row becomes hard. Where soft rows stand beside exact zeros, the floor decides much
-    of the fit; the permutation model is then the safer one. Time O(n_samples
-    n_clusters).
+    proportions do not approach the mean row, but jump to it when the last soft row
+    becomes hard. If soft rows occur together with exact zeros, the floor decides much
+    of the fit; the permutation model is then safer. Time O(n_samples n_clusters).
 
     References
     ----------
@@ -159,7 +158,7 @@ def fit_dirichlet(
 
 
 def suits_sticks(fit: DirichletFit) -> bool:
-    """Say whether its pairs are better drawn by breaking sticks at Sobol points."""
+    """Tell whether pairs are better drawn by stick breaking at Sobol points."""
     n_clusters = int((fit.mean > 0).sum())
     return n_clusters <= _STICK_CLUSTERS and fit.precision <= _STICK_PRECISION
 
@@ -169,10 +168,10 @@ def draw_pairs(
 ) -> tuple[FloatArray, FloatArray]:
     """Draw pairs of Dirichlet rows: their distances and squares, (n_pairs,) each.
 
-    The distance is half the L1 one, the square the squared Euclidean one. Each row is
-    independent of all but a few others, so means over the pairs are unbiased; their
-    error is to be judged from independent calls. It falls like 1 / sqrt(n_pairs), or
-    nearly 1 / n_pairs with sticks. n_pairs is a power of two >= 512.
+    The distance is half the L1 distance, the square the squared Euclidean one. Each row
+    is independent of all but a few others, so means over the pairs are unbiased;
+    independent calls give their error. It falls like 1 / sqrt(n_pairs), or nearly
+    1 / n_pairs with sticks. n_pairs is a power of two >= 512.
     """
     # Distances do not depend on the order of clusters: sorting makes the draws for
     # permuted columns identical.
@@ -225,8 +224,8 @@ def _newton(mean: FloatArray, excess: FloatArray, precision: float) -> FloatArra
         )
         step = (slopes + common) / curvature
         change = np.abs(step / alpha).max()
-        # The objective is concave: halving until its slope along the step has not
-        # turned by more than it was leads back to where Newton converges.
+        # The objective is concave: halve the step until its slope along the step has
+        # changed sign by no more than its size; Newton converges from there.
         slope = float(slopes @ step)
         while change > 0.1 and overshoots(alpha + step, step, slope):
             step, slope, change = step / 2, slope / 2, change / 2
@@ -258,9 +257,9 @@ def _fit_symmetric(rows: FloatArray) -> tuple[FloatArray, float]:
 def _log_excess(rows: FloatArray, mean: FloatArray) -> FloatArray:
     """Mean of log(u / mean) over rows (n, K), shape (K,).
 
-    The first-order terms u / mean - 1 cancel in the sum over the rows (in that over
-    all entries if the mean is uniform); leaving them out keeps the digits when rows
-    hardly differ.
+    The first-order terms u / mean - 1 cancel in the sum over the rows (or over all
+    entries if the mean is uniform); leaving them out keeps the digits if rows hardly
+    differ.
     """
     ratio = rows / mean
     x = ratio - 1

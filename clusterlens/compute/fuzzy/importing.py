@@ -1,4 +1,4 @@
-"""Memberships made elsewhere: a table of numbers becomes a fuzzy partition."""
+"""Imported memberships: a table of numbers becomes a fuzzy partition."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def load_memberships(
         As in `load_table`. All columns but the row ids are memberships.
     row_ids : array-like, shape (n_samples,), optional
         The samples, in the order of the result. A table with a column of row ids, or
-        an index that does not just count 0, 1, 2, ..., is brought into this order; one
-        without must have as many rows.
+        with an index other than the count 0, 1, 2, ..., is brought into this order; a
+        table without ids must have the same number of rows.
     name : str, optional
         Name of the file, for messages.
     row_id : str, optional
-        Column of row ids. By default one that is named or counts like an identifier.
+        Column of row ids. By default a column named or counting like an identifier.
     normalize : bool, default False
-        Divide rows with any positive sum by it, which the partition notes.
+        Divide rows with a positive sum by it; the partition notes this.
 
     Returns
     -------
@@ -61,13 +61,13 @@ def load_memberships(
     Raises
     ------
     DataError
-        If the file is no table of numbers, has other rows, misses a sample, or has
+        If the file is not a table of numbers, has other rows, misses a sample, or has
         negative memberships or, without `normalize`, rows that do not sum to 1.
 
     Notes
     -----
-    Row ids are compared as text, so that 7 and "7" are one row; further rows of the
-    file are left out. O(n_samples n_clusters).
+    Row ids are compared as text, so that 7 and "7" are one row; other rows of the file
+    are left out. O(n_samples n_clusters).
 
     Examples
     --------
@@ -88,7 +88,7 @@ def read_memberships(
 ) -> tuple[npt.NDArray[Any], FuzzyPartition]:
     """Read memberships with the ids of their rows.
 
-    Without `row_ids` these are the ids in the file, else positions.
+    Without `row_ids` these are the ids in the file, or positions.
     """
     table, rows = _read(file, row_ids, name, None, normalize)
     if row_ids is None:
@@ -117,7 +117,7 @@ def _read(
 
 
 def _numbers(table: IdTable) -> npt.NDArray[np.float64]:
-    """All columns but those of ids, as numbers."""
+    """Return all columns except ids, as numbers."""
     frame = make_dataset(table.values.reset_index(drop=True)).table
     words = [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c])]
     if words:
@@ -158,7 +158,7 @@ def _row(table: IdTable, at: int) -> str:
 
 
 def _row_of_each(table: IdTable, known: RowIds) -> npt.NDArray[np.intp]:
-    """Return the row of each sample; further rows are left out."""
+    """Return the row of each sample; other rows are left out."""
     if table.ids is None and len(table.frame) != len(known):
         raise DataError(
             f"{table} has {len(table.frame)} rows for {len(known)} row_ids and no "

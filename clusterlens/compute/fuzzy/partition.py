@@ -1,9 +1,9 @@
-"""Fuzzy partitions: memberships of samples in clusters, checked once when made.
+"""Fuzzy partitions: memberships of samples in clusters, checked on construction.
 
-A fuzzy partition gives each sample a membership in each cluster; a hard partition is
-the special case of memberships 0 and 1 and is kept as one code per sample. Partitions
-are compared through pairs of samples only, so that their numbers of clusters may differ
-and clusters are never matched.
+A fuzzy partition gives each sample a membership in each cluster. A hard partition is
+the special case of memberships 0 and 1 and is stored as one code per sample. Partitions
+are compared through pairs of samples only, so their numbers of clusters may differ and
+clusters are never matched.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ class FuzzyPartition(Frozen):
     Parameters
     ----------
     memberships : array-like, shape (n_samples, n_clusters) or (n_samples,)
-        Non-negative memberships whose rows sum to one within 1e-6 (they are then
-        divided by their sum), as given by `predict_proba`, `memberships_` or a table;
-        or hard labels, an integer or text each. Values of labels are names only; -1 is
-        a cluster like the others, and None, NaN and NA are refused.
+        Non-negative memberships with rows that sum to one within 1e-6 (they are then
+        divided by their sum), as returned by `predict_proba`, `memberships_` or from a
+        table; or hard labels, an integer or text each. Values of labels are names only;
+        -1 is a cluster like the others, and None, NaN and NA are refused.
     normalize : bool, default False
-        Divide rows with any positive sum by it. Without this, possibilistic
-        memberships are refused: their pair agreements may leave [0, 1].
+        Divide rows with a positive sum by it. Otherwise possibilistic memberships are
+        refused, because their pair agreements may leave [0, 1].
     notes : sequence of str
-        What was done to the memberships before.
+        Earlier changes to the memberships.
 
     Attributes
     ----------
     memberships : array of float64, shape (n_samples, n_clusters)
-        The rows, read-only; one-hot if hard, made when first asked for.
+        The rows, read-only; one-hot if hard, made on first use.
     codes : array of int or None, shape (n_samples,)
         Column of each sample if all memberships are 0 or 1 within 1e-12, else None.
     n_clusters : int
         Number of columns, empty ones included.
     n_empty : int
-        Number of columns in which no sample has a membership.
+        Number of columns without any membership.
     notes : tuple of str
-        What was changed or is unusual: normalised rows, empty columns.
+        Changes and unusual properties: normalised rows, empty columns.
 
     Raises
     ------
@@ -120,7 +120,7 @@ class FuzzyPartition(Frozen):
 
     @property
     def n_occupied(self) -> int:
-        """Number of clusters in which some sample has a membership."""
+        """Number of clusters with a sample that has a membership."""
         return self.n_clusters - self.n_empty
 
     @cached_property
@@ -164,7 +164,7 @@ class FuzzyPartition(Frozen):
         return 1 - pairs_together(self.sizes) / count_pairs(self.n_samples)
 
     def __repr__(self) -> str:
-        """Say kind and size."""
+        """Return the kind and the size."""
         kind = "hard" if self.is_hard else "soft"
         return f"FuzzyPartition({kind}, {self.n_samples} x {self.n_clusters})"
 
@@ -190,7 +190,7 @@ def check_partitions(
 
 
 def as_partition(U: Partition, *, name: str = "U") -> FuzzyPartition:
-    """Return U as a fuzzy partition; messages call it by name."""
+    """Return U as a fuzzy partition; messages use the name."""
     if isinstance(U, FuzzyPartition):
         return U
     try:
@@ -213,7 +213,7 @@ def _from_labels(codes: IntArray, names: list[Any]) -> dict[str, Any]:
 
 
 def wrong_sums(sums: FloatArray, normalize: bool) -> npt.NDArray[np.bool_]:
-    """Say which sums of rows are no sums of memberships."""
+    """Tell which sums of rows are not sums of memberships."""
     return sums <= 0 if normalize else np.abs(sums - 1) > ROW_SUM_TOLERANCE
 
 

@@ -1,11 +1,11 @@
-"""Random models: which partitions could have come out instead of the given one.
+"""Random models: the partitions that chance could have given instead.
 
 The expected concordance of two partitions depends on a model only through the
-distribution of the pair distances of either side. A model is therefore a function from
-a partition to such a distribution and, for hard partitions, from the cluster sizes to
-the expected share of pairs in one cluster.
+distribution of the pair distances of either side. So a model is a function from a
+partition to such a distribution and, for hard partitions, from the cluster sizes to the
+expected share of pairs in one cluster.
 
-`RANDOM_MODELS` lists the models with what each assumes.
+`RANDOM_MODELS` lists the models with their assumptions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from clusterlens.compute.fuzzy.partition import FuzzyPartition
 
 @dataclass(frozen=True)
 class Side:
-    """A partition with its observed distances, and how to make its random model."""
+    """A partition with its observed distances, and the options of its random model."""
 
     partition: FuzzyPartition
     observed: Observed
@@ -46,10 +46,10 @@ class RandomModel:
     title : str
         Name on screen.
     assumption : str
-        What is drawn at random, in a sentence.
+        The random element, in a sentence.
     same_by_chance : str
-        What another outcome by chance would have in common with the partition given:
-        the question that decides for or against the model, never the values.
+        What a random outcome would share with the given partition: choose the model
+        by this question, never by the values.
     distribution : callable or None
         Distribution of the pair distances of a `Side` under the model; None for models
         of hard partitions only.
@@ -66,22 +66,22 @@ class RandomModel:
 
 
 def _observed_distances(side: Side) -> Observed:
-    """Shuffling the samples keeps the distances of the pairs."""
+    """Return the observed distances, which shuffling the samples preserves."""
     return side.observed
 
 
 def _fitted_rows(side: Side) -> DirichletFit:
-    """Rows of the Dirichlet distribution that fits best."""
+    """Fit a Dirichlet distribution to the rows."""
     return fit_dirichlet(side.partition, floor=side.floor)
 
 
 def _fitted_symmetric_rows(side: Side) -> DirichletFit:
-    """Rows of the symmetric Dirichlet distribution that fits best."""
+    """Fit a symmetric Dirichlet distribution to the rows."""
     return fit_dirichlet(side.partition, symmetric=True, floor=side.floor)
 
 
 def _flat_rows(side: Side) -> Flat:
-    """Rows uniform on the simplex of the clusters."""
+    """Return rows uniform on the simplex of the clusters."""
     partition = side.partition
     return Flat(partition.n_clusters if side.keep_empty else partition.n_occupied)
 
@@ -106,7 +106,7 @@ def stirling_share(sizes: FloatArray) -> float:
 
     S(n, k) k! z^n / n! / (e^z - 1)^k is the probability that k Poisson variables of
     rate z, none of them zero, sum to n. Fourier inversion of their characteristic
-    function gives the quotient at any rate; that of mean n / k keeps all digits.
+    function gives the quotient at any rate; the rate with mean n / k keeps all digits.
     """
     n, k = int(sizes.sum()), len(sizes)
     if k == n:
@@ -116,11 +116,12 @@ def stirling_share(sizes: FloatArray) -> float:
         return 1 / k
     mean = n / k
     rate = max(mean + lambertw(-mean * np.exp(-mean)).real, mean - 1)
-    # The spread of the sum is below sqrt(n): so many angles see no second period.
+    # The spread of the sum is below sqrt(n), so these angles do not see a second
+    # period.
     n_angles = 64 + 40 * int(np.sqrt(n))
-    turns = np.exp(2j * np.pi * np.arange(n_angles) / n_angles)
-    powers = (np.expm1(rate * turns) / np.expm1(rate) / turns**mean) ** k
-    return float(rate / n * ((powers * turns).sum() / powers.sum()).real)
+    roots = np.exp(2j * np.pi * np.arange(n_angles) / n_angles)
+    powers = (np.expm1(rate * roots) / np.expm1(rate) / roots**mean) ** k
+    return float(rate / n * ((powers * roots).sum() / powers.sum()).real)
 
 
 def bell_share(sizes: FloatArray) -> float:

@@ -26,12 +26,12 @@ def toy_partitions() -> dict[str, FuzzyPartition]:
     Returns
     -------
     partitions : dict of str to FuzzyPartition
-        Hardly fuzzy ("LF") with uneven and with even sizes, the hard partitions ("H")
-        that they come close to, and a very fuzzy one ("HighF").
+        Slightly fuzzy ("LF") with uneven and with even sizes, the similar hard
+        partitions ("H"), and a very fuzzy one ("HighF").
 
     Notes
     -----
-    Each random model ranks the ten pairs in another order: see `compare_fuzzy`.
+    Each random model ranks the ten pairs in a different order: see `compare_fuzzy`.
 
     References
     ----------

@@ -319,7 +319,7 @@ def test_unreached_precision_is_noted():
     result = adjusted_ndc(U, V, exact_limit=100, n_pairs=1000)
     assert result.standard_error > 5e-4
     assert result.notes == (
-        "The standard error is above the precision of 0.0005 asked for.",
+        "The standard error is above the requested precision of 0.0005.",
     )
 
 
