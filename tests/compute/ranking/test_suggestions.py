@@ -17,7 +17,7 @@ from clusterlens.compute.ranking._candidates import (
     typicality,
 )
 from clusterlens.compute.ranking._evidence import likelihoods
-from clusterlens.compute.ranking._questions import Asking, elsewhere
+from clusterlens.compute.ranking._questions import Asking, skip_unsure
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.suggestions import ERROR_RATE, suggest_pairs
@@ -292,7 +292,7 @@ def test_a_pair_appeals_less_the_more_it_is_like_an_unsure_one():
     splits, ones = split_of_all(ensemble, pairs), np.ones(len(pairs))
     drawn = Candidates(pairs, splits, splits, splits.T @ splits, ones, ones)
     asking = Asking(drawn, np.full(9, 1 / 9), ones)
-    found = elsewhere(asking, ensemble, np.array([[2, 7]]))
+    found = skip_unsure(asking, ensemble, np.array([[2, 7]]))
     C = agreement_counts(ensemble.labels) / 9
     a, b = found.pairs.T
     expected = (1 - C[a, 2] * C[b, 7]) * (1 - C[a, 7] * C[b, 2])
