@@ -1,4 +1,4 @@
-"""Many clusterings of one table."""
+"""Pools: many clusterings of one table."""
 
 import lazy_loader
 

@@ -1,12 +1,12 @@
 """Fit the jobs of a pool, in this process, in worker processes or on a Dask cluster.
 
-A job is one fit that serves one model, or copies of it. What several models need is
-made once, see `sharing`: a worker process makes it as a job of its own, and the others
-map its file; a worker of a cluster makes what its jobs need. Workers map the same file
-of features, those of a cluster get a copy; what a clusterer raises or warns comes back
-as text, and a worker that dies costs its job alone (on a cluster the job first runs
-again on other workers). Each fit uses one thread, so that results do not depend on the
-machine.
+A job is one fit that serves one model, or copies of it. Steps that several models need
+run once, see `sharing`: a worker process runs such a step as a job of its own, and the
+others map its file; a worker of a cluster runs the steps that its jobs need. Worker
+processes map the same file of features; workers of a cluster get a copy. Errors and
+warnings of a clusterer return as text. A worker that dies loses only its own job (on a
+cluster other workers first try the job again). Each fit uses one thread, so that
+results do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _FEATURES = "X.npy"
 
 @dataclass(frozen=True)
 class FitJob:
-    """One fit: what makes its estimator, the models it serves, and what it costs.
+    """One fit: its estimator, the models it serves, and its predicted cost.
 
-    The estimator fits to X and the arrays of each of its steps. The cost law says
+    The estimator fits to X and the arrays of each of its steps. The cost law predicts
     `seconds / pace`.
     """
 
@@ -74,7 +74,7 @@ class FitJob:
 
 @dataclass(frozen=True)
 class StepJob:
-    """A step to be made, the number of models that it serves, and what it costs."""
+    """A step to run, the number of models that it serves, and its predicted cost."""
 
     step: Step
     n_models: int
@@ -90,7 +90,7 @@ class StepJob:
 
 @dataclass(frozen=True)
 class Fit:
-    """What became of one model."""
+    """Outcome of one model."""
 
     labels: IntArray | None = None
     membership: FloatArray | None = None
@@ -101,7 +101,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one job may take: seconds and bytes."""
+    """Limits of one job: seconds and bytes."""
 
     seconds: float = np.inf
     n_bytes: float = np.inf
@@ -109,9 +109,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Done:
-    """A job that ended: its models and their fit, and the seconds of steps made.
+    """A finished job: its models and their fit, and the seconds of steps made.
 
-    `seen` is what it took against what its law says, where that is known.
+    `seen` compares the time taken with its cost law, if known.
     """
 
     models: tuple[int, ...]
@@ -136,7 +136,7 @@ def fit_jobs(
 ) -> Generator[Done]:
     """Yield each job as it ends; 0 workers: in this process.
 
-    `jobs` has the steps that the fits need, each after those that it needs itself.
+    `jobs` includes the steps that the fits need; each step follows its own needs.
     """
     if run.client is not None:
         return _on_cluster(X, jobs, run)
@@ -207,7 +207,7 @@ def _worker_job(
 
 
 def _ended(job: Job, outcome: Done | WorkerDied, folder: Path) -> Done:
-    """Return a job that ended; what a worker died of is the failure of its models."""
+    """Return a finished job; the death of a worker is the failure of its models."""
     if isinstance(outcome, Done):
         return outcome
     if isinstance(job, StepJob):
@@ -241,7 +241,7 @@ def _on_cluster(X: FloatArray, jobs: Sequence[Job], run: RunOptions) -> Generato
 
 
 def _pack(job: Job) -> bytes:
-    """Serialise a job for a worker; what fails to load there, fails as a fit does."""
+    """Serialise a job for a worker; a failure to load is a failure of the fit."""
     if isinstance(job, StepJob):
         return cloudpickle.dumps(job)
     try:
@@ -302,14 +302,14 @@ def run_job(shelf: Shelf, job: Job) -> Done:
             inputs = [shelf.take(step) for step in job.steps]
             models, fit = job.models, _fit_job(shelf.X, job, inputs)
     made = {key: shelf.made[key].seconds for key in shelf.made.keys() - known}
-    # A step that another process made takes no time here: it is not to be told again.
-    told = {key: seconds for key, seconds in made.items() if seconds}
-    failed = any(shelf.made[key].error for key in told)
+    # A step that another process ran takes no time here and is not reported again.
+    timed = {key: seconds for key, seconds in made.items() if seconds}
+    failed = any(shelf.made[key].error for key in timed)
     seen = None
-    if not (failed or fit.error or (told and models)):
+    if not (failed or fit.error or (timed and models)):
         law = job.seconds / job.pace
         seen = Seen.of(job.law, shelf.X.shape, time.thread_time() - start, law)
-    return Done(models, fit, told, seen)
+    return Done(models, fit, timed, seen)
 
 
 def _fit_job(X: FloatArray, job: FitJob, inputs: Sequence[Made]) -> Fit:
@@ -324,10 +324,10 @@ def _fit_job(X: FloatArray, job: FitJob, inputs: Sequence[Made]) -> Fit:
         except Exception as error:
             fit = Fit(error=_failure(error))
         seconds = time.perf_counter() - start
-    said = [text for made in inputs for text in made.warnings]
-    said += [_one_line(warning.message) for warning in caught]
+    messages = [text for made in inputs for text in made.warnings]
+    messages += [_one_line(warning.message) for warning in caught]
     return replace(
-        fit, seconds=seconds / len(job.models), warnings=tuple(dict.fromkeys(said))
+        fit, seconds=seconds / len(job.models), warnings=tuple(dict.fromkeys(messages))
     )
 
 

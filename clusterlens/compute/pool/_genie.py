@@ -14,7 +14,7 @@ from clusterlens.compute.pool.spanning import spanning_tree_step
 
 
 def genie_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
-    """Return the merges of a model; none where a parameter is not what it should be."""
+    """Return the merges of a model; none if a parameter is not valid."""
     threshold = parameters.get("gini_threshold", 0.3)
     min_samples = parameters.get("min_samples", 1)
     if (
@@ -26,7 +26,7 @@ def genie_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]
         or parameters.get("leaves", "join") not in LEAVES
     ):
         return ()
-    part, whole = float(threshold).as_integer_ratio()  # digits alone, and exact
+    part, whole = float(threshold).as_integer_ratio()  # digits only, and exact
     return (
         Step(
             f"genie-{part}-{whole}-{min_samples}",

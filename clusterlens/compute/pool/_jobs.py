@@ -1,4 +1,4 @@
-"""The jobs of a pool: which fits and which shared steps it has, and what they cost."""
+"""The jobs of a pool: fits and shared steps, with their costs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from clusterlens.compute.pool.pilots import (
 from clusterlens.compute.pool.sharing import SharedModel, Step, merge_steps
 from clusterlens.compute.pool.specs import Model, Plan
 
-# What a worker process costs before its first fit: imports, mostly.
+# Cost of a worker process before its first fit: mostly imports.
 START_SECONDS = 1.7
-# What comes with a job beside its fit: files, limits, the way to the worker and back.
+# Overhead of a job besides its fit: files, limits, the transfer to the worker and back.
 JOB_SECONDS = 0.01
 WORKER_BYTES = 2e8
-# Pools estimated to take longer never run in this process, where a cancel has to wait
-# for a fit, and a fit that dies takes all with it.
+# Pools with a longer estimate never run in this process, because a cancel would wait
+# for a fit, and a fit that crashes would end everything.
 _IN_PROCESS_SECONDS = 4.0
 
 
 def pool_jobs(
     plan: Plan, limit: float, paces: Paces
 ) -> tuple[list[Job], list[tuple[int, Fit]]]:
-    """Return the jobs of a pool, most urgent first, and the models that are refused.
+    """Return the jobs of a pool, most urgent first, and the refused models.
 
     A model is refused if it, or a step that it needs, takes more bytes than the limit.
     """
@@ -61,9 +61,9 @@ def pool_jobs(
 def in_which_workers(
     jobs: Sequence[Job], run: RunOptions, must: bool, start_seconds: float
 ) -> int:
-    """Return the number of worker processes; 0 fits in this process, unless it must.
+    """Return the number of worker processes; 0 means this process, if it is allowed.
 
-    A small pool is done here before workers would have started.
+    A small pool is finished here before workers would have started.
     """
     n_workers = min(run.n_workers, len(jobs))
     if must:
@@ -81,9 +81,9 @@ def wall_seconds(
     start_seconds: float = 0.0,
     job_seconds: float = 0.0,
 ) -> float:
-    """Wall time when each job goes to the worker that is free first.
+    """Predict the wall time if each job goes to the first free worker.
 
-    Each takes `job_seconds` beside those of its fit.
+    Each job takes `job_seconds` in addition to its fit.
     """
     ended: dict[str, float] = {}
     free_at = [start_seconds] * max(n_workers, 1)
@@ -100,7 +100,7 @@ def wall_seconds(
 def _paced(
     fits: Sequence[FitJob], shape: tuple[int, int], paces: Paces
 ) -> list[FitJob]:
-    """Correct what the laws say of the fits by what this machine has shown."""
+    """Correct the fit times of the cost laws by the measured pace of this machine."""
     found = [paces.pace(job.law, shape) for job in fits]
     return [
         replace(job, seconds=job.seconds * pace, pace=pace)
@@ -113,7 +113,7 @@ def _most_urgent_first(
 ) -> list[Job]:
     """Order fits and their steps by the time from their start to the end of the last.
 
-    Of a step that counts what waits for it, so that each comes after its needs.
+    For a step this includes the jobs that wait for it, so each job follows its needs.
     """
     steps = merge_steps(step for job in fits for step in job.steps)
     jobs: list[tuple[float, Job]] = []
@@ -140,7 +140,7 @@ def _most_urgent_first(
 
 
 def _chain_bytes(step: Step, shape: tuple[int, int]) -> float:
-    """Return the most bytes that a step or one that it needs takes."""
+    """Return the largest number of bytes that a step or one of its needs takes."""
     own = step.n_bytes(*shape, step.size)
     return max([own, *(_chain_bytes(need, shape) for need in step.needs)])
 
@@ -197,7 +197,7 @@ def _cost(plan: Plan, model: Model) -> tuple[float, float]:
 
 
 def _effort(plan: Plan, model: Model) -> float:
-    """By how much its iterations lengthen the fit of a model, as a pilot says."""
+    """Return the factor by which iterations lengthen a fit, measured by a pilot."""
     scale = plan.scale
 
     def sample() -> Sample:
@@ -213,7 +213,7 @@ def _effort(plan: Plan, model: Model) -> float:
 
 
 def _too_large(n_bytes: float, limit: float) -> str:
-    """Say why a model is refused."""
+    """Explain why a model is refused."""
     return (
         f"refused, it would need about {n_bytes / 1e9:.3g} GB, the limit is "
         f"{limit / 1e9:.3g} GB; raise memory_limit, or take a sample of the data."

@@ -1,4 +1,4 @@
-"""Tables and copies of them judged at each number of clusters, wherever that runs."""
+"""Clearness of a table and of its copies at each number of clusters, on any worker."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Curves(NamedTuple):
 
 
 class TableJob(NamedTuple):
-    """A table to make, and what to run on it: one estimator per number of clusters."""
+    """A table to make, and one estimator per number of clusters to run on it."""
 
     kind: str
     seed: int
@@ -73,7 +73,7 @@ class TableJob(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """Measures over k of one table, or why there are none."""
+    """Measures over k of one table, or the reason why there are none."""
 
     curves: Curves | None
     warnings: Sequence[str]
@@ -81,7 +81,7 @@ class _Result(NamedTuple):
 
 
 def models_of(clusterer: str | Spec, numbers: IntArray) -> tuple[list[Any], str]:
-    """Make one estimator per number of clusters, and say what they are."""
+    """Make one estimator per number of clusters, and describe them."""
     if isinstance(clusterer, str):
         clusterer = {"clusterer": clusterer}
     spec = check_mapping(clusterer, name="clusterer", to="parameters")
@@ -93,7 +93,7 @@ def models_of(clusterer: str | Spec, numbers: IntArray) -> tuple[list[Any], str]
 
 
 def _seedings_of_kmeans(models: Sequence[Any]) -> int | None:
-    """Number of seedings where the models are k-means as it comes, else None."""
+    """Number of seedings if the models are default k-means, else None."""
     if type(models[0]) is not KMeans:
         return None
     plain = KMeans(models[0].n_clusters, n_init=models[0].n_init)
@@ -111,29 +111,29 @@ def fit_seconds(shape: tuple[int, ...], job: TableJob) -> float:
     return job.n_resamples * kmeans_seconds(size, shape[1], job.numbers, n_init)
 
 
-def judge_tables(
+def measure_tables(
     X: FloatArray,
     jobs: Sequence[TableJob],
     run: RunOptions,
     workers: Workers | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the position and result of each job as it ends, wherever it runs."""
+    """Yield position and result of each job as it ends, here or on workers."""
     if run.client is not None:
         packed = [cloudpickle.dumps(job) for job in jobs]
-        yield from run_on_workers(_judge, X, packed, run, one_per_worker=True)
+        yield from run_on_workers(_measure, X, packed, run, one_per_worker=True)
     elif run.n_jobs == 1:
         for at, job in enumerate(jobs):
             run.raise_if_cancelled()
-            yield at, _judge(X, job)
+            yield at, _measure(X, job)
     elif fit_seconds(X.shape, jobs[0]) < LONGEST_BLOCK:
         blocks, work = [(X, job) for job in jobs], [1] * len(jobs)
-        yield from enumerate(run_blocks(_judge, blocks, work, run.quiet))
+        yield from enumerate(run_blocks(_measure, blocks, work, run.quiet))
     else:
         with tempfile.TemporaryDirectory(prefix="clusterlens-") as folder:
             path = Path(folder) / "X.npy"
             np.save(path, X)
             yield from run_jobs(
-                partial(_judge_file, str(path)),
+                partial(_measure_file, str(path)),
                 [
                     WorkerJob(cloudpickle.dumps(job), 2e8 + 6.0 * X.nbytes)
                     for job in jobs
@@ -145,12 +145,12 @@ def judge_tables(
             )
 
 
-def _judge_file(path: str, payload: bytes) -> _Result:
-    """Judge a table in a worker process."""
-    return _judge(np.load(path), payload)
+def _measure_file(path: str, payload: bytes) -> _Result:
+    """Measure a table in a worker process."""
+    return _measure(np.load(path), payload)
 
 
-def _judge(X: FloatArray, packed: TableJob | bytes) -> _Result:
+def _measure(X: FloatArray, packed: TableJob | bytes) -> _Result:
     """Make the table of a job, run every model on subsamples, measure the consensus."""
     job: TableJob = cloudpickle.loads(packed) if isinstance(packed, bytes) else packed
     rng = np.random.default_rng(job.seed)
@@ -184,7 +184,7 @@ def _by_models(table: FloatArray, job: TableJob, rng: np.random.Generator) -> In
 def _by_kmeans(
     table: FloatArray, job: TableJob, n_init: int, rng: np.random.Generator
 ) -> IntArray:
-    """Labels (n_k, n_resamples, n_compared) by k-means, on subsamples that k share."""
+    """Labels (n_k, n_resamples, n_compared) by k-means, on subsamples of all k."""
     labels = np.empty((len(job.numbers), job.n_resamples, len(job.compared)), np.int32)
     for at in range(job.n_resamples):
         samples = draw_subsample(len(table), job.share, rng)
@@ -210,7 +210,7 @@ def stack_curves(measures: Sequence[tuple[Any, ...]]) -> Curves:
 
 
 def checked_curves(result: Any, kind: str) -> Curves:
-    """Return the measures of a table; a fit that failed ends the selection."""
+    """Return the measures of a table; a failed fit ends the selection."""
     error = str(result) if isinstance(result, WorkerDied) else result.error
     if error:
         where = "the data" if kind == "data" else f"a {kind} copy"

@@ -1,9 +1,9 @@
 """k-means on many small subsamples of one table, for several numbers of clusters.
 
-A fit of k-means on a few hundred samples takes scikit-learn longer to check than to
-compute. Here all fits of a subsample are one call: its seeds are drawn once, for the
-largest number of clusters, as the first k seeds of k-means++ are those of k clusters.
-From the same seeds the clusters are those of scikit-learn.
+For a few hundred samples, scikit-learn takes longer to check a k-means fit than to
+compute it. Here one call does all fits of a subsample: its seeds are drawn once, for
+the largest number of clusters, because the first k seeds of k-means++ are the seeds for
+k clusters. From the same seeds the clusters equal those of scikit-learn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 
 MAX_ITER = 300
-# Centres have settled that moved less, in mean variances of the features.
+# Centres that moved less, in mean variances of the features, have converged.
 _TOL = 1e-4
 
 
@@ -29,10 +29,10 @@ def subsampled_kmeans(
 ) -> IntArray:
     """Cluster a subsample by k-means and assign all samples to the nearest centres.
 
-    Labels (n_k, n_samples) for each of the numbers (n_k,) of clusters; of n_init
-    seedings the one with the least sum of squared distances is taken. O(n K d) for each
-    step of Lloyd's algorithm. Of 2 + ln K candidates for each seed the one that leaves
-    the least squared distance is taken (greedy k-means++).
+    Returns labels (n_k, n_samples) for each of the numbers (n_k,) of clusters, from the
+    best of n_init seedings by the sum of squared distances. O(n K d) for each step of
+    Lloyd's algorithm. Each seed is the best of 2 + ln K candidates by the remaining
+    squared distance (greedy k-means++).
     """
     part = X[samples]
     most = int(numbers.max())
@@ -47,7 +47,7 @@ def kmeans_seconds(
     n_samples: int, n_features: int, numbers: IntArray, n_init: int
 ) -> float:
     """Estimate the seconds of `subsampled_kmeans` on structureless samples."""
-    # Steps until it settles grow with the samples, about as their power of 0.4.
+    # The number of steps grows with the samples, about as their power of 0.4.
     step = n_samples**1.42 * (n_features + 3)
     return 5e-5 + 2.5e-10 * n_init * step * float(numbers.sum())
 
@@ -101,9 +101,9 @@ def _seeds(X: Any, draws: Any) -> Any:
 def lloyd(
     X: Any, centres: Any, tol: Any, max_iter: Any, labels: Any, nearest: Any
 ) -> float:
-    """Move the centres until they settle; return the sum of squared distances.
+    """Move the centres until they converge; return the sum of squared distances.
 
-    A cluster that loses all its samples takes the one farthest from its centre.
+    A cluster that loses all its samples takes the sample farthest from its centre.
     """
     n, d = X.shape
     columns = X.T.copy()
@@ -139,9 +139,9 @@ def lloyd(
 
 @kernel(fast_sums=True)
 def _assign(columns: Any, centres: Any, labels: Any, nearest: Any) -> bool:
-    """Assign each sample to its nearest centre, the first of equal ones.
+    """Assign each sample to its nearest centre, the first one in a tie.
 
-    Fill in its squared distance; return whether any label changed.
+    Fills in its squared distance; returns whether any label changed.
     """
     closest = np.zeros(len(nearest), np.int64)
     tried = np.empty(len(nearest))

@@ -23,9 +23,9 @@ def neighbors_step(n_neighbors: int) -> Step:
 
 
 def with_density(title: str, min_samples: int, *terms: str) -> str:
-    """Say in the title of a step how many neighbours it counts, then the terms."""
-    told = f", density from {min_samples} neighbours" if min_samples > 1 else ""
-    return f"{title}{told} ({', '.join((*terms, f'min_samples={min_samples}'))})"
+    """Add the number of counted neighbours and the terms to the title of a step."""
+    density = f", density from {min_samples} neighbours" if min_samples > 1 else ""
+    return f"{title}{density} ({', '.join((*terms, f'min_samples={min_samples}'))})"
 
 
 def make_neighbors(X: FloatArray, n_neighbors: int) -> Arrays:
@@ -39,7 +39,7 @@ def _seconds(n: int, d: int, k: int) -> float:
 
 
 class WithNeighbors:
-    """An estimator of this package that takes its neighbours from the shared table."""
+    """An estimator of this package that uses the shared table of neighbours."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make

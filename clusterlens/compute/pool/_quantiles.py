@@ -1,9 +1,9 @@
-"""What a specification may refer to in the data: distances and the number of samples.
+"""Values that a specification may derive from the data: distances and sample counts.
 
-Quantiles of distances cost O(n²) time and memory up to 5,000 samples (0.1 GB); above,
-they are those of a seeded random sample, and a note says so. What was found out about
-the last few tables is remembered by their content, as an estimate, the page and the run
-ask for the same.
+Quantiles of distances cost O(n²) time and memory up to 5,000 samples (0.1 GB). Above,
+they come from a seeded random sample, and a note says so. Results for the last few
+tables are cached by content, because an estimate, the page and the run need the same
+ones. ask for the same.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from clusterlens.compute.notes import Note
 
 Rows = npt.NDArray[np.intp]
 
-# Above this many samples, quantiles of distances come from a random sample of them.
+# Above this many samples, quantiles of distances come from a random sample.
 MAX_QUANTILE_SAMPLES = 5_000
-# With more features than these, from fewer samples, so that it takes no longer.
+# With more features than this, fewer samples are used, so that it takes no longer.
 _SAMPLED_FEATURES = 50
-# The cost of DBSCAN depends on how many pairs are within eps; a rough share will do.
+# The cost of DBSCAN depends on the number of pairs within eps; a rough share suffices.
 _MAX_COST_SAMPLES = 1_000
 _N_NEIGHBORS = 5
-# Tables of which it is remembered what was found out; up to 1 MB each.
+# Number of tables with cached results; up to 1 MB each.
 _REMEMBERED = 8
 
 Found = TypeVar("Found")
 
 
 class DataScale:
-    """The lengths and sizes of given data, or of a shape alone; notes collect here."""
+    """Lengths and sizes of given data, or of a shape alone; collects notes."""
 
     def __init__(self, X: npt.ArrayLike | tuple[int, int], random_state: int) -> None:
         self.notes: list[str] = []
@@ -60,7 +60,7 @@ class DataScale:
         self._distances = cache(self._compute_distances)
 
     def resolve(self, value: Any, name: str) -> Any:
-        """Return the number a mapping stands for, if known, and other values as is."""
+        """Return the number of a mapping, if known, and other values unchanged."""
         if not isinstance(value, Mapping):
             return value
         try:
@@ -69,7 +69,7 @@ class DataScale:
             raise ValueError(f"{name} is {plain_repr(value)}: {error}") from None
 
     def _resolve(self, ref: dict[str, Any]) -> Any:
-        """Return the number that a reference to the data stands for, if known."""
+        """Return the number of a reference to the data, if known."""
         match ref:
             case {"of": "samples", "share": share, **rest} if rest.keys() <= {
                 "at_most"
@@ -93,7 +93,7 @@ class DataScale:
         raise ValueError(_what_a_reference_needs(ref))
 
     def share_within(self, eps: Any) -> float | None:
-        """Return the share of pairs within eps of each other, as far as it is known."""
+        """Return the share of pairs within eps of each other, if known."""
         match eps:
             case {"of": "pair distances", "quantile": [low, high], "at": at}:
                 return float(low + (high - low) * at)
@@ -104,13 +104,13 @@ class DataScale:
         return None
 
     def some_rows(self, n_rows: int) -> FloatArray:
-        """Return rows drawn at random, in order; none where only the shape is known."""
+        """Return rows drawn at random, in order; none if only the shape is known."""
         return self._X[self._sample(n_rows)] if self._X.size else self._X
 
     def find(self, key: Hashable, compute: Callable[[], Found]) -> Found:
-        """Return what is known of these data under a key, computed the first time.
+        """Return a cached result for these data, computed on first use.
 
-        What is computed may depend on the data and the seed alone, and is kept: it
+        The result may depend only on the data and the seed. It stays in memory, so it
         should be small.
         """
         if key not in self._found:
@@ -119,7 +119,7 @@ class DataScale:
 
     @cached_property
     def _found(self) -> dict[Hashable, Any]:
-        """What is known of these data; of a shape alone nothing is kept."""
+        """The cached results for these data; nothing is cached for a shape alone."""
         if not self._X.size:
             return {}
         digest = hashlib.sha256(self._X.tobytes()).digest()
@@ -141,7 +141,7 @@ class DataScale:
         return start + (end - start) * at
 
     def _quantile(self, kind: str, q: float) -> float:
-        """Return a quantile of distances; zero where one sample has none."""
+        """Return a quantile of distances; zero if one sample has none."""
 
         def compute() -> float:
             distances = self._distances(kind)
@@ -155,7 +155,7 @@ class DataScale:
             return _DISTANCES[kind](self._X, self._sample(self._n_rows(kind)))
 
     def _n_rows(self, kind: str) -> int:
-        """Return how many samples stand for all in the quantiles of a kind."""
+        """Return the number of samples used for the quantiles of a kind."""
         if self.n_samples <= MAX_QUANTILE_SAMPLES:
             return self.n_samples
         share = min(_SAMPLED_FEATURES / self.n_features, 1.0)
@@ -181,7 +181,7 @@ class DataScale:
 def _found_of(
     digest: bytes, shape: tuple[int, int], random_state: int
 ) -> dict[Hashable, Any]:
-    """Return what was found out about a table: nothing, where it is new."""
+    """Return the cached results for a table, empty if it is new."""
     return {}
 
 
@@ -191,7 +191,7 @@ def root_of(ref: Mapping[str, Any], n_samples: int) -> int:
     Raises
     ------
     ValueError
-        If the root is below 1, or `at_least` no positive number.
+        If the root is below 1, or `at_least` is not positive.
     """
     root = check_range(ref["root"], 1, np.inf, name="root")
     least = check_range(ref.get("at_least", 1), 1, np.inf, name="at_least")
@@ -214,12 +214,12 @@ _DISTANCES: dict[str, Callable[[FloatArray, Rows], FloatArray]] = {
     "pair distances": _pair_distances,
     "neighbour distances": _neighbor_distances,
 }
-# All pairs of m samples, but the neighbours that m samples have among all n.
+# All pairs of m samples, or the neighbours of m samples among all n.
 _N_ROWS = {"pair distances": MAX_QUANTILE_SAMPLES, "neighbour distances": 1_000}
 
 
 def _what_a_reference_needs(ref: Mapping[str, Any]) -> str:
-    """Say what is wrong with a reference to the data, and what to give."""
+    """Describe the fault of a reference to the data, and the remedy."""
     kind = ref.get("of")
     if kind == "samples":
         return (

@@ -1,8 +1,8 @@
-"""One spectral embedding of the neighbour graph, for the most clusters asked for.
+"""One spectral embedding of the neighbour graph, for the largest number of clusters.
 
-Where the graph falls apart into more components than a model has clusters, the
-eigenvectors are not unique: the model may then differ from the one fitted alone, which
-is a warning of these models.
+If the graph has more connected components than a model has clusters, the eigenvectors
+are not unique. The model may then differ from the model fitted alone; these models get
+a warning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHARED = {"n_clusters", "affinity", "n_neighbors", "n_init", "random_state"}
 
 
 def spectral_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
-    """Return the embedding that a model reads; none if the graph is another one."""
+    """Return the embedding that a model uses; none if its graph is different."""
     k, n_neighbors = parameters.get("n_clusters", 8), parameters.get("n_neighbors", 10)
     if (
         parameters.keys() - _SHARED
@@ -52,7 +52,7 @@ def spectral_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[St
 def make_embedding(
     X: FloatArray, size: int, neighbors: Arrays, *, n_neighbors: int
 ) -> Arrays:
-    """Eigenvectors (n_samples, size) that span what scikit-learn's would."""
+    """Eigenvectors (n_samples, size) with the same span as scikit-learn's."""
     n = len(X)
     others = neighbors[0][:, : n_neighbors - 1]
     own = np.arange(n, dtype=np.int32)
@@ -77,7 +77,7 @@ def spectral_labels(
     """Labels (n_samples,) by k-means on the first eigenvectors."""
     n_clusters = parameters.get("n_clusters", 8)
     rng = check_random_state(parameters.get("random_state"))
-    # The fit alone draws the start of its eigenvectors first.
+    # The single fit draws the start of its eigenvectors first.
     rng.uniform(-1, 1, len(X))
     maps = embedding[0][:, :n_clusters]
     n_init = parameters.get("n_init", 10)

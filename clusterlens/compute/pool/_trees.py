@@ -75,7 +75,7 @@ def _linkage_tree(linkage: str, metric: str) -> Step:
 def make_tree(X: FloatArray, size: int, *, linkage: Any, metric: Any) -> Arrays:
     """Merges (n_samples - 1, 2) in order, as scikit-learn numbers them.
 
-    Where merges tie, SciPy decides, as it does in scikit-learn.
+    SciPy decides ties of merges, as it does in scikit-learn.
     """
     if linkage == "ward" and metric == "euclidean":
         tree = fastcluster.linkage_vector(X, "ward")
@@ -87,7 +87,7 @@ def make_tree(X: FloatArray, size: int, *, linkage: Any, metric: Any) -> Arrays:
 
 
 def _has_ties(heights: FloatArray) -> bool:
-    """Whether two merges are at one height; equal samples do no harm."""
+    """Whether two merges are at one height; equal samples do not matter."""
     rounding = _ROUNDING * heights[-1]
     above = heights[heights > rounding]
     return bool((np.diff(above) <= rounding).any())
@@ -95,8 +95,8 @@ def _has_ties(heights: FloatArray) -> bool:
 
 def _fitted_tree(fit: Mapping[str, Any]) -> Step:
     """Return the step that takes the tree from scikit-learn's own fit."""
-    said = repr(sorted(fit.items()))
-    number = int(sha256(said.encode()).hexdigest()[:16], 16)
+    text = repr(sorted(fit.items()))
+    number = int(sha256(text.encode()).hexdigest()[:16], 16)
     title = f"tree of {fit.get('linkage', 'ward')} linkage"
     single = fit.get("linkage") == "single"
     return Step(

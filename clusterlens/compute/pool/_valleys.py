@@ -1,8 +1,8 @@
-"""Is there a valley of the density between every two clusters of a partition?
+"""Valleys of the density between every two clusters of a partition.
 
-Three windows of equal width lie on the line through two centres: around either centre,
+Three windows of equal width lie on the line through two centres: around each centre,
 and around their midpoint. In a valley the middle window holds fewer samples than both
-others. No unimodal density has valleys, whatever its tails. The index S_Dbw compares
+others. A unimodal density has no valleys, whatever its tails. The S_Dbw index compares
 the same densities (Halkidi & Vazirgiannis, ICDM 2001, doi:10.1109/ICDM.2001.989517).
 """
 
@@ -15,13 +15,14 @@ import numpy as np
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 
-# A valley has less than this share of the density beside it: cells of data without
-# clusters are a tenth sparser at some borders than at their centres, as in a disc.
+# A valley has less than this share of the density beside it: clusters found in data
+# without clusters are a tenth sparser at some borders than at their centres, as in a
+# disc.
 _VALLEY = 2 / 3
-# Fewer samples around a centre may be outliers, as heavy tails have them.
+# Fewer samples around a centre may be outliers, which heavy tails have.
 _FEWEST = 4
-# Beyond this share of samples nearer to another centre, lines between centres leave
-# the clusters, as those of rings do.
+# Beyond this share of samples nearer to another centre, lines between centres leave the
+# clusters, as they do for rings.
 _MOST_OUTSIDE = 0.2
 _LEAST_COUNT = 3 / 8  # Anscombe (1948): 2 sqrt(count + 3/8) has a variance of about 1
 
@@ -29,9 +30,10 @@ _LEAST_COUNT = 3 / 8  # Anscombe (1948): 2 sqrt(count + 3/8) has a variance of a
 def least_valleys(X: FloatArray, labels: IntArray, n_clusters: int) -> FloatArray:
     """Measure the valley between the two least separated clusters of each partition.
 
-    For X (n, d) and labels (T, n) from 0: (T,), in standard errors of the counts. Above
-    0 if the middle is less than two thirds as dense as either side, at most 0 if a
-    cluster is empty; NaN if clusters do not lie around their centres. O(T n K d).
+    Takes X (n, d) and labels (T, n) from 0; returns (T,), in standard errors of the
+    counts. Above 0 if the middle is less than two thirds as dense as either side, at
+    most 0 if a cluster is empty; NaN if clusters do not lie around their centres. O(T n
+    K d).
     """
     valleys = np.empty(len(labels))
     _measure(X, labels, max(n_clusters, int(labels.max()) + 1), valleys)
@@ -74,7 +76,7 @@ def _measure(X: Any, labels: Any, k: Any, valleys: Any) -> None:
 def _count_windows(
     X: Any, own: Any, centres: Any, lengths: Any, beside: Any, middle: Any
 ) -> int:
-    """Count samples per window; return how many are nearer to another centre.
+    """Count samples per window; return the number nearer to another centre.
 
     beside[a, b]: samples of clusters a and b around the centre of a; middle[a, b]:
     samples of a around the midpoint.

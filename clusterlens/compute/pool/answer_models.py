@@ -1,7 +1,7 @@
-"""Models made for answers: partitions guided by links, judged by links held out.
+"""Models made for answers: partitions guided by links, evaluated on held-out links.
 
-They were made to agree with what they were given, so that counts for nothing: each is
-made again without some of the answers, and what it then does with these is its
+A model that was made to obey answers agrees with them, which is no evidence. So each
+model is also made without some of the answers; its predictions for these are the
 evidence.
 """
 
@@ -47,10 +47,10 @@ from clusterlens.compute.ranking.held_out import ANSWERS, HELD_OUT
 from clusterlens.compute.ranking.scores import partitions_of
 
 FAMILY = "made for answers"
-_MOST_NUMBERS = 3  # of clusters that are tried where none are given
-N_MAKERS = 5  # models of each number of clusters, with features
+_MOST_NUMBERS = 3  # numbers of clusters to try by default
+N_MAKERS = 5  # models for each number of clusters, with features
 _N_INIT = 3
-# partitions with votes, links, number of clusters -> labels (n_samples,)
+# Takes partitions with votes, links, number of clusters; returns labels (n_samples,).
 Maker = Callable[[Ensemble, Constraints, int], IntArray]
 
 
@@ -61,14 +61,14 @@ class AnswerModels(Frozen):
     Attributes
     ----------
     ensemble : Ensemble
-        The partitions of the pool, then those made; `specs` of the latter hold the
-        links they were made for, by positions of samples, and what they said of each
-        when it was held out, so that every ranking and posterior judges them by that.
+        The partitions of the pool, then those made. The `specs` of the latter hold
+        their links, by positions of samples, and their prediction for each held-out
+        link, so that every ranking and posterior evaluates them by the predictions.
     n_made : int
-        How many were made.
+        Number of models made.
     posterior : AnswerPosterior
-        Probabilities of all of them; `posterior.outcomes` counts what they do with the
-        answers, of models that were made with those held out.
+        Probabilities of all partitions. For models that were made, `posterior.outcomes`
+        counts their predictions for held-out answers.
     """
 
     ensemble: Ensemble
@@ -83,21 +83,21 @@ class AnswerModels(Frozen):
 
     @cached_property
     def leader(self) -> int:
-        """Position of the partition that is most like the right one, as expected.
+        """Position of the partition with the largest expected likeness to the truth.
 
-        What is made is much alike and shares its probability, so that the most
-        probable partition of all says less, see `AnswerPosterior.likeness`.
+        The models made are similar and share their probability, so the most probable
+        partition alone says less, see `AnswerPosterior.likeness`.
         """
         return int(self.posterior.likeness.argmax())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per partition, most like the right one first, as expected.
+        """Return one row per partition, by decreasing expected likeness to the truth.
 
         Returns
         -------
         frame : DataFrame
             Columns model, family, n_clusters, likeness, posterior, broken and uncertain
-            (counts of answers, held out from the models that were made); the index is
+            (counts of answers, held-out ones for models that were made); the index is
             the position.
         """
         frame = pd.DataFrame(
@@ -115,7 +115,7 @@ class AnswerModels(Frozen):
         return frame.rename_axis("position").iloc[order]
 
     def __repr__(self) -> str:
-        """Say the leader, its likeness, and how many models were made."""
+        """Return the leader, its likeness, and the number of models made."""
         share = self.posterior.likeness[self.leader]
         return (
             f"AnswerModels({self.ensemble.names[self.leader]}: {share:.2f}, "
@@ -136,32 +136,32 @@ def models_for_answers(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> AnswerModels:
-    """Make partitions for answers, all or most kept, and weigh them against a pool.
+    """Make partitions that keep all or most answers, and weigh them against a pool.
 
     Parameters
     ----------
     ensemble : Ensemble or Agreement
-        T >= 2 partitions, all with a vote, of which none is partial.
+        T >= 2 partitions, all with a vote and none partial.
     constraints : Constraints
         The answers, at least one.
     X : array-like of float, shape (n_samples, n_features), optional
         Features, for constrained k-means and spectral clustering of the rows.
     n_clusters : sequence of int, optional
-        Numbers of clusters to try. Default: those of the most probable partitions, at
-        most three.
+        Numbers of clusters to try. Default: the numbers of the most probable
+        partitions, at most three.
     n_folds : int, default 5
-        Parts that the answers are held out in, at least 2.
+        Number of parts for holding out the answers, at least 2.
     random_state : int, Generator or None, default 0
         Seed.
     n_jobs, cancel
         As in `count_agreements`.
     progress : callable, optional
-        Called as progress(done, total) in partitions made, those for folds included.
+        Called as progress(done, total) in partitions made, including those for folds.
 
     Returns
     -------
     models : AnswerModels
-        The pool and what was made, with their probabilities.
+        The pool and the new partitions, with their probabilities.
 
     Raises
     ------
@@ -175,16 +175,15 @@ def models_for_answers(
     Notes
     -----
     For each number of clusters: average linkage of the consensus, in which models vote
-    by the posterior of the answers, and k-means of its one-hot rows, both obeying all
-    links; where so few clusters cannot, more are taken. With X also
-    `ConstrainedKMeans`, of the features as they are and in the `LinkMetric` of the
-    must-links, and `ConstrainedSpectral`: there the features may outweigh a link, see
-    `AnswerModels.broken`.
+    by the posterior of the answers, and k-means of its one-hot rows. Both obey all
+    links; if so few clusters cannot, more are used. With X also `ConstrainedKMeans`, on
+    the features and in the `LinkMetric` of the must-links, and `ConstrainedSpectral`:
+    these may break links that the features contradict, see `AnswerModels.broken`.
 
-    Each is made once with all answers, and once for each fold, votes included, without
-    the answers of the fold. A fold's answer that follows from the others (must-links
-    lead from one end to the other, with at most one cannot-link) counts as saying
-    nothing certain, since obeying says nothing. The posterior has the prior of
+    Each is made once with all answers, and once for each fold without the answers of
+    the fold, in the votes as well. A held-out answer that follows from the others
+    (must-links lead from one end to the other, with at most one cannot-link) counts as
+    left open, because obeying the others implies it. The posterior has the prior of
     `answer_posterior` over all partitions and these outcomes.
 
     Per number of clusters n_folds + 1 linkages of O(n² T) time and 8 n² bytes.
@@ -224,13 +223,16 @@ def models_for_answers(
         for n_parts, task in enumerate(tasks):
             run.report(n_made * len(tasks) + n_parts, total)
             run.raise_if_cancelled()
-            with one_thread():  # several wait for each other on a busy machine
-                found.append(task.obey(makers[name], k))
+            with one_thread():  # several would wait for each other on a busy machine
+                found.append(task.fit_under_links(makers[name], k))
         labels.append(found[0])
         pairs = zip(tasks[1:], found[1:], strict=True)
-        said = [task.said(part) for task, part in pairs]
+        predictions = [task.predictions(part) for task, part in pairs]
         held_out.append(
-            {name: [pair for one in said for pair in one[name]] for name in ANSWERS}
+            {
+                name: [pair for one in predictions for pair in one[name]]
+                for name in ANSWERS
+            }
         )
     joined = _join(pool, labels, plans, known, held_out)
     posterior = answer_posterior(joined, known, n_jobs=n_jobs, cancel=cancel)
@@ -248,15 +250,15 @@ def models_for_answers_seconds(
     n_samples, n_partitions : int
         Size of the pool.
     n_clusters : sequence of int
-        Numbers of clusters that are tried, at least one.
+        Numbers of clusters to try, at least one.
     n_folds : int, default 5
         As for `models_for_answers`.
 
     Returns
     -------
     seconds : float
-        Of one processor, from a law that was fitted to pools of 300 to 4,000 samples,
-        50 to 100 partitions and 3 to 600 clusters.
+        Processor time, from a law fitted to pools of 300 to 4,000 samples, 50 to 100
+        partitions and 3 to 600 clusters.
 
     Examples
     --------
@@ -275,7 +277,7 @@ def models_for_answers_seconds(
 
 
 class _Task:
-    """The answers that are given, the votes by them, and the others as a test."""
+    """The given answers, the votes by them, and the held-out answers as a test."""
 
     def __init__(
         self, agreement: Agreement, given: Constraints, known: Constraints
@@ -289,19 +291,19 @@ class _Task:
         )
         self.others = np.array([*must, *cannot], np.int64).reshape(-1, 2)
 
-    def obey(self, make: Maker, k: int) -> IntArray:
-        """Labels (n_samples,) of k clusters that obey, or of the fewest that do."""
+    def fit_under_links(self, make: Maker, k: int) -> IntArray:
+        """Return labels (n_samples,) of k clusters, or of as few more as possible."""
         while True:
             try:
                 return make(self.voting, self.given, k)
             except ConstraintError:
                 k += 1
 
-    def said(self, labels: IntArray) -> dict[str, list[list[int]]]:
-        """What labels make of the answers held out; nothing of those that follow."""
-        follows = self.given.settles(self.others, len(labels))
+    def predictions(self, labels: IntArray) -> dict[str, list[list[int]]]:
+        """Return what labels predict for held-out answers; implied ones stay open."""
+        implied = self.given.settles(self.others, len(labels))
         joined = labels[self.others[:, 0]] == labels[self.others[:, 1]]
-        parts = joined & ~follows, ~joined & ~follows, follows
+        parts = joined & ~implied, ~joined & ~implied, implied
         found = (self.others[part].tolist() for part in parts)
         return dict(zip(ANSWERS, found, strict=True))
 
@@ -312,7 +314,7 @@ def _pairs(known: Constraints) -> list[list[list[int]]]:
 
 
 def _check_answers(constraints: Constraints, pool: Ensemble) -> Constraints:
-    """Return the answers if there are any that a pool without gaps can hear."""
+    """Return the answers if there are any and the pool has no gaps."""
     known = check_constraints(constraints, pool.n_samples)
     if not known.n_pairs:
         raise ValueError("constraints has no pair; give at least one answer.")
@@ -338,7 +340,7 @@ def made_for(ensemble: Ensemble, constraints: Constraints) -> bool:
 def _makers(
     X: npt.ArrayLike | None, n_samples: int, seed: int, run: RunOptions
 ) -> dict[str, Maker]:
-    """What makes partitions, by name."""
+    """Return functions that make partitions, by name."""
 
     def consensus(method: str) -> Maker:
         return lambda voting, given, k: consensus_partition(
@@ -350,7 +352,7 @@ def _makers(
 
 
 def _of_features(X: npt.ArrayLike, n_samples: int, seed: int) -> dict[str, Maker]:
-    """What makes partitions of the rows, which share one table of neighbours."""
+    """Return functions that cluster the rows, with one table of neighbours."""
     data = check_features(X)
     if len(data) != n_samples:
         raise ValueError(
@@ -389,7 +391,7 @@ def _folds(known: Constraints, n_folds: int, seed: int) -> list[Constraints]:
 
 
 def _numbers_of_clusters(given: Sequence[int] | None, task: _Task) -> list[int]:
-    """Numbers of clusters to try, those of the most probable partitions first."""
+    """Return numbers of clusters to try, by the most probable partitions first."""
     pool = task.voting
     if given is not None:
         return _check_numbers(given, pool.n_samples)
@@ -417,16 +419,16 @@ def _join(
     known: Constraints,
     held_out: Sequence[dict[str, list[list[int]]]],
 ) -> Ensemble:
-    """Put the partitions that were made behind those of the pool."""
+    """Append the new partitions to the pool."""
     names = [f"{count(known.n_pairs, 'link')}: {name} k={k}" for name, k in plans]
     must, cannot = _pairs(known)
     links = {"must_link": must, "cannot_link": cannot}
     specs = [
         {
             **{"clusterer": f"{name} under links", "n_clusters": k, **links},
-            HELD_OUT: said,
+            HELD_OUT: predictions,
         }
-        for (name, k), said in zip(plans, held_out, strict=True)
+        for (name, k), predictions in zip(plans, held_out, strict=True)
     ]
     return Ensemble(
         np.concatenate([pool.labels.astype(np.int64), labels]),

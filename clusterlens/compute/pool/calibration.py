@@ -1,4 +1,4 @@
-"""A calibration: a pool of every method of the presets, run to see how fast it goes."""
+"""Calibration: a pool with every method of the presets, run to measure the speed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool.paces import known_paces
 from clusterlens.compute.pool.pool import run_pool
 
-# So large that fits take longer than what comes with a first call, and no larger.
+# Large enough for fits to take longer than their first call, and no larger.
 _SHAPE = (3_000, 5)
 _N_GROUPS = 6
 
 
 def calibrate(workers: Workers | None = None) -> bool:
-    """Learn the pace of this machine, unless it is known; say whether the pool ran.
+    """Measure the pace of this machine unless it is known; return whether the pool ran.
 
-    Some five seconds of one core, once on a machine: `run_pool` keeps what it saw.
+    Takes some five seconds of one core, once per machine: `run_pool` keeps the result.
     """
     if known_paces().seen:
         return False

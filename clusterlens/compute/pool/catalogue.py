@@ -1,12 +1,12 @@
-"""CLUSTERERS: the clustering algorithms a pool can run, and what each of them costs.
+"""CLUSTERERS: the clustering algorithms a pool can run, with their costs.
 
 One line adds another algorithm:
 
     CLUSTERERS["my clusterer"] = Clusterer("density", "my clusterer", MyClusterer)
 
 The cost laws give seconds on one ordinary core and bytes at the peak, from the shape of
-the data alone; they are calibrated to within a factor of about three. Of those that
-take their neighbours from a table that the pool shares, it is what comes after it.
+the data alone; they are calibrated to within a factor of about three. For algorithms
+that use the shared table of neighbours, they exclude the time of the table.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ from clusterlens.compute.pool.spanning import (
 
 
 def _k(parameters: Parameters) -> int:
-    """Return the number of clusters asked for; eight where that is no such number."""
+    """Return the requested number of clusters; eight if it is not a number."""
     k = parameters.get("n_clusters") or parameters.get("n_components")
     return k if isinstance(k, int) and k > 0 else 8
 
@@ -93,13 +93,13 @@ def _assignments(n: int, parameters: Parameters) -> int:
 
 
 def _covariance(d: int, parameters: Parameters) -> int:
-    """Further work per distance where covariances have d² entries."""
+    """Factor of the work per distance if covariances have d² entries."""
     full = parameters.get("covariance_type", "full") in ("full", "tied")
     return d * d if full else 0
 
 
 def _is_single(parameters: Parameters) -> bool:
-    """Whether a tree is that of single linkage, which never stores the distances."""
+    """Whether the linkage is single, which never stores the distances."""
     return parameters.get("linkage") == "single"
 
 
@@ -134,15 +134,15 @@ def _root(root: float, at_least: int) -> dict[str, Any]:
     return {"root": root, "of": "samples", "at_least": at_least}
 
 
-# Numbers of clusters that grow with the table: large ones hold more groups, which no
-# model could find if all stopped at 15. The cube root is how fast the bins of a
-# histogram grow (Rice's rule), and above 3,375 samples it is more than 15; the other
-# lies between. K-means and the trees take them; mixtures would pay for them dearly.
+# Numbers of clusters grow with the table, because large tables hold more groups and no
+# model could find these if all stopped at 15. The cube root is the growth of the bins
+# of a histogram (Rice's rule); above 3,375 samples it exceeds 15. The other number lies
+# between. K-means and trees use them; they would make mixtures expensive.
 _MANY = [_root(3.5, 15), _root(3, 15)]
 
 
 def _on_features(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Take linkages that need all distances on features; single linkage as it is."""
+    """Run linkages that need all distances on features; keep single linkage."""
     given = grid.get("linkage", "ward")
     linkages = [given] if isinstance(given, str) else list(given)
     features = [linkage for linkage in linkages if linkage != "single"]
@@ -154,35 +154,35 @@ def _on_features(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _on_landmarks(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Take landmarks in place of the graph of all samples."""
+    """Use landmarks in place of the graph of all samples."""
     kept = {key: value for key, value in grid.items() if key == "n_clusters"}
     return [{"clusterer": "spectral on landmarks", **kept}]
 
 
 def _pairs(seconds_per_pair: float) -> Law:
-    """Time of a method that measures the distance of all pairs of samples."""
+    """Time of a method that computes the distances of all pairs of samples."""
     return lambda n, d, p: 0.02 + seconds_per_pair * n * n * (d + 10)
 
 
 def _table(n: int, parameters: Parameters) -> int | None:
-    """Neighbours that border peeling and selective neighbours look up."""
+    """Neighbours that border peeling and selective neighbours use."""
     given = parameters.get("n_neighbors", 20)
     return given if type(given) is int and given > 0 else None
 
 
 def _links(n: int, parameters: Parameters) -> int | None:
-    """Neighbours that communities are found among."""
+    """Neighbours among which communities are found."""
     given = parameters.get("n_neighbors", 15)
     return min(given, n - 1) if type(given) is int and given > 0 else None
 
 
 def _torque_table(n: int, parameters: Parameters) -> int | None:
-    """Neighbours that Torque looks up; on transformed data they are others."""
+    """Neighbours that Torque uses; none if it transforms the data first."""
     return LISTED if parameters.get("metric", "euclidean") == "euclidean" else None
 
 
 def _cns_table(n: int, parameters: Parameters) -> int | None:
-    """Neighbours that CNS looks up; on transformed data they are others."""
+    """Neighbours that CNS uses; none if it transforms the data first."""
     if parameters.get("metric", "euclidean") != "euclidean":
         return None
     try:
@@ -191,12 +191,12 @@ def _cns_table(n: int, parameters: Parameters) -> int | None:
             parameters.get("version", "revised"),
             n,
         )
-    except ValueError:  # which the fit will say
+    except ValueError:  # the fit will report it
         return None
 
 
 def _sampled_seconds(n: int, d: int, parameters: Parameters) -> float:
-    """Time on the sample, and to search it for the other rows."""
+    """Time on the sample, and for assigning the other rows."""
     sample = 0.25 + 0.17 * d if d <= 5 else 0.95 + 0.011 * d
     return sample + n * min(1.2e-7 * 2 ** (d / 1.5), 1.4e-5 + 4e-7 * d)
 

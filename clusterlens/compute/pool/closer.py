@@ -1,7 +1,7 @@
-"""Closer models: finer settings, of which those most like the safest choice are kept.
+"""Closer models: finer settings; the most similar to the safest choice are kept.
 
 A pool tries few settings of each clusterer, and the right one may lie between two of
-them. Once answers say where to look, more settings are tried there.
+them. Answers show a promising region, in which this module tries more settings.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from clusterlens.compute.pool.specs import Pool, Spec
 from clusterlens.compute.ranking.answers import AnswerPosterior
 from clusterlens.compute.ranking.likeness import likeness
 
-N_CLOSER = 30  # models that a closer look keeps
+N_CLOSER = 30  # models to keep
 _NUMBERS = [*range(2, 13), 15]
 
-# Settings around and between those of the default pool.
+# Settings around and between the settings of the default pool.
 FINER: list[Spec] = [
     {"clusterer": "k-means", "n_clusters": _NUMBERS},
     {"clusterer": "bisecting k-means", "n_clusters": _NUMBERS[:9]},
@@ -82,7 +82,7 @@ def closer_models(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Ensemble:
-    """Fit finer settings, and keep the models most like the safest choice.
+    """Fit finer settings, and keep the models most similar to the safest choice.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def closer_models(
     X : array-like of float, shape (n_samples, n_features)
         Features that the pool was fitted to.
     pool : str or sequence, optional
-        What is fitted, as for `run_pool`. Default: some 190 models with settings around
-        and between those of the default pool, fewer of what is slow for many samples.
+        The models to fit, as for `run_pool`. Default: some 190 models with settings
+        around and between those of the default pool, fewer slow ones for many samples.
     n_models : int, default 30
-        How many are kept at most, at least 1.
+        Largest number of models to keep, at least 1.
     random_state, n_jobs, progress, cancel
         As for `run_pool`.
 
@@ -102,8 +102,8 @@ def closer_models(
     -------
     closer : Ensemble
         The partitions kept, none of them in the pool, in the order of the fit;
-        `posterior.ensemble.concat(closer)` lets them vote and be asked about. A note
-        says how many were fitted and how much they are like the safest choice.
+        `posterior.ensemble.concat(closer)` adds them as voters and candidates. A note
+        gives the number of models fitted and their likeness to the safest choice.
 
     Raises
     ------
@@ -118,10 +118,10 @@ def closer_models(
     Notes
     -----
     The safest choice is the partition with the largest expected adjusted Rand index
-    with the right one, `posterior.likeness`. What is kept has not heard the answers, so
-    all answers are evidence for it, and more answers can tell it from its neighbours:
-    ten of them, a closer look, ten more, and another look serve well (docs, "Answers:
-    links as evidence"). Time as `run_pool`, and O(n) for each model that was fitted.
+    with the right one, `posterior.likeness`. The kept models were fitted without the
+    answers, so all answers are evidence for them, and more answers can tell them from
+    their neighbours. Ten answers, a closer look, ten more and another look work well
+    (docs, "Answers: links as evidence"). Time as `run_pool`, and O(n) for each model.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def closer_models(
 def most_alike(
     posterior: AnswerPosterior, found: Ensemble, n_models: int = N_CLOSER
 ) -> Ensemble:
-    """Return the partitions most like the safest choice that its pool does not have."""
+    """Return the partitions most like the safest choice and not yet in the pool."""
     pool = posterior.ensemble
     both = pool.concat(found.replace(noise=pool.noise))
     first, _ = distinct_partitions(both)

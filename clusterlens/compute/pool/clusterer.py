@@ -1,4 +1,4 @@
-"""What a clustering algorithm of the registry is: how it is made, named and costed.
+"""Entries of the registry of clustering algorithms: construction, names and costs.
 
 An entry makes an estimator with scikit-learn's interface (`fit_predict`, or `fit` and
 `labels_` or `predict`) from plain parameters.
@@ -25,16 +25,16 @@ def _linear_bytes(n: int, d: int, _: Parameters) -> float:
 
 @dataclass(frozen=True)
 class Iterations:
-    """How the time of a fit depends on how often it iterates; see `pilots`.
+    """Dependence of the fit time on the number of iterations; see `pilots`.
 
     Parameters
     ----------
     before : float
-        What comes before, in iterations.
+        Time before the iterations, in iterations.
     counted : float
-        How many the cost law counts in all.
+        Number of iterations that the cost law assumes.
     fixed : float
-        Seconds of the cost law that do not depend on them.
+        Seconds of the cost law that do not depend on iterations.
     grows : bool, default False
         Whether more samples take more iterations, as in k-means.
     sums_tolerance : bool, default False
@@ -57,39 +57,39 @@ class Clusterer:
     family : str
         Algorithms of one family tend to agree; robustness leaves out one at a time.
     title : str
-        What a model is called. A parameter in braces is filled in, e.g. "{linkage}
-        linkage"; the other given parameters follow, unless at the grid's only value.
+        Name of a model. A parameter in braces is filled in, e.g. "{linkage} linkage";
+        the other given parameters follow, unless they are the grid's only value.
     make : callable
         Class or function that returns an unfitted estimator from keyword parameters.
     grid : mapping of str to sequence, optional
         The parameter values of the default pool, combined with each other.
     seconds : callable, optional
-        Fit time law, a function of n_samples, n_features and the parameters, beside
-        what the pool shares. Without it the time is unknown and no estimate counts it.
+        Law of the fit time, a function of n_samples, n_features and the parameters,
+        without shared steps. Without a law the time is unknown and not in estimates.
     n_bytes : callable, optional
         Peak memory law, a function of the same. Default: a few copies of the data.
     max_samples : int, optional
-        Above this many samples presets take `beyond` instead, or leave the algorithm
-        out, with a note.
+        With more samples presets use `beyond` instead, or leave the algorithm out, with
+        a note.
     least_samples : int, optional
-        Up to this many samples presets leave the algorithm out, as others do there what
-        it is for.
+        Up to this many samples presets leave the algorithm out, because others serve
+        its purpose there.
     iterations : Iterations, optional
-        Of a fit that lasts as long as it iterates.
+        For a fit with a time that depends on its iterations.
     beyond : callable, optional
-        The form for more samples: a function of a grid of this clusterer that returns
-        the grids to take instead.
+        The form for more samples: a function from a grid of this clusterer to the grids
+        to use instead.
     soft : bool, default False
         Whether fitted models give memberships (`predict_proba`).
     reference : str, optional
         The paper that describes the algorithm.
     meaning : str, optional
-        Why this one: what groups it finds that others do not, in one sentence.
+        Purpose: the groups that it finds and others do not, in one sentence.
     share : Share, optional
-        What the models take from steps that a pool computes once.
+        Use of steps that a pool computes once.
     neighbors : callable, optional
-        For an estimator of this package: neighbors(n_samples, parameters) returns how
-        many neighbours it takes from the table that a pool shares, or none.
+        For an estimator of this package: neighbors(n_samples, parameters) returns the
+        number of neighbours it takes from the shared table, or none.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Clusterer:
         return "random_state" in self.defaults
 
     def makes(self, cls: type) -> bool:
-        """Say whether this makes estimators of a class, or of one derived from it.
+        """Tell whether this makes estimators of a class, or of a class derived from it.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Clusterer:
         return any(p.kind is p.VAR_KEYWORD for p in parameters)
 
     def name(self, parameters: Parameters) -> str:
-        """Return what the model with these parameters is called.
+        """Return the name of the model with these parameters.
 
         Parameters
         ----------
@@ -162,17 +162,17 @@ class Clusterer:
         Returns
         -------
         name : str
-            Short, for people; the seed is not part of it.
+            Short, for display; the seed is not part of it.
         """
         title = self.title.format_map({**self.defaults, **parameters})
-        rest = [
+        settings = [
             f" {_SHORT.get(key, key)}={_show(value)}"
             for key, value in parameters.items()
             if "{" + key + "}" not in self.title
             and key != "random_state"
             and self.grid.get(key) != [value]
         ]
-        return title + "".join(rest)
+        return title + "".join(settings)
 
 
 _SHORT = {"n_clusters": "k", "n_components": "k", "min_cluster_size": "size"}

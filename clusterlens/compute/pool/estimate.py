@@ -1,7 +1,7 @@
-"""estimate_pool: what a pool will cost, before it runs and while it does.
+"""estimate_pool: predict the cost of a pool, before it runs and while it does.
 
 Seconds come from the cost laws of the clusterers and of the steps that models share,
-corrected by what this machine has shown so far (`paces`).
+corrected by measurements on this machine (`paces`).
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from clusterlens.compute.pool.paces import FIRST_CALL_SECONDS, Paces, known_pace
 from clusterlens.compute.pool.sharing import merge_steps
 from clusterlens.compute.pool.specs import Model, Plan, Pool, plan_pool
 
-# Bytes that the models fitted at the same time may take together.
+# Limit of the bytes of models fitted at the same time.
 MEMORY_LIMIT = 4e9
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """What several models of a pool share.
+    """A step that several models of a pool share.
 
     Parameters
     ----------
     title : str
-        What is made.
+        Name of the step.
     models : tuple of str
         Names of the models that it serves.
     seconds, n_bytes : float
-        What it costs.
+        Predicted cost.
     note : str
-        What differs from the models fitted alone, and why; mostly empty.
+        Differences from the models fitted alone, with reasons; usually empty.
     """
 
     title: str
@@ -61,7 +61,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, eq=False)
 class PoolEstimate(Frozen):
-    """What a pool will cost, from the cost laws of its clusterers.
+    """Predicted cost of a pool, from the cost laws of its clusterers.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class PoolEstimate(Frozen):
     names, families : tuple of str
         One per model.
     model_seconds : array of float, shape (n_models,)
-        Fit time of each model, with its part of what it shares; NaN where its clusterer
-        has no cost law.
+        Fit time of each model, with its part of shared steps; NaN if its clusterer has
+        no cost law.
     notes : tuple of str
-        What would be left out or refused, and why.
+        Models that would be left out or refused, with reasons.
     plan : tuple of PlannedStep
-        What models share, in the order in which it is made.
+        Shared steps, in the order of execution.
     """
 
     seconds: float
@@ -98,27 +98,28 @@ class PoolEstimate(Frozen):
         }
 
     def seconds_left(self, ended: Mapping[int, float]) -> float:
-        """Estimate the wall time that is left from the models that have ended.
+        """Estimate the remaining wall time from the models that have ended.
 
         Parameters
         ----------
         ended : mapping of int to float
-            Seconds that each model took that has ended, by its place in the pool; NaN
-            where its worker died.
+            Seconds taken by each finished model, by its position in the pool; NaN if
+            its worker died.
 
         Returns
         -------
         seconds : float
-            Wall time, corrected by how far the models so far were from what was said.
+            Wall time, corrected by the ratio of actual and predicted times so far.
         """
-        said = np.nan_to_num(self.model_seconds)
+        predicted = np.nan_to_num(self.model_seconds)
         places = [at for at, seconds in ended.items() if np.isfinite(seconds)]
         took = sum(ended[at] for at in places)
-        total = float(said.sum())
-        left = total - float(said[list(ended)].sum())
-        # One short fit says little: the estimate counts as a twentieth of the pool.
+        total = float(predicted.sum())
+        left = total - float(predicted[list(ended)].sum())
+        # One short fit is little evidence: the prediction counts as a twentieth of the
+        # pool.
         prior = 0.05 * total or 1.0
-        pace = (took + prior) / (float(said[places].sum()) + prior)
+        pace = (took + prior) / (float(predicted[places].sum()) + prior)
         return self.seconds * pace * left / total if total else 0.0
 
 
@@ -137,7 +138,7 @@ def estimate_pool(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or tuple of int
-        The data or their shape. With the data, the cost of DBSCAN is better known.
+        The data or their shape. With the data, the cost of DBSCAN is known better.
     pool : str or sequence, default "default"
         As for `run_pool`.
     n_jobs : int, optional
@@ -147,14 +148,14 @@ def estimate_pool(
     memory_limit : float, default 4e9
         As for `run_pool`.
     workers : Workers, optional
-        As for `run_pool`: those that wait need no start.
+        As for `run_pool`: waiting workers need no time to start.
 
     Returns
     -------
     estimate : PoolEstimate
-        Seconds within a factor of about two where each worker has a core; the number
-        of iterations, and so the time, depends on the data. Each run makes the
-        estimates of its machine better.
+        Seconds, within a factor of about two if each worker has a core; the number of
+        iterations, and so the time, depends on the data. Each run improves later
+        estimates on its machine.
 
     Examples
     --------
@@ -189,7 +190,7 @@ def estimate_plan(
     n_workers = in_which_workers(jobs, run, must, start)
     peaks = sorted((job.n_bytes for job in jobs), reverse=True)
     unknown = int(np.isnan([job.seconds for job in jobs]).sum())
-    notes = plan.notes + told(
+    notes = plan.notes + merge_notes(
         (plan.models[at], "failed", str(fit.error)) for at, fit in refused
     )
     if unknown:
@@ -209,7 +210,7 @@ def estimate_plan(
 def _wall_seconds(
     jobs: Sequence[Job], n_workers: int, pace: float, workers: Workers | None
 ) -> float:
-    """Wall time with what workers need to start, and for first calls and each job."""
+    """Wall time including the start of workers, first calls and cost of each job."""
     if n_workers == 0:
         return wall_seconds(jobs, n_workers)
     waiting, used = (workers.n_waiting, workers.n_used) if workers else (0, 0)
@@ -251,15 +252,15 @@ def _planned(plan: Plan, jobs: Sequence[Job]) -> Iterable[PlannedStep]:
 
 
 def notes_of_steps(jobs: Sequence[Job]) -> list[str]:
-    """Say which steps differ from what models have alone."""
+    """List the steps that differ from models fitted alone."""
     steps = (job.step for job in jobs if isinstance(job, StepJob))
     return [step.note for step in steps if step.note]
 
 
-def told(said: Iterable[tuple[Model, str, str]]) -> list[str]:
-    """Make one note of what is said of several models; runs of a model are counted."""
+def merge_notes(texts: Iterable[tuple[Model, str, str]]) -> list[str]:
+    """Merge equal texts about several models into one note; count runs of a model."""
     titles: dict[tuple[str, str], Counter[str]] = {}
-    for model, kind, why in said:
+    for model, kind, why in texts:
         titles.setdefault((kind, why), Counter())[model.title] += 1
     return [
         Note(

@@ -1,8 +1,8 @@
-"""select_k: is there a number of clusters that stands out against structureless data?
+"""select_k: test for a number of clusters that exceeds structureless data.
 
 One clusterer runs on many subsamples of the data, for each k, and on as many subsamples
 of copies without clusters. A k stands out if valleys of the density separate all of its
-clusters, and more clearly than in the copies. The answer may be that no k stands out.
+clusters, and more clearly than in the copies. Perhaps no k stands out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from clusterlens.compute.pool._k_curves import (
     TableJob,
     checked_curves,
     fit_seconds,
-    judge_tables,
+    measure_tables,
     models_of,
     stack_curves,
 )
@@ -64,22 +64,22 @@ _SECONDS_PER_PAIR = 2e-11  # of samples, for each partition
 _SECONDS_PER_CONSENSUS = 5e-4
 _SECONDS_TO_START = 3.0  # worker processes
 _SECONDS_PER_FIT = 1e-3  # to draw a subsample and to assign the other samples
-_FLOOR = 0.002  # shares of pairs this small are as good as none
-_LEAST_GAIN = np.log10(2.0)  # where PAC decides: half the ambiguous pairs of copies
-_LEAST_CHANCE = 0.05  # that more draws would tell
-_UNAMBIGUOUS = 0.01  # of numbers with so few ambiguous pairs the largest is taken
+_FLOOR = 0.002  # smaller shares of pairs do not count
+_LEAST_GAIN = np.log10(2.0)  # if PAC decides: half the ambiguous pairs of copies
+_LEAST_CHANCE = 0.05  # that more draws would change the result
+_UNAMBIGUOUS = 0.01  # the largest number with at most so many ambiguous pairs wins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KSelection(Frozen):
-    """Evidence for a number of clusters, beside the same on structureless copies.
+    """Evidence for a number of clusters, compared with structureless copies.
 
     Attributes
     ----------
     k : int or None
         The number of clusters that stands out; None if none does.
     n_clusters : array of int64, shape (n_k,)
-        Numbers of clusters that were compared, ascending.
+        Compared numbers of clusters, ascending.
     data : Curves
         On the data: cdf (n_k, 101), the share of pairs of samples with a consensus of
         at most 0, 0.01, ..., 1; the area under it; PAC, the share of pairs with a
@@ -91,20 +91,20 @@ class KSelection(Frozen):
     references : mapping of str to Curves
         The same on each copy, by kind of copy, with n_draws as first axis.
     p_values : mapping of str to array of float64, shape (n_k,)
-        By kind of copy: share of the copies, the data counted among them, that are at
-        some number of clusters at least as clear as the data are at k. Thus corrected
-        for looking at all k; in [1 / (n_draws + 1), 1].
+        By kind of copy: share of the copies, with the data as one of them, that are at
+        some number of clusters at least as clear as the data at k. This corrects for
+        trying all k; in [1 / (n_draws + 1), 1].
     gain : array of float64, shape (n_k,)
-        How many fewer pairs are ambiguous than in the copies: decimal logarithm of the
-        ratio of the PAC, of the kind of copy where it is smallest.
+        Reduction of ambiguous pairs relative to the copies: decimal logarithm of the
+        ratio of the PAC, for the kind of copy with the smallest one.
     level : float
         Largest p-value at which k stands out.
     clusterer : str
-        What was run.
+        Name of the clusterer.
     n_resamples, n_samples, n_compared, random_state : int
-        Subsamples per table and k, samples, samples whose pairs were counted, and seed.
+        Subsamples per table and k, samples, samples with counted pairs, and seed.
     notes : tuple of str
-        What was estimated, and what the runs warned of.
+        Estimates that were made, and warnings of the runs.
     """
 
     k: int | None
@@ -133,7 +133,7 @@ class KSelection(Frozen):
 
     @property
     def sentence(self) -> str:
-        """What the comparison says, in words."""
+        """The result in words."""
         draws = " and ".join(f"{n} {kind}" for kind, n in self._n_draws.items())
         asked = ", ".join(map(str, self.n_clusters))
         if self.k is None:
@@ -231,7 +231,7 @@ class KSelection(Frozen):
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def __repr__(self) -> str:
-        """Say the answer, the size, what is sampled, and the seed."""
+        """Return the result, the size, the sample and the seed."""
         compared = (
             ""
             if self.n_compared == self.n_samples
@@ -265,12 +265,12 @@ def select_k(
     executor: Executor | None = None,
     workers: Workers | None = None,
 ) -> KSelection:
-    """Compare how clear k clusters are with how clear they are in structureless data.
+    """Compare the clearness of k clusters with that in structureless data.
 
     Parameters
     ----------
     X : array-like of float, shape (n_samples, n_features)
-        Finite features, prepared as the clusterer should see them.
+        Finite features, prepared for the clusterer.
     ks : iterable of int, default 2 to 10
         Numbers of clusters, each from 2 to the size of a subsample.
     random_state : int, Generator or None, default 0
@@ -279,34 +279,33 @@ def select_k(
         A name in `CLUSTERERS` that takes a number of clusters, or a mapping with that
         name as "clusterer" and further parameters.
     references : sequence of str, default ("gaussian", "uniform")
-        Kinds of copies, each of which has to be exceeded: "gaussian" with the
-        covariance of the data, "uniform" in the box along the main axes, "permuted"
-        one column by one.
+        Kinds of copies that the data must all exceed: "gaussian" with the covariance of
+        the data, "uniform" in the box along the main axes, "permuted" column by column.
     n_resamples : int, default 30
         Subsamples for each table and number of clusters, from 2.
     n_draws : int, default 39
-        Copies of each kind; at least 1 / level - 1. With so few, one copy that is as
-        clear by chance hides every k; with twice as many it does not.
+        Copies of each kind; at least 1 / level - 1. With the least number, a single
+        copy that is as clear by chance hides every k; with twice as many it does not.
     level : float, default 0.05
         Largest p-value at which a k stands out.
     share : float, default 0.8
         Share of the samples in a subsample.
     max_compared : int, default 2000
-        Samples whose pairs are counted, a random sample where there are more.
+        Samples with counted pairs; a random sample if there are more.
     n_jobs : int, optional
         Number of worker processes; -1 or None for one per core, 1 for this process.
     progress : callable, optional
         Called as progress(done, total) with numbers of tables: the data and all copies.
     cancel : callable, optional
-        Returns True to stop; workers are ended in the middle of a fit.
+        Returns True to stop; workers are stopped in the middle of a fit.
     client : dask.distributed.Client or str, optional
         As for `run_pool`.
     memory_limit : float, optional
-        Bytes that the tables worked on at the same time may take. Default 4e9.
+        Limit of the bytes of tables processed at the same time. Default 4e9.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of new ones, see the Notes.
     workers : Workers, optional
-        Worker processes to use instead of own ones, as for `run_pool`.
+        Worker processes to use instead of new ones, as for `run_pool`.
 
     Returns
     -------
@@ -318,18 +317,18 @@ def select_k(
     DataError
         If X is not a finite table.
     ValueError
-        If an argument is out of range, the clusterer takes no number of clusters, or
-        one of its fits fails.
+        If an argument is out of range, the clusterer has no number of clusters, or one
+        of its fits fails.
     Cancelled
         If `cancel` returned true.
 
     Notes
     -----
-    (1 + 2 n_draws) n_resamples fits per k, on share n samples each; the pairs of at
-    most max_compared samples are counted, so that all is linear in n if the fits are.
-    k-means, if nothing but `n_init` is set, has a form for many small fits, in which
-    all k share subsamples and seeds; where a table takes less than half a second, it
-    runs on threads instead of worker processes.
+    (1 + 2 n_draws) n_resamples fits per k, on share n samples each. The pairs of at
+    most max_compared samples are counted, so the time is linear in n if the fits are.
+    k-means with default parameters (except `n_init`) has an implementation for many
+    small fits, in which all k share subsamples and seeds. If a table takes less than
+    half a second, it runs on threads instead of worker processes.
 
     Two clusters are separated by a valley if few samples lie midway between their
     centres. On the line through both centres, f is the smaller number of samples in the
@@ -337,28 +336,29 @@ def select_k(
     the midpoint; the valley is 2 sqrt(2f/3 + 3/8) - 2 sqrt(m + 3/8), in standard errors
     of the counts (Anscombe), with 0 for an f below 4. The valley of k is that of its
     least separated pair, in the median run. A density with one mode has no valleys,
-    whatever its tails and edges; the share of ambiguous pairs does not tell here, since
-    a long box without clusters is cut into halves at the same place every time.
+    whatever its tails and edges. The share of ambiguous pairs cannot tell in this case:
+    a long box without clusters is cut in half at the same place every time.
 
     The p-value of a k is the rank of its valley among the largest valley over all k of
-    every copy (single-step maxT), which holds the probability that any k of
-    structureless data stands out at the level. With two kinds of copies the larger
+    every copy (single-step maxT). This bounds the probability that any k of
+    structureless data stands out by the level. With two kinds of copies the larger
     p-value counts. A k stands out if its p-value is at most the level and its valley
-    above 0. The largest of these is taken, since clusters nested in clear clusters
-    leave both clear.
+    above 0. The largest such k is chosen, because a division into clear clusters that
+    are divided again leaves both numbers clear.
 
-    For clusters that do not lie around their centres, such as rings, which is noted,
-    the same holds with the PAC: its logarithm (plus 0.002), negative and standardised
-    over the data and its copies, takes the place of the valley in the rank, and the PAC
-    has to be at most half of that of the copies (a gain of 0.3). The largest k that
-    leaves at most one pair in a hundred ambiguous is taken, else the one with the
-    largest gain. Tails count as structure there if the copies lack them: columns with a
-    skewness beyond 1 are noted; transform them, or add "permuted", which keeps every
-    column as it is. Permuted copies also keep clusters that show in single columns, as
-    a grid, and may then hide clusters that are there.
+    Clusters that do not lie around their centres, such as rings, get a note. For them
+    the PAC replaces the valley: the rank uses its logarithm (plus 0.002), negative and
+    standardised over the data and its copies, and the PAC must be at most half of the
+    PAC of the copies (a gain of 0.3). The largest k that leaves at most one pair in a
+    hundred ambiguous is chosen, else the k with the largest gain. Tails then count as
+    structure if the copies lack them: a note names columns with a skewness beyond 1;
+    transform them, or add "permuted", which keeps the values of every column. Permuted
+    copies also keep clusters visible in single columns, as a grid, and may then hide
+    real clusters.
 
-    What it does not see: clusters that the clusterer cannot find. k-means does not find
-    flat ones, as standardising makes of groups that differ in one column only.
+    The test cannot find clusters that the clusterer cannot find. For example, k-means
+    does not find flat clusters, which standardisation makes of groups that differ in
+    only one column.
 
     References
     ----------
@@ -406,10 +406,10 @@ def select_k(
         for kind, one in zip(tables, rng.integers(2**63, size=len(tables)), strict=True)
     ]
     found: dict[int, Curves] = {}
-    said: Counter[str] = Counter()
-    for at, result in judge_tables(features, jobs, run, check_workers(workers)):
+    warned: Counter[str] = Counter()
+    for at, result in measure_tables(features, jobs, run, check_workers(workers)):
         found[at] = checked_curves(result, tables[at])
-        said.update(result.warnings)
+        warned.update(result.warnings)
         run.report(len(found), len(jobs))
     curves = {
         kind: stack_curves([found[at] for at, one in enumerate(tables) if one == kind])
@@ -423,7 +423,7 @@ def select_k(
         notes += _skewed(features)
     if size < len(features):
         notes.append(f"Pairs counted of {size} of {len(features)} samples.")
-    notes += [f"{text} ({count} runs)" for text, count in said.items()]
+    notes += [f"{text} ({count} runs)" for text, count in warned.items()]
     p_value = np.max(list(p_values.values()), axis=0)
     return KSelection(
         _choose(numbers, data, gain, (p_value <= level) & _is_clear(data, gain)),
@@ -503,7 +503,7 @@ def _check_subsamples(n_resamples: int, share: float, max_compared: int) -> None
 
 
 def _checked_references(references: Sequence[str], n_features: int) -> tuple[str, ...]:
-    """Distinct kinds of copies; permuting one column would give the data again."""
+    """Return distinct kinds of copies; refuse permuting a single column."""
     if not isinstance(references, str):
         references = check_entries(references, "references")
     if isinstance(references, str) or not references:
@@ -522,7 +522,7 @@ def _checked_references(references: Sequence[str], n_features: int) -> tuple[str
 
 
 def _skewed(X: FloatArray) -> list[str]:
-    """Say which columns have tails that Gaussian and uniform copies lack."""
+    """Name columns with tails that Gaussian and uniform copies lack."""
     with np.errstate(invalid="ignore", divide="ignore"):
         varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
         rows = X[:, varying] / spread(X)  # third powers must not overflow
@@ -547,12 +547,12 @@ def _p_values(data: Curves, copies: Curves) -> FloatArray:
 
 
 def _gain(pac: FloatArray, reference: FloatArray) -> FloatArray:
-    """Mean log10 of the PAC of copies (n_draws, n_k) minus that of the data (n_k,)."""
+    """Mean log10 PAC of copies (n_draws, n_k) minus that of the data (n_k,)."""
     return np.log10(reference + _FLOOR).mean(axis=0) - np.log10(pac + _FLOOR)
 
 
 def _is_clear(data: Curves, gain: FloatArray) -> npt.NDArray[np.bool_]:
-    """Which numbers (n_k,) are clear enough to stand out, if not by chance."""
+    """Tell which numbers (n_k,) are clear enough to stand out, if not by chance."""
     return np.where(np.isnan(data.valley), gain >= _LEAST_GAIN, data.valley > 0)
 
 
@@ -562,7 +562,7 @@ def _choose(
     gain: FloatArray,
     stands_out: npt.NDArray[np.bool_],
 ) -> int | None:
-    """The largest number separated by valleys, else unambiguous, else the clearest."""
+    """Choose the largest number with valleys, else unambiguous, else clearest."""
     if not stands_out.any():
         return None
     for largest in (~np.isnan(data.valley), data.pac <= _UNAMBIGUOUS):
@@ -572,7 +572,7 @@ def _choose(
 
 
 def _without_valleys(numbers: IntArray, data: Curves) -> list[str]:
-    """Say for which numbers PAC decides."""
+    """List the numbers for which PAC decides."""
     some = numbers[np.isnan(data.valley)]
     if not len(some):
         return []

@@ -1,8 +1,8 @@
-"""null_agreement: does a pool agree more on the data than on structureless copies?
+"""null_agreement: compare a pool's agreement on the data and on structureless copies.
 
-Every pool has a winner, also on noise. The same pool runs on copies of the table that
-have no clusters: each column permuted on its own, which keeps the marginals and breaks
-the dependence, and Gaussian with the same mean and covariance, which keeps the linear
+Every pool has a winner, even on noise. The same pool runs on copies of the table
+without clusters: each column permuted separately, which keeps the marginals and breaks
+the dependence; and Gaussian with the same mean and covariance, which keeps the linear
 dependence and breaks the rest.
 """
 
@@ -43,8 +43,8 @@ from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 if TYPE_CHECKING:
     from distributed import Client
 
-MAX_COMPARED = 2_000  # samples whose pairs make the distribution of the consensus
-LEVEL = 0.05  # p-value up to which the sentence calls the data more consistent
+MAX_COMPARED = 2_000  # samples used for the distribution of the consensus
+LEVEL = 0.05  # largest p-value at which the sentence reports more agreement
 
 _FEWEST_MODELS = 2
 _SECONDS_PER_LOOKUP = 2e-9  # of comparing partitions, one core
@@ -61,11 +61,11 @@ class NullAgreement(Frozen):
     best : float
         Best score of a model on the data.
     null_best : mapping of str to array of float64, shape (n_draws,)
-        Best score on each copy, by kind of copy: "permuted", "gaussian". NaN where
-        fewer than two models survived, see `n_failed`.
+        Best score on each copy, by kind of copy: "permuted", "gaussian". NaN if fewer
+        than two models survived, see `n_failed`.
     p_values : mapping of str to float
-        By kind: share of the copies, the data counted among them, that do at least as
-        well as the data, in [1 / (n_draws + 1), 1]. Failed copies count as doing so.
+        By kind: share of the copies, with the data as one of them, that do at least as
+        well as the data, in [1 / (n_draws + 1), 1]. Failed copies count among these.
     consensus : array of float64, shape (101,)
         Consensus values 0, 0.01, ..., 1.
     cdf : array of float64, shape (101,)
@@ -73,10 +73,10 @@ class NullAgreement(Frozen):
     null_cdf : mapping of str to array of float64, shape (n_draws, 101)
         The same on each copy.
     n_compared : int
-        Number of samples whose pairs make the distributions, a random sample where
-        there are more.
+        Number of samples with pairs in the distributions; a random sample if there are
+        more.
     notes : tuple of str
-        What the pool noted on the data.
+        Notes of the pool on the data.
     random_state : int
         Seed.
     """
@@ -105,7 +105,7 @@ class NullAgreement(Frozen):
 
     @property
     def p_value(self) -> float:
-        """Larger p-value of the two kinds: both have to be exceeded."""
+        """Larger p-value of the two kinds: the data must exceed both."""
         return max(self.p_values.values())
 
     @property
@@ -118,7 +118,7 @@ class NullAgreement(Frozen):
 
     @property
     def sentence(self) -> str:
-        """What the comparison says, and what it does not, in words."""
+        """The result in words, with its limits."""
         draws, failed = self.n_draws, sum(self.n_failed.values())
         copies = f"{draws} copies with permuted columns and {draws} Gaussian copies"
         test = f"p = {self.p_value:.2g}, from {copies}"
@@ -189,12 +189,12 @@ def null_agreement(
     random_state : int, default 0
         Seed.
     score : str, default "aari"
-        Score in `SCORES` whose best value is compared. The binary score is 0 on any
-        data where one model equals the binarised consensus, so that it tells little.
+        Score in `SCORES`; the best values are compared. The binary score is 0 on any
+        data if one model equals the binarised consensus, so it says little.
     noise : {"cluster", "singletons", "silent"}, default "cluster"
         As for `Ensemble`.
     max_compared : int, default 2000
-        Samples whose pairs make the distributions of the consensus.
+        Number of samples with pairs in the distributions of the consensus.
     n_jobs : int, optional
         As for `run_pool`.
     progress : callable, optional
@@ -222,14 +222,14 @@ def null_agreement(
 
     Notes
     -----
-    1 + 2 n_draws runs of the pool. Both kinds have to be exceeded: uniform data agree
+    1 + 2 n_draws runs of the pool. The data must exceed both kinds: uniform data agree
     more than Gaussian copies, correlated Gaussian data more than permuted ones, and
-    neither has clusters. Clusters that show in the single columns remain in permuted
-    copies as a grid, which makes the comparison strict. The p-values are those of a
-    Monte Carlo test for each kind alone; a copy on which fewer than two models survive
-    counts against the data. A small p says that the columns depend on each other in
-    more than their covariance, not that there are clusters: a curve or skewed columns
-    make a pool agree more too. `null_agreement_seconds` estimates the time.
+    neither has clusters. Clusters visible in single columns remain in permuted copies
+    as a grid, which makes the comparison strict. Each p-value comes from a Monte Carlo
+    test for its kind alone; a copy on which fewer than two models survive counts
+    against the data. A small p says that the columns depend on each other beyond their
+    covariance, not that there are clusters: a curve or skewed columns increase the
+    agreement, too. `null_agreement_seconds` estimates the time.
 
     References
     ----------
@@ -244,7 +244,7 @@ def null_agreement(
     >>> null_agreement(X, pool, n_draws=2).to_frame()["kind"].value_counts().to_dict()
     {'permuted': 2, 'gaussian': 2, 'data': 1}
     """
-    RunOptions(n_jobs, progress, cancel, client=client)  # checks them
+    RunOptions(n_jobs, progress, cancel, client=client)  # validates them
     seed = check_random_state(random_state)
     features = check_features(X)
     check_range(len(features), 2, np.inf, name="the number of samples of X")
@@ -337,7 +337,7 @@ def null_agreement_seconds(
 
 
 def permute_columns(X: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Permute each column of X (n_samples, n_features) on its own."""
+    """Permute each column of X (n_samples, n_features) separately."""
     return rng.permuted(X, axis=0)
 
 
@@ -377,7 +377,7 @@ def _refuse_too_few(ensemble: Ensemble | None) -> None:
 def _read(
     ensemble: Ensemble | None, score: str, compared: IntArray, cancel: Cancel | None
 ) -> _Run:
-    """Read the best score, and the consensus of some of the samples."""
+    """Return the best score, and the consensus of the compared samples."""
     if ensemble is None or ensemble.n_partitions < _FEWEST_MODELS:
         return _Run(np.nan, np.full(len(CONSENSUS_GRID), np.nan), ())
     values = rank_partitions(ensemble, score, cancel=cancel).values
@@ -389,10 +389,10 @@ def _read(
 
 
 def null_p_value(null: FloatArray, best: float, greater: bool) -> float:
-    """Share of best scores (n_draws,) and the one on the data as good as the latter."""
+    """Share of best scores (n_draws,) and the data's that are as good as the data's."""
     return (1 + int(_as_good(null, best, greater).sum())) / (1 + len(null))
 
 
 def _as_good(null: FloatArray, best: float, greater: bool) -> npt.NDArray[np.bool_]:
-    """Which copies (n_draws,) do at least as well as the data; failed ones do (NaN)."""
+    """Tell which copies (n_draws,) do at least as well as the data, or failed (NaN)."""
     return ~(null < best if greater else null > best)

@@ -1,8 +1,8 @@
 """One OPTICS ordering for all steepnesses.
 
 Without a limit on the distance every sample reaches every other one, and the ordering
-is Prim's method on reachabilities: O(n² d) time, O(n) memory. Above MAX_PLAIN_SAMPLES
-a sample reaches its neighbours in the neighbour table only, O(n k log n).
+is Prim's method on reachabilities: O(n² d) time, O(n) memory. Above MAX_PLAIN_SAMPLES a
+sample reaches only its neighbours in the neighbour table, O(n k log n).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from clusterlens.compute.pool._neighbors import neighbors_step, with_density
 from clusterlens.compute.pool.sharing import Arrays, Step
 
 MAX_PLAIN_SAMPLES = 30_000
-# scikit-learn rounds to so many decimals, so that ties do not depend on rounding.
+# scikit-learn rounds to this number of decimals, so that ties do not depend on
+# rounding.
 _SCALE = 1e15
 _USUAL = 2.0**-10, 2.0**10
 _TITLE = "OPTICS ordering"
@@ -32,7 +33,7 @@ _XI = 0.05
 
 
 def optics_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
-    """Return the ordering that a model is read off, if it is by steepness."""
+    """Return the ordering for a model by steepness, else nothing."""
     fit = {key: value for key, value in parameters.items() if key != "xi"}
     xi = parameters.get("xi", _XI)
     if fit.get("cluster_method", "xi") != "xi" or not isinstance(xi, float):
@@ -52,7 +53,7 @@ def optics_labels(
 ) -> IntArray:
     """Clusters (n_samples,) of one steepness in a reachability plot, -1 for noise."""
     order, reachability, predecessor = ordering
-    model = OPTICS(**parameters)  # knows the defaults
+    model = OPTICS(**parameters)  # provides the defaults
     return cluster_optics_xi(
         reachability=np.array(reachability),
         predecessor=np.array(predecessor),
@@ -95,9 +96,9 @@ def make_ordering(
 ) -> Arrays:
     """Order the samples, each reaching all others.
 
-    `neighbors` are a table and distances (n_samples, min_samples - 1 or more), as the
-    sample itself is one of min_samples. Returns ordering, reachability and predecessor,
-    (n_samples,) each, as scikit-learn's OPTICS has them.
+    `neighbors` are a table and distances (n_samples, min_samples - 1 or more), because
+    the sample itself counts as one of min_samples. Returns ordering, reachability and
+    predecessor, (n_samples,) each, as in scikit-learn's OPTICS.
     """
     unit = _unit(X)
     core = np.around(neighbors[1][:, min_samples - 2] / unit, 15)
@@ -108,7 +109,7 @@ def make_ordering(
 def make_graph_ordering(
     X: FloatArray, size: int, neighbors: Arrays, *, min_samples: int
 ) -> Arrays:
-    """As `make_ordering`, each sample reaching its neighbours in the table only."""
+    """Order as `make_ordering`, with each sample reaching only its table neighbours."""
     table, distances = (array[:, : min_samples - 1] for array in neighbors)
     unit = _unit(X)
     core = np.around(distances[:, -1] / unit, 15)
@@ -117,9 +118,9 @@ def make_graph_ordering(
 
 
 def _unit(X: FloatArray) -> float:
-    """Return the unit of X in which distances are rounded to 15 decimals.
+    """Return the unit of X for rounding distances to 15 decimals.
 
-    1 for X of usual size, where they are rounded as in scikit-learn.
+    It is 1 for X of usual size, so that rounding equals scikit-learn's.
     """
     unit = spread(X)
     return 1.0 if _USUAL[0] <= unit <= _USUAL[1] else unit
@@ -127,9 +128,9 @@ def _unit(X: FloatArray) -> float:
 
 @kernel()
 def _order(X: Any, core: Any) -> Any:
-    """Take the sample of least reachability next, the first of equal ones.
+    """Take the sample of least reachability next, the first one in a tie.
 
-    The samples left are kept in front of X (n_samples, n_features), which is changed.
+    The remaining samples are moved to the front of X (n_samples, n_features), in place.
     """
     n, d = X.shape
     left = np.arange(n)
@@ -169,7 +170,7 @@ def _order(X: Any, core: Any) -> Any:
 
 @kernel()
 def _order_graph(table: Any, core: Any) -> Any:
-    """As `_order`, along the edges of a neighbour table (n_samples, k) only."""
+    """Order as `_order`, along the edges of a neighbour table (n_samples, k) only."""
     n = len(table)
     ordering = np.empty(n, np.int64)
     reachability = np.full(n, np.inf)
@@ -198,9 +199,9 @@ def _order_graph(table: Any, core: Any) -> Any:
 
 def _fitted(fit: Mapping[str, Any]) -> Step:
     """Return the step that takes the ordering from scikit-learn's own fit."""
-    said = repr(sorted(fit.items()))
+    text = repr(sorted(fit.items()))
     return Step(
-        f"fitted-optics-{int(sha256(said.encode()).hexdigest()[:16], 16)}",
+        f"fitted-optics-{int(sha256(text.encode()).hexdigest()[:16], 16)}",
         _TITLE,
         partial(_fit, fit=dict(fit)),
         seconds=lambda n, d, k: 5e-4 * n + 8e-8 * n * n,

@@ -1,16 +1,16 @@
-"""Paces: how this machine compares with the cost laws, from what it has fitted so far.
+"""Paces: speed of this machine relative to the cost laws, from earlier fits.
 
-A cost law (see `Clusterer`) gives seconds on one ordinary core. What a fit took, over
-what its law says, is kept with the size of its data; the pace of a law at another size
-is the geometric mean of what was seen, near sizes counting most, drawn towards the
-pace of all laws where little was seen. So one short calibration corrects every law,
-and each run corrects those that it used.
+A cost law (see `Clusterer`) gives seconds on one ordinary core. The ratio of the time
+of a fit to its law is stored with the size of the data. The pace of a law at another
+size is the geometric mean of these ratios, with more weight for similar sizes; with few
+measurements it is drawn towards the pace of all laws. So one short calibration corrects
+every law, and each run corrects the laws that it used.
 
-Processor time of the fitting thread is compared, not the clock, so that what was seen
-while the machine did other work is as good. It is kept as JSON in the directory of the
-compiled kernels (see `_run.kernels`). Of several files the newest is read; one that is
-damaged, or of another machine or version, counts as none, and where none can be written
-nothing is kept.
+The module measures the processor time of the fitting thread, not the clock, so other
+work on the machine does not matter. It stores JSON in the directory of the compiled
+kernels (see `_run.kernels`). Of several files it reads the newest; a file that is
+damaged, or belongs to another machine or version, is ignored. If no file can be
+written, nothing is stored.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from clusterlens.compute._run.kernels import directories
 from clusterlens.compute._run.turns import Turns
 
 FILE = "pool-paces.json"
-# Raised when cost laws change, so that what was seen against the old ones is forgotten.
+# Increase this if cost laws change, so that measurements against the old ones expire.
 LAWS = 5
-# What is seen at a size this many times smaller or larger counts half.
+# Weight of a measurement halves at a size this many times smaller or larger.
 _HALF_AT = 3.0
-# Weight of the pace of all laws beside what was seen of one.
+# Weight of the pace of all laws relative to one measurement of a law.
 _PRIOR = 0.3
-# Fits kept of one law at about one size (within a factor of two), the newest.
+# Number of the newest fits kept per law and size (within a factor of two).
 _KEPT = 4
-# Of a shorter time, most is what comes with a first call, which may be longer yet; so
-# this much more is added to both times.
+# A shorter time consists mostly of the cost of a first call, which may be longer yet;
+# so this much is added to both times.
 _LEAST_SECONDS = 0.02
 FIRST_CALL_SECONDS = 0.1
-# More than this is not the machine: something was compiled, or a fit ended early.
+# A larger ratio is not the machine: something was compiled, or a fit ended early.
 _LARGEST_PACE = 10.0
-# Of two pools that end at once, the second adds to what the first has written, also
-# where they are of two processes. A process that is stopped meanwhile holds up none.
+# If two pools end at once, in one or two processes, the second adds to the file of the
+# first. A process that is stopped meanwhile blocks no other.
 _LEARNING = threading.Lock()
 _PATIENCE_SECONDS = 5.0
 
@@ -59,7 +59,7 @@ Shape = tuple[int, int]
 
 @dataclass(frozen=True)
 class Seen:
-    """What a job took against what its cost law says.
+    """Time of a job relative to its cost law.
 
     Parameters
     ----------
@@ -77,29 +77,29 @@ class Seen:
     pace: float
 
     @classmethod
-    def of(cls, law: str, shape: Shape, took: float, said: float) -> Self | None:
-        """Compare two times; None where they say nothing."""
-        if not (law and said > 0 and took >= _LEAST_SECONDS):
+    def of(cls, law: str, shape: Shape, took: float, predicted: float) -> Self | None:
+        """Compare two times; None if they say nothing."""
+        if not (law and predicted > 0 and took >= _LEAST_SECONDS):
             return None
-        pace = (took + FIRST_CALL_SECONDS) / (said + FIRST_CALL_SECONDS)
+        pace = (took + FIRST_CALL_SECONDS) / (predicted + FIRST_CALL_SECONDS)
         pace = min(max(pace, 1 / _LARGEST_PACE), _LARGEST_PACE)
         return cls(law, int(shape[0]), int(shape[1]), pace)
 
     @property
     def is_plausible(self) -> bool:
-        """Whether the size is one, and the pace one that a machine may have."""
+        """Whether the size is valid and the pace possible for a machine."""
         size = min(self.n_samples, self.n_features)
         return size >= 1 and 1 / _LARGEST_PACE <= self.pace <= _LARGEST_PACE
 
     @property
     def place(self) -> tuple[int, int]:
-        """About which size it is: powers of two."""
+        """Size class of the data: powers of two."""
         return round(math.log2(self.n_samples)), round(math.log2(self.n_features))
 
 
 @dataclass(frozen=True)
 class Paces:
-    """What was seen on this machine, the newest last.
+    """Measurements on this machine, the newest last.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Paces:
             self._of_law.setdefault(one.law, []).append(one)
 
     def pace(self, law: str, shape: Shape) -> float:
-        """Estimate by how much a law is exceeded at a size.
+        """Estimate the factor by which a law is exceeded at a size.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Paces:
         Returns
         -------
         pace : float
-            Factor of the seconds of the law; 1 where nothing was seen.
+            Factor of the seconds of the law; 1 without measurements.
         """
         near = self._of_law.get(law, [])
         weights = [_nearness(one, shape) for one in near]
@@ -140,7 +140,7 @@ class Paces:
 
     @cached_property
     def common(self) -> float:
-        """Median pace of the laws; 1 where nothing was seen."""
+        """Median pace of the laws; 1 without measurements."""
         middle = [
             np.median([math.log(one.pace) for one in seen])
             for seen in self._of_law.values()
@@ -148,7 +148,7 @@ class Paces:
         return math.exp(np.median(middle)) if middle else 1.0
 
     def with_more(self, more: Iterable[Seen]) -> Paces:
-        """Add what was seen, and forget what is older at the same size."""
+        """Add measurements, and drop older ones at the same size."""
         kept: list[Seen] = []
         count: dict[Any, int] = {}
         for one in reversed([*self.seen, *more]):
@@ -160,31 +160,31 @@ class Paces:
 
 
 def known_paces() -> Paces:
-    """Read what was seen on this machine.
+    """Read the measurements of this machine.
 
     Returns
     -------
     paces : Paces
-        Nothing seen where no file is there, or none of this machine and version.
+        Empty if there is no file, or none of this machine and version.
     """
     found: list[tuple[int, Paces]] = []
     for directory in directories():
         with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             file = directory / FILE
-            written, said = file.stat().st_mtime_ns, json.loads(file.read_text())
-            if said["machine"] == _machine():
-                found.append((written, Paces(tuple(map(_read, said["seen"])))))
-    # Where the first place can be read and not written, the next one has more.
+            written, content = file.stat().st_mtime_ns, json.loads(file.read_text())
+            if content["machine"] == _machine():
+                found.append((written, Paces(tuple(map(_read, content["seen"])))))
+    # If the first directory can be read but not written, the next one has newer data.
     return max(found, key=lambda one: one[0], default=(0, Paces()))[1]
 
 
 def learn(seen: Iterable[Seen | None]) -> None:
-    """Keep what was seen for the next estimate, if it can be kept anywhere.
+    """Store measurements for the next estimate, if any directory is writable.
 
     Parameters
     ----------
     seen : iterable of Seen or None
-        What a run saw; None is left out.
+        Measurements of a run; None is left out.
     """
     new = [one for one in seen if one is not None]
     if not new:
@@ -192,17 +192,17 @@ def learn(seen: Iterable[Seen | None]) -> None:
     with _LEARNING:
         for directory in directories():
             with suppress(OSError):
-                turns = _turns(directory)
-                turns.take(FILE, _PATIENCE_SECONDS)
+                lock = _lock(directory)
+                lock.take(FILE, _PATIENCE_SECONDS)
                 try:
                     _write(directory / FILE, _content(known_paces().with_more(new)))
                     return
                 finally:
-                    turns.give(FILE)
+                    lock.give(FILE)
 
 
 def _content(paces: Paces) -> str:
-    """Write what the file holds."""
+    """Return the content of the file."""
     seen = [
         [one.law, one.n_samples, one.n_features, round(one.pace, 4)]
         for one in paces.seen
@@ -211,13 +211,13 @@ def _content(paces: Paces) -> str:
 
 
 @cache
-def _turns(directory: Path) -> Turns:
-    """Turns of the processes that learn; OSError where nothing can be written."""
+def _lock(directory: Path) -> Turns:
+    """Return the lock of processes that learn; raise OSError if nothing is writable."""
     return Turns(directory / f"{FILE}.turns")
 
 
 def _nearness(one: Seen, shape: Shape) -> float:
-    """Weight in (0, 1] of what was seen at another size."""
+    """Weight in (0, 1] of a measurement at another size."""
     apart = [
         math.log(a / b)
         for a, b in zip((one.n_samples, one.n_features), shape, strict=True)
@@ -236,7 +236,7 @@ def _read(one: Any) -> Seen:
 
 @cache
 def _machine() -> Mapping[str, Any]:
-    """What the times depend on: processor, libraries and laws."""
+    """Conditions of the times: processor, libraries and laws."""
     return {
         "laws": LAWS,
         "processor": _processor(),
@@ -246,7 +246,7 @@ def _machine() -> Mapping[str, Any]:
 
 
 def _processor() -> str:
-    """Name of the processor, where the system tells."""
+    """Name of the processor, if the system provides it."""
     with suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line for line in lines if line.startswith("model name"))
@@ -254,7 +254,7 @@ def _processor() -> str:
 
 
 def _write(path: Path, content: str) -> None:
-    """Write a file at once, so that no other process sees a part of it."""
+    """Write a file atomically, so that no other process reads a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
     try:

@@ -1,10 +1,10 @@
-"""Pilots: how many iterations a fit takes on the data at hand, from a few rows of them.
+"""Pilots: number of iterations of a fit on given data, estimated from a few rows.
 
-Fits of k-means and of mixtures last as long as they iterate, and that depends on the
-data and the number of clusters: twice where groups are far apart, a hundred times where
-there are none, or fewer than clusters. A pilot fits the same model to a sample, in the
-directions in which that varies most, so that all pilots of a pool take about a second
-whatever the table.
+The time of k-means and of mixtures depends on the number of iterations, and this
+depends on the data and the number of clusters: twice if groups are far apart, a hundred
+times if there are none, or fewer than clusters. A pilot fits the same model to a
+sample, in the directions of the largest variance, so that all pilots of a pool take
+about a second for any table.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from clusterlens.compute._run.process_settings import one_thread, record_warning
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.pool.clusterer import Clusterer
 
-# A pilot sees a share of the samples, and no more than these.
+# A pilot uses a share of the samples, and no more than these.
 _PILOT_SHARE = 0.2
 _PILOT_SAMPLES = 1_000
-# Of fewer samples so few say nothing, and their fits take a blink.
+# Fewer samples are not informative, and their fits are fast anyway.
 LEAST_SAMPLES = 1_000
-# A covariance of more features makes a pilot as slow as a fit.
+# With more features, a covariance makes a pilot as slow as a fit.
 _PILOT_FEATURES = 15
-# Samples per cluster from which k-means iterates hardly longer with more of them.
+# With more samples per cluster, k-means hardly needs more iterations.
 _FULL_CLUSTER = 1_000
 _GROWTH = 0.75
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of a table to fit pilots to.
+    """Rows of a table for fitting pilots.
 
     Parameters
     ----------
     rows : array of float64, shape (n_rows, at most _PILOT_FEATURES)
-        Some rows, turned to the directions of largest variance.
+        Some rows, rotated to the directions of largest variance.
     n_samples : int
         Number of rows of the table.
     """
@@ -48,7 +48,7 @@ class Sample:
 
 
 def n_pilot_samples(n_samples: int) -> int:
-    """Return how many rows of a table pilots are fitted to: at most a fifth."""
+    """Return the number of rows for pilots: at most a fifth of the table."""
     return min(round(_PILOT_SHARE * n_samples), _PILOT_SAMPLES)
 
 
@@ -64,9 +64,9 @@ def pilot_sample(rows: FloatArray, n_samples: int) -> Sample:
 def effort(
     clusterer: Clusterer, parameters: Mapping[str, Any], sample: Sample
 ) -> float:
-    """Return by how much the iterations lengthen a fit, beside those of its cost law.
+    """Return the factor by which iterations lengthen a fit relative to its cost law.
 
-    1 where iterations do not decide, or the sample cannot be fitted.
+    1 if iterations do not decide, or the sample cannot be fitted.
     """
     law = clusterer.iterations
     if law is None or not len(sample.rows):
@@ -79,7 +79,7 @@ def effort(
         with one_thread(), record_warnings():
             n_iter = clusterer.make(**given).fit(sample.rows).n_iter_
     except Exception:
-        # What is wrong with the model is said of its fit.
+        # The fit itself reports the fault of the model.
         return 1.0
     if law.grows:
         k = parameters.get("n_clusters", clusterer.defaults["n_clusters"])
@@ -89,10 +89,10 @@ def effort(
 
 
 def _growth(sample: Sample, n_clusters: int) -> float:
-    """Return how much longer k-means iterates on all samples than on some.
+    """Return the factor of the iterations of k-means on all samples over the sample.
 
-    It ends when no sample changes its cluster, soon where few are near a border, or
-    when centres hardly move, which does not depend on how many samples they have.
+    k-means ends if no sample changes its cluster, which is early if few are near a
+    border, or if centres hardly move, which does not depend on the number of samples.
     """
     size = np.array([sample.n_samples, len(sample.rows)]) / n_clusters
     whole, part = size / (size + _FULL_CLUSTER)

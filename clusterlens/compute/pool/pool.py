@@ -1,10 +1,11 @@
-"""run_pool: fit many clusterers to one table and keep what survives as an Ensemble.
+"""run_pool: fit many clusterers to one table, and return an Ensemble of the results.
 
-What several models need is made once (`sharing`), copies of one specification are one
-fit. Jobs run in worker processes, the most urgent first; a small pool runs in this
-process, where it is done before a worker has started. Every model has its own seed, so
-results depend neither on the number of workers, nor on where they are, nor on the
-order in which models end. A model that fails, or finds one cluster or n, is a note.
+Steps that several models need run once (`sharing`), and copies of one specification are
+one fit. Jobs run in worker processes, the most urgent first; a small pool runs in this
+process, which finishes before a worker would have started. Every model has its own
+seed, so results do not depend on the number of workers, on their location, or on the
+order in which models end. A model that fails, or finds one cluster or n, becomes a
+note.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ from clusterlens.compute.pool.estimate import (
     PoolEstimate,
     estimate_plan,
     estimate_pool,
+    merge_notes,
     notes_of_steps,
-    told,
 )
 from clusterlens.compute.pool.paces import Seen, known_paces, learn
 from clusterlens.compute.pool.sharing import merge_steps
@@ -89,11 +90,11 @@ class PoolModel(Frozen):
     Parameters
     ----------
     position : int
-        Place in the pool, from 0; models end in any order.
+        Position in the pool, from 0; models end in any order.
     n_models : int
         Number of models of the pool.
     name, family : str
-        What it is called, and its family.
+        Name and family.
     spec : mapping
         Its specification.
     labels : array of int, shape (n_samples,), or None
@@ -101,11 +102,11 @@ class PoolModel(Frozen):
     membership : array of float, shape (n_samples, n_clusters), or None
         Memberships of a soft model.
     seconds : float
-        Time of its fit, with its part of what it shares with others.
+        Time of its fit, with its part of shared steps.
     reason : str or None
         Why the model is left out of the ensemble: it failed, or found one cluster or n.
     warnings : tuple of str
-        What was warned.
+        Texts of warnings.
     """
 
     position: int
@@ -149,22 +150,22 @@ def run_pool(
         as {"clusterer": "k-means", "n_clusters": [2, 3, 4]}, see `pool_specs`) and
         estimator instances with scikit-learn's interface.
     random_state : int, default 0
-        Seed of everything random, also of models that bring no seed of their own.
+        Seed of everything random, also for models without a seed of their own.
     n_jobs : int, optional
-        Most worker processes; None or -1 for one per core. 1 fits in this process,
-        where a cancel waits for the current fit, and so does a pool of up to four
-        seconds that is estimated to end here before workers could.
+        Largest number of worker processes; None or -1 for one per core. 1 fits in this
+        process, where a cancel waits for the current fit. A pool of up to four seconds
+        that is estimated to end here before workers could also runs in this process.
     progress : callable, optional
         Called as progress(done, total) with numbers of models.
     cancel : callable, optional
-        Returns True to stop; workers are ended in the middle of a fit.
+        Returns True to stop; workers are stopped in the middle of a fit.
     memory_limit : float, default 4e9
-        Bytes that models fitted at the same time may take together; on a cluster, those
-        that the fit in each worker process may take. A model that alone would take more
-        becomes a note, as does one that turns out to (in worker processes on Linux).
+        Limit of the bytes of models fitted at the same time; on a cluster, of the fit
+        in each worker process. A model predicted to exceed it alone becomes a note, as
+        does one that exceeds it while running (in worker processes on Linux).
     client : dask.distributed.Client or str, optional
-        Cluster that fits, or the address of its scheduler; `n_jobs` then does not
-        matter. The result is the same, apart from seconds. Needs the extra "dask".
+        Cluster for the fits, or the address of its scheduler; `n_jobs` then has no
+        effect. The result is the same, apart from seconds. Needs the extra "dask".
     on_model : callable, optional
         Called with a PoolModel as soon as a model has ended, in any order.
     on_plan : callable, optional
@@ -172,15 +173,15 @@ def run_pool(
     on_start : callable, optional
         Called with the name of a model when its fit starts; not on a cluster.
     stop : callable, optional
-        Returns True to stop and keep what is done: the ensemble has the models that had
+        Returns True to stop and keep the results: the ensemble has the models that had
         ended, and a note names the others.
     time_limit : float, optional
-        Seconds that the fit of a model may take; one that takes longer is ended and
-        becomes a note. What models share may take as long as all of them together.
-        Fits then run in worker processes, also with n_jobs=1; not on a cluster.
+        Limit of the seconds of one fit; a longer fit is stopped and becomes a note.
+        Shared steps may take as long as all of their models together. Fits then run in
+        worker processes, even with n_jobs=1; not on a cluster.
     workers : Workers, optional
-        Worker processes that wait for the next run when this one has ended. Fits then
-        run in worker processes, also those of a small pool.
+        Worker processes that stay for the next run. Fits then run in worker processes,
+        even in a small pool.
 
     Returns
     -------
@@ -201,9 +202,9 @@ def run_pool(
 
     Notes
     -----
-    Noise is kept as label -1. What models share (see `estimate_pool`, whose `plan`
-    lists it) is made once and its time divided among them; their partitions are those
-    of the models fitted alone, up to ties and rounding.
+    Noise is kept as label -1. Shared steps (see `estimate_pool` and its `plan`) run
+    once, and their time is divided among the models. The partitions equal those of the
+    models fitted alone, up to ties and rounding.
 
     X in other units gives the same partitions, exactly if it is multiplied by a power
     of two. `reg_covar` of mixtures and `tol` of bisecting k-means are in squared units
@@ -212,12 +213,13 @@ def run_pool(
     `eps` of DBSCAN, are in units of X; so are estimators of other classes.
 
     On a cluster every worker process gets the features once and fits one model at a
-    time with one thread, so start workers with one thread each. Each makes what its
-    models share. A fit whose worker dies runs again on others, up to the limit of the
-    scheduler (`allowed-failures`, three by default); then its models fail with that
-    reason, as they do at once on this machine. A cancel returns within a second, while
-    running fits end on their workers unheard. Dask sends data and functions by pickle:
-    connect to clusters that you trust like this process.
+    time with one thread, so start workers with one thread each. Each worker runs the
+    shared steps of its models. A fit on a worker that dies runs again on others, up to
+    the limit of the scheduler (`allowed-failures`, three by default); then its models
+    fail with that reason, as they do at once on this machine. A cancel returns within a
+    second; running fits end on their workers, and their results are discarded. Dask
+    sends data and functions by pickle: connect only to clusters that you trust like
+    this process.
 
     Examples
     --------
@@ -282,7 +284,7 @@ def iter_pool(
     Yields
     ------
     model : PoolModel
-        A model that ended, also one that failed.
+        A finished model, even a failed one.
 
     Examples
     --------
@@ -297,18 +299,18 @@ def iter_pool(
 
 
 def start_workers(workers: Workers) -> None:
-    """Let so many workers wait for a pool as may, with the imports of all clusterers.
+    """Start waiting workers for a pool, with the imports of all clusterers.
 
     Parameters
     ----------
     workers : Workers
-        Those that `run_pool` is given.
+        The workers that `run_pool` will get.
     """
     workers.start(run_pool)
 
 
 class _Work:
-    """A pool on its way: its plan, its jobs, and what became of the models so far."""
+    """A running pool: its plan, its jobs, and the outcome of its models so far."""
 
     def __init__(
         self,
@@ -342,7 +344,7 @@ class _Work:
         self.is_cancelled = False
 
     def estimate(self) -> PoolEstimate:
-        """Say what the pool will cost, and what its models share."""
+        """Return the predicted cost of the pool and its shared steps."""
         return estimate_plan(
             self.plan,
             self.jobs,
@@ -367,7 +369,7 @@ class _Work:
         try:
             with closing(self._running(on_start)) as results:
                 for done in results:
-                    # On a cluster a step is made by each worker; the first one counts.
+                    # On a cluster each worker runs a step; the first one counts.
                     self.seen.append(done.seen)
                     self.step_seconds = {**done.step_seconds, **self.step_seconds}
                     for at in done.models:
@@ -381,7 +383,7 @@ class _Work:
         raise_if_cancelled(self.run.cancel)
 
     def _running(self, on_start: Callable[[str], object] | None) -> Any:
-        """Start the jobs; a wish to stop ends them as a cancel does."""
+        """Start the jobs; a request to stop ends them like a cancel."""
 
         def started(models: tuple[int, ...]) -> None:
             if on_start is not None:
@@ -410,13 +412,13 @@ class _Work:
         )
 
     def _halted(self) -> bool:
-        """Whether the caller has asked to cancel, or to stop and keep."""
+        """Whether the caller has requested to cancel, or to stop and keep."""
         cancel, stop = self.run.cancel, self.stop
         self.is_cancelled = cancel is not None and cancel()
         return self.is_cancelled or (stop is not None and stop())
 
     def _ended(self, at: int, fit: Fit) -> PoolModel:
-        """Describe what became of a model, and keep it for the ensemble."""
+        """Describe the outcome of a model, and keep it for the ensemble."""
         model = self.plan.models[at]
         self.ended[at] = PoolModel(
             at,
@@ -433,7 +435,7 @@ class _Work:
         return self.ended[at]
 
     def _shared_seconds(self, at: int) -> float:
-        """Seconds of the steps that a model shares, its part of each."""
+        """Seconds of the shared steps of a model, its part of each."""
         keys: list[str] = []
         n_models = {}
         for job in self.jobs:
@@ -444,14 +446,14 @@ class _Work:
         return sum(self.step_seconds.get(key, 0.0) / n_models[key] for key in keys)
 
     def ensemble(self) -> Ensemble:
-        """Keep the models that found something; the rest and the warnings are notes."""
+        """Keep the models that found clusters; failures and warnings become notes."""
         ended = [self.ended[at] for at in sorted(self.ended)]
         kept = [model for model in ended if model.reason is None]
         notes = self.plan.notes + notes_of_steps(self.jobs) + self._missing()
-        notes += told(
-            (self.plan.models[model.position], *said)
+        notes += merge_notes(
+            (self.plan.models[model.position], *issue)
             for model in ended
-            for said in _said_of(model)
+            for issue in _issues_of(model)
         )
         if not kept and len(ended) < self.n_models:
             raise ValueError(
@@ -490,19 +492,19 @@ class _Work:
 
 
 def _reason(fit: Fit) -> str | None:
-    """Say why a model is left out, if so."""
+    """Return the reason why a model is left out, if it is."""
     return fit.error or _degenerate(np.asarray(fit.labels))
 
 
-def _said_of(model: PoolModel) -> list[tuple[str, str]]:
-    """Say why a model is left out, or else what was warned, and which of them it is."""
+def _issues_of(model: PoolModel) -> list[tuple[str, str]]:
+    """Return the reason why a model is left out, or its warnings, with their kinds."""
     if model.reason is not None:
         return [("failed" if model.labels is None else "dropped", model.reason)]
     return [("warned", text) for text in model.warnings]
 
 
 def _degenerate(labels: IntArray) -> str | None:
-    """Say why labels are no clustering, if so; noise counts as one label."""
+    """Explain why labels are not a clustering, if so; noise counts as one label."""
     n_labels = len(np.unique(labels))
     if (labels == UNLABELLED).all():
         return "dropped, all samples are in one cluster, that of noise."

@@ -1,7 +1,7 @@
-"""Versions of the presets, and which of them a pool is.
+"""Versions of the presets, and detection of the preset of a pool.
 
-A preset keeps its name where its models change and gets the next version, so that a run
-tells which models its name stood for.
+A preset keeps its name if its models change and gets the next version, so that the
+models behind its name in an old run are known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clusterlens.compute.pool.specs import (
 
 PRESET_VERSIONS: dict[str, int] = {**dict.fromkeys(POOLS, 1), "default": 2}
 
-# What a name stood for in earlier versions, so that runs of them are known.
+# Content of earlier versions, to identify the presets of old runs.
 FORMER_PRESETS: dict[tuple[str, int], Sequence[Spec]] = {
     ("default", 1): default_grids(
         "k-means",
@@ -40,16 +40,16 @@ FORMER_PRESETS: dict[tuple[str, int], Sequence[Spec]] = {
 
 
 class PresetUsed(NamedTuple):
-    """The preset that a pool was begun with.
+    """The preset from which a pool was built.
 
     Parameters
     ----------
     name : str
         A key of POOLS at that time.
     version : int
-        Its version then.
+        Its version at that time.
     n_entries : int
-        Number of entries that it has in the pool, before those that were added.
+        Number of its entries in the pool, before added ones.
     """
 
     name: str
@@ -57,27 +57,26 @@ class PresetUsed(NamedTuple):
     n_entries: int
 
     def words(self, n_entries: int) -> str:
-        """Name the preset of a pool that has so many entries, as plain text."""
+        """Return the name of the preset of a pool with n_entries, as plain text."""
         more = ", with models added" if n_entries > self.n_entries else ""
         return f"preset {self.name}, version {self.version}{more}"
 
 
 def preset_of(pool: Sequence[Mapping[str, Any]], n_samples: int) -> PresetUsed | None:
-    """Find the preset that a pool is.
+    """Find the preset of a pool.
 
     Parameters
     ----------
     pool : sequence of mapping
-        Entries of the pool, all that take part.
+        Entries of the pool that take part.
     n_samples : int
-        Number of samples, which presets go by.
+        Number of samples; presets depend on it.
 
     Returns
     -------
     preset : PresetUsed or None
-        The preset whose entries these are, in the same order, now or in an earlier
-        version; None for a pool of one's own, and for a preset of which something was
-        changed.
+        The preset with these entries, in the same order, now or in an earlier version;
+        None for a custom pool or a changed preset.
     """
     entries = list(map(_listed, pool))
     for name, version in PRESET_VERSIONS.items():
@@ -92,33 +91,33 @@ def preset_of(pool: Sequence[Mapping[str, Any]], n_samples: int) -> PresetUsed |
 
 
 def sized_grids(specs: Sequence[Spec], n_samples: int) -> list[dict[str, Any]]:
-    """Return the grids that the entries of a preset stand for at a size.
+    """Return the grids of the entries of a preset at a size.
 
     Parameters
     ----------
     specs : sequence of mapping
-        Entries of a preset, also of an earlier version.
+        Entries of a preset, of any version.
     n_samples : int
-        Number of samples; what is too slow there is replaced or left out.
+        Number of samples; entries that are too slow are replaced or left out.
 
     Returns
     -------
     grids : list of dict
-        As `pool_grids` gives them for the name of a preset.
+        As `pool_grids` returns them for the name of a preset.
     """
     forms = [form for spec in specs for form in preset_forms(spec, n_samples, [])]
     return pool_grids(forms, n_samples)[0]
 
 
 def _listed(grid: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry with a list for each setting, as pages write it."""
+    """Return an entry with a list for each setting, as on the page."""
     return {
         key: [value] if _is_single(key, value) else value for key, value in grid.items()
     }
 
 
 def _is_single(key: str, value: Any) -> bool:
-    """Whether a setting has one value that is written without a list."""
+    """Whether a setting has one value, written without a list."""
     return key not in ("clusterer", "copies") and not isinstance(value, list)
 
 

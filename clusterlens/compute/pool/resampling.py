@@ -1,9 +1,9 @@
 """Consensus clustering by resampling: one clusterer, each number of clusters.
 
 A pool of mixed numbers of clusters has no curve over k. Here one clusterer runs on many
-subsamples for each k; how far the resulting partitions agree says how stable k clusters
-are. Samples left out of a subsample are assigned by the clusterer, or to the cluster of
-their nearest neighbour, so that every run is a partition of all samples.
+subsamples for each k; the agreement of the resulting partitions measures the stability
+of k clusters. The clusterer assigns the samples left out of a subsample, or they join
+the cluster of their nearest neighbour, so that every run is a partition of all samples.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class ResampledConsensus(Frozen):
     area : array of float64, shape (n_k,)
         Area under the distribution, which is one minus the mean consensus.
     delta_area : array of float64, shape (n_k,)
-        Relative growth of the area over the one of k - 1 clusters; the area itself for
-        2. NaN where k - 1 was not run: growth over several k is not comparable.
+        Relative growth of the area over that of k - 1 clusters; the area itself for 2.
+        NaN if k - 1 was not run: growth over several k is not comparable.
     pac : array of float64, shape (n_k,)
         Proportion of ambiguous pairs, consensus above 0.1 and at most 0.9; lower is
         more stable.
@@ -229,9 +229,9 @@ def resample_consensus(
     Notes
     -----
     n_resamples fits of share n samples per number of clusters; O(n² n_resamples)
-    comparisons of bytes for the distribution. Stability alone does not show clusters:
-    a few large clusters are stable also in structureless data (see `null_agreement`).
-    The original forms its matrix from the sampled pairs only; here left-out samples are
+    comparisons of bytes for the distribution. Stability alone does not show clusters: a
+    few large clusters are stable even in structureless data (see `null_agreement`). The
+    original builds its matrix from the sampled pairs only; here left-out samples are
     assigned, so that each run is a partition.
 
     References
@@ -248,14 +248,14 @@ def resample_consensus(
     >>> found.n_clusters.tolist(), len(found.ensembles)
     ([2, 3], 2)
     """
-    RunOptions(n_jobs, progress, cancel, client=client)  # checks them
+    RunOptions(n_jobs, progress, cancel, client=client)  # validates them
     seed = check_random_state(random_state)
     features = check_features(X)
     check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
     check_range(share, np.finfo(float).tiny, 1.0, name="share")
     numbers = checked_numbers(n_clusters, round(share * len(features)))
     parameter = number_parameter(clusterer)
-    # Seeds tell the runs apart in the ensemble, from which failed runs are missing.
+    # Seeds identify the runs in the ensemble, from which failed runs are missing.
     seeds = np.random.SeedSequence(seed).generate_state(
         len(numbers) * n_resamples, np.uint64
     )
@@ -320,7 +320,7 @@ def _summarise(
 
 
 class ConsensusMeasures(NamedTuple):
-    """How clear a consensus is: distribution (101,), area under it, PAC, stability."""
+    """Clearness of a consensus: distribution (101,), area under it, PAC, stability."""
 
     cdf: FloatArray
     area: float
@@ -331,7 +331,7 @@ class ConsensusMeasures(NamedTuple):
 def measure_consensus(
     ensemble: Ensemble, cancel: Cancel | None = None, *, n_jobs: int | None = None
 ) -> ConsensusMeasures:
-    """Read how clear the consensus is of partitions into about as many clusters each.
+    """Measure the clearness of the consensus of partitions of similar cluster numbers.
 
     O(n² T) comparisons of bytes, O(n T) memory.
     """
@@ -341,7 +341,7 @@ def measure_consensus(
 
 
 def measure_labels(labels: IntArray) -> ConsensusMeasures:
-    """Read the same from labels (T, n) from 0, in one thread and without checks.
+    """Measure the same from labels (T, n) from 0, in one thread and without checks.
 
     O(n² T) comparisons of bytes, O(n T) memory.
     """
@@ -354,10 +354,10 @@ def measure_labels(labels: IntArray) -> ConsensusMeasures:
 def _measures(
     pairs: IntArray, codes: IntArray, votes: npt.NDArray[Any]
 ) -> ConsensusMeasures:
-    """Measure ordered pairs (n_votes + 1,) of different samples by the votes they have.
+    """Measure ordered pairs (n_votes + 1,) of different samples by their votes.
 
-    Stability, with q_t the pairs that vote t joins, N all pairs, E the mean over t != u
-    of q_t q_u / N: (mean of pairs joined by t and u - E) / (mean q_t - E).
+    Stability, with q_t the number of pairs that vote t joins, N all pairs, E the mean
+    over t != u of q_t q_u / N: (mean of pairs joined by t and u - E) / (mean q_t - E).
     """
     n, count = codes.shape[1], len(pairs) - 1
     total = n * (n - 1)
@@ -391,7 +391,7 @@ def _count_pairs(labels: Any, pairs: Any) -> None:
 
 
 def area_growth(area: FloatArray, numbers: IntArray) -> FloatArray:
-    """Relative growth of the area (..., n_k) over the one of k - 1; NaN without it.
+    """Growth of the area (..., n_k) relative to k - 1; NaN without that number.
 
     One cluster has no area: the growth to two is the area itself.
     """

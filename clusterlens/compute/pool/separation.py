@@ -1,10 +1,10 @@
-"""cluster_separation: do the clusters lie apart, more than in structureless copies?
+"""cluster_separation: compare gaps between clusters with structureless copies.
 
-Near samples should be in the same cluster: the share of the nearest neighbours of a
-cluster's samples that belong to it, its k-nearest-neighbour consistency. That is high
-wherever clusters have few samples at their borders, also where a border cuts through
-the midst of the data. So copies of the data without structure are cut along the same
-borders, and what they reach stands beside it.
+Near samples should be in the same cluster. The k-nearest-neighbour consistency is the
+share of the nearest neighbours of a cluster's samples that belong to it. It is high
+whenever clusters have few samples at their borders, even if a border cuts through the
+middle of the data. So copies of the data without structure are cut along the same
+borders, and their consistency is reported for comparison.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from clusterlens.compute.pool._k_curves import REFERENCES
 from clusterlens.compute.pool.stability import KINDS, stands_out
 
 MAX_COMPARED = 5_000
-# Of the way from the copies to 1. Borders that seek sparse places, as those of Ward
-# linkage, go half of it on noise.
+# Required share of the difference between the copies and 1. Borders that follow sparse
+# places, as in Ward linkage, reach half of it on noise.
 _LEAST_GAIN = 0.75
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusterSeparation(Frozen):
-    """How far clusters lie apart, beside structureless copies cut along their borders.
+    """Separation of clusters, beside structureless copies cut along their borders.
 
     Attributes
     ----------
@@ -50,16 +50,16 @@ class ClusterSeparation(Frozen):
         Number of samples.
     consistency : array of float64, shape (n_clusters,)
         Share of the nearest neighbours of its samples that are in the cluster, in
-        [0, 1]; NaN where fewer than two of its samples were compared.
+        [0, 1]; NaN if fewer than two of its samples were compared.
     by_chance : array of float64, shape (n_clusters,)
-        The highest such share in a structureless copy; 0 where no copy has two samples
+        The highest such share in a structureless copy; 0 if no copy has two samples
         between the borders of the cluster.
     n_neighbors : int
-        Neighbours asked of each sample, fewer in a cluster that has fewer.
+        Neighbours of each sample, fewer in a cluster that has fewer.
     n_copies : int
         Structureless copies, of all kinds.
     n_compared : int
-        Samples that were compared, of each table.
+        Samples compared in each table.
     random_state : int
         Seed.
     """
@@ -75,9 +75,10 @@ class ClusterSeparation(Frozen):
 
     @property
     def apart(self) -> npt.NDArray[np.bool_]:
-        """Which clusters lie apart more than in structureless copies (n_clusters,).
+        """Whether each cluster (n_clusters,) is more separated than in the copies.
 
-        Their consistency lacks at most a quarter as much to 1 as that of the copies.
+        True if the consistency is at most a quarter as far from 1 as that of the
+        copies.
         """
         return stands_out(self.consistency, self.by_chance, _LEAST_GAIN)
 
@@ -98,7 +99,7 @@ class ClusterSeparation(Frozen):
         return pd.DataFrame(columns, index=pd.Index(self.clusters, name="cluster"))
 
     def __repr__(self) -> str:
-        """Say how many clusters lie apart, and beside what."""
+        """Return the number of separated clusters and the basis of comparison."""
         return (
             f"ClusterSeparation({len(self.clusters)} clusters, {self.apart.sum()} "
             f"apart beside {self.n_copies} structureless copies, {self.n_compared} "
@@ -118,14 +119,14 @@ def cluster_separation(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> ClusterSeparation:
-    """Measure how far each cluster lies apart, in the data and in structureless copies.
+    """Measure the separation of each cluster, in the data and in structureless copies.
 
     Parameters
     ----------
     X : array-like of float, shape (n_samples, n_features)
         Finite features, at least two samples.
     labels : array-like of int, shape (n_samples,)
-        The partition; -1 is noise, which is no cluster and in none.
+        The partition; -1 is noise, which does not form a cluster.
     random_state : int, Generator or None, default 0
         Seed of the copies, and of the draw of samples.
     n_neighbors : int, default 10
@@ -133,16 +134,16 @@ def cluster_separation(
     n_copies : int, default 2
         Structureless copies of each kind, from 1, as for `cluster_stability`.
     max_compared : int, default 5000
-        Samples that are compared, a random sample where there are more.
+        Number of compared samples; a random sample if there are more.
     progress : callable, optional
-        Called as progress(done, total) with numbers of tables, the data among them.
+        Called as progress(done, total) with numbers of tables, including the data.
     cancel : callable, optional
         Returns True to stop.
 
     Returns
     -------
     separation : ClusterSeparation
-        The consistency of each cluster, beside that of the copies.
+        The consistency of each cluster, beside the consistency of the copies.
 
     Raises
     ------
@@ -157,11 +158,11 @@ def cluster_separation(
     -----
     A sample of a copy belongs to the cluster of the nearest sample of the data: the
     copy fills the regions of the clusters, and the gaps between them. No clusterer is
-    needed, so that a partition made by hand can be judged, too. Of a cluster with c
-    samples at most c - 1 neighbours are asked. A gap of any width counts once it is
-    wider than neighbours lie apart; how much wider is not measured. Of clusters of
-    k-means and Ward linkage (2, 4 and 8) of uniform and Gaussian noise in two and five
-    columns, a few in a hundred of each kind at most are called apart.
+    needed, so a partition made by hand can be evaluated, too. In a cluster with c
+    samples at most c - 1 neighbours are used. A gap of any width counts once it is
+    wider than the distance of neighbours; the extra width is not measured. For k-means
+    and Ward linkage (2, 4 and 8 clusters) on uniform and Gaussian noise in two and five
+    columns, at most a few in a hundred clusters of each kind are called separated.
 
     With m compared samples, O(m log m) up to four features, O(m² d) above, for each
     table, whatever the number of samples: m is at most max_compared.
@@ -212,7 +213,7 @@ def cluster_separation(
     for done, kind in enumerate(kinds, 2):
         copy = REFERENCES[kind](table, rng)
         nearest = neighbors_of(copy, table, 1)[0][:, 0]
-        # A cluster that the copy does not reach is NaN, which fmax passes over.
+        # A cluster that the copy does not reach is NaN, which fmax ignores.
         np.fmax(by_chance, measure(copy, codes[nearest], done), out=by_chance)
     return ClusterSeparation(
         clusters,

@@ -1,12 +1,12 @@
-"""Steps: what several models of a pool need, computed once per run.
+"""Steps: intermediate results that several models of a pool need, computed once.
 
-A neighbour table, a tree, an embedding serves many models. An entry of CLUSTERERS says
-with a `Share` which steps a model needs and how its labels follow from them. Steps with
-one key are one step, as large as its largest user needs: the first columns of a larger
-table are the smaller table, so no model depends on what else is in the pool.
+A neighbour table, a tree or an embedding serves many models. A `Share` in an entry of
+CLUSTERERS names the steps of a model and computes its labels from them. Steps with one
+key are one step, as large as its largest user needs: the first columns of a larger
+table are the smaller table, so no model depends on the other models in the pool.
 
-A step returns arrays, which processes share as files that each of them maps. In this
-process, or on a worker of a cluster, they stay in memory.
+A step returns arrays. Processes share them as memory-mapped files. In this process, or
+on a worker of a cluster, they stay in memory.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Step:
     Parameters
     ----------
     key : str
-        The same for steps that are one, whatever their size.
+        Equal for steps that are the same, whatever their size.
     title : str
-        What the step is, for people; "{size}" stands for its size.
+        Name of the step, for display; "{size}" stands for its size.
     make : callable
         make(X, size, *inputs) returns the arrays; inputs holds the arrays of each step
         in `needs`.
     size : int, default 0
-        How much of it: neighbours, eigenvectors. The arrays of a larger size hold those
-        of a smaller one in their first columns.
+        Size: number of neighbours or eigenvectors. The arrays of a larger size hold
+        those of a smaller one in their first columns.
     needs : sequence of Step, optional
-        Steps to be made before.
+        Steps to run before.
     seconds, n_bytes : callable
         Cost laws: functions of n_samples, n_features and the size.
     note : str, optional
-        What differs from the model fitted alone, and why.
+        Differences from the model fitted alone, with reasons.
     """
 
     key: str
@@ -74,16 +74,16 @@ class Step:
         return re.sub(r"-\d+", "", self.key)
 
 
-# Steps that a model needs, from n_samples, n_features and its parameters; none where it
+# Returns the steps of a model from n_samples, n_features and its parameters; none if it
 # is fitted alone.
 Steps = Callable[[int, int, Mapping[str, Any]], Sequence[Step]]
-# labels(X, parameters, *inputs) of shape (n_samples,)
+# Returns labels(X, parameters, *inputs) of shape (n_samples,).
 Labels = Callable[..., IntArray]
 
 
 @dataclass(frozen=True)
 class Share:
-    """How the models of a clusterer share their work.
+    """Shared work of the models of a clusterer.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Share:
 
 
 class SharedModel:
-    """A model that takes its labels from steps.
+    """A model that computes its labels from steps.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class SharedModel:
         self.labels, self.parameters = labels, parameters
 
     def fit_predict(self, X: FloatArray, *inputs: Arrays) -> IntArray:
-        """Take the labels from the arrays of each step.
+        """Compute the labels from the arrays of each step.
 
         Parameters
         ----------
@@ -138,18 +138,18 @@ class SharedModel:
 
 @dataclass(frozen=True)
 class Made:
-    """A step that was made.
+    """Result of a step.
 
     Parameters
     ----------
     arrays : tuple of array
-        What it made.
+        The arrays of the step.
     warnings : tuple of str
-        What was warned.
+        Texts of warnings.
     seconds : float
-        How long it took; 0 where another process made it.
+        Time taken; 0 if another process ran it.
     error : str or None
-        Why it failed, if so.
+        Reason of a failure.
     """
 
     arrays: Arrays = ()
@@ -161,7 +161,7 @@ class Made:
 def merge_steps(wanted: Iterable[Step]) -> dict[str, Step]:
     """Return each step that models need once, by key, at its largest size.
 
-    Each comes after those that it needs, which are these same steps.
+    Each step follows its needs, which refer to these same steps.
     """
     largest: dict[str, Step] = {}
     for step in _with_needs(wanted):
@@ -176,21 +176,21 @@ def merge_steps(wanted: Iterable[Step]) -> dict[str, Step]:
 
 
 def _with_needs(steps: Iterable[Step]) -> Iterable[Step]:
-    """Yield the steps, each after those that it needs."""
+    """Yield the steps, each after its needs."""
     for step in steps:
         yield from _with_needs(step.needs)
         yield step
 
 
 class Shelf:
-    """Steps that are made, each once, in memory or in a folder of all processes.
+    """Results of steps, each computed once, in memory or in a folder of all processes.
 
     Parameters
     ----------
     X : array of float, shape (n_samples, n_features)
         The data.
     folder : Path, optional
-        Where processes of this machine keep them.
+        Folder for the processes of this machine.
     """
 
     def __init__(self, X: FloatArray, folder: Path | None = None) -> None:
@@ -199,7 +199,7 @@ class Shelf:
         self.made: dict[str, Made] = {}
 
     def take(self, step: Step) -> Made:
-        """Return a step, made now unless it is there.
+        """Return a step, computed now unless it exists.
 
         Parameters
         ----------
@@ -209,14 +209,14 @@ class Shelf:
         Returns
         -------
         made : Made
-            Its arrays, or why it failed.
+            Its arrays, or the reason of a failure.
         """
         if step.key not in self.made:
             self.made[step.key] = self._load(step) or self._make(step)
         return self.made[step.key]
 
     def _make(self, step: Step) -> Made:
-        """Make a step from those that it needs, and keep it in the folder, if any."""
+        """Run a step on its needs, and store it in the folder, if any."""
         needs = [self.take(need) for need in step.needs]
         made = next((need for need in needs if need.error), None)
         if made is None:
@@ -229,40 +229,40 @@ class Shelf:
         return made
 
     def _load(self, step: Step) -> Made | None:
-        """Map the arrays of a step that another process made."""
+        """Map the arrays of a step that another process ran."""
         if self.folder is None:
             return None
         place = self.folder / step.key
-        if not (place / "said.npy").exists():
+        if not (place / "messages.npy").exists():
             return None
-        error, *said = np.load(place / "said.npy").tolist()
+        error, *messages = np.load(place / "messages.npy").tolist()
         arrays = [
             np.load(place / f"{at}.npy", mmap_mode="r")
             for at in range(len(list(place.glob("[0-9]*.npy"))))
         ]
-        return Made(tuple(map(np.asarray, arrays)), tuple(said), 0.0, error or None)
+        return Made(tuple(map(np.asarray, arrays)), tuple(messages), 0.0, error or None)
 
 
 def save_step(folder: Path, step: Step, made: Made) -> None:
-    """Keep a step in the folder of the run for other processes; its texts come last."""
+    """Store a step in the folder of the run for other processes, the texts last."""
     place = folder / step.key
     place.mkdir(exist_ok=True)
     for at, array in enumerate(made.arrays):
         np.save(place / f"{at}.npy", array)
-    np.save(place / "said.npy", np.array([made.error or "", *made.warnings]))
+    np.save(place / "messages.npy", np.array([made.error or "", *made.warnings]))
 
 
 def _compute(X: FloatArray, step: Step, inputs: Sequence[Arrays]) -> Made:
-    """Run a step; a failure is a text, which becomes that of its models."""
+    """Run a step; a failure becomes a text, and so the failure of its models."""
     start = perf_counter()
     with record_warnings() as caught:
         try:
             arrays = step.make(X, step.size, *inputs)
         except Exception as error:
             return Made(error=f"{type(error).__name__}: {_one_line(error)}")
-    said = tuple({_one_line(warning.message): None for warning in caught})
+    messages = tuple({_one_line(warning.message): None for warning in caught})
     kept = tuple(read_only(np.ascontiguousarray(array)) for array in arrays)
-    return Made(kept, said, perf_counter() - start)
+    return Made(kept, messages, perf_counter() - start)
 
 
 def _one_line(message: object) -> str:

@@ -1,14 +1,14 @@
 """One spanning tree for each min_samples: HDBSCAN, DBSCAN and single linkage.
 
 The tree joins the samples at their mutual reachability: the largest of their distance
-and the two distances within which each has min_samples samples, itself included. All
-that DBSCAN and HDBSCAN say follows from it. The form depends on the data:
+and the two distances within which each has min_samples samples, itself included. The
+results of DBSCAN and HDBSCAN follow from it. The form depends on the data:
 
 - plain, up to MAX_PLAIN_SAMPLES: the tree that scikit-learn makes, O(n² d);
 - above, up to MAX_TREE_FEATURES features: the same tree, grown from the neighbour table
   of the pool (`_boruvka`);
-- else a tree of the neighbour graph, whose components are joined where their centres
-  are near: an upper bound of the tree that is exact inside dense regions.
+- otherwise a tree of the neighbour graph, with its components joined near their
+centres: an upper bound of the tree that is exact inside dense regions.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
 
 
 def hdbscan_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
-    """Return the tree of a model; none if the model is more than its default form."""
+    """Return the tree of a model; none if the model is not in its default form."""
     size = parameters.get("min_cluster_size", 5)
     min_samples = parameters.get("min_samples") or size
     how = parameters.get("cluster_selection_method", "eom")
@@ -129,9 +129,8 @@ def dbscan_labels(
 ) -> IntArray:
     """Labels (n_samples,) of DBSCAN, -1 for noise, numbered as scikit-learn does.
 
-    Core samples are joined by the edges up to eps. Another sample has fewer than
-    min_samples samples within eps, so all of them are in the table; it joins the first
-    of their clusters.
+    Edges up to eps join core samples. Another sample has fewer than min_samples samples
+    within eps, so all of them are in the table; it joins the first of their clusters.
     """
     eps = parameters.get("eps", 0.5)
     n_others = parameters.get("min_samples", 5) - 1
@@ -149,7 +148,7 @@ def dbscan_labels(
 
 
 def _by_first_appearance(group: IntArray) -> IntArray:
-    """Number groups (m,) in the order in which they appear."""
+    """Number groups (m,) in order of first appearance."""
     _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
     return first.argsort().argsort()[inverse]
 
@@ -191,9 +190,9 @@ def _forest(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Minimum spanning forest of a graph at mutual reachability: ends and weights."""
     reach = np.maximum(lengths, np.maximum(core[ends], core[others]))
-    # Stored zeros count as no edge, so that duplicates get the smallest length.
+    # Stored zeros do not count as edges, so duplicates get the smallest length.
     reach = np.maximum(reach, np.finfo(float).tiny)
-    # SciPy 1.15 spans no graph of longer indices.
+    # SciPy 1.15 does not span graphs with longer indices.
     ends, others = ends.astype(np.int32), others.astype(np.int32)
     low, high = np.minimum(ends, others), np.maximum(ends, others)
     order = np.lexsort((high, low))
@@ -208,9 +207,9 @@ def _forest(
 def _joins(
     X: FloatArray, core: FloatArray, component: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Edges that join components along a spanning tree of their centres.
+    """Return edges that join components along a spanning tree of their centres.
 
-    Each goes from the sample nearest to the other centre to the sample nearest to that.
+    Each goes from the sample nearest to the other centre to the sample nearest to it.
     """
     sizes = np.bincount(component)
     members = np.split(component.argsort(kind="stable"), np.cumsum(sizes)[:-1])

@@ -1,9 +1,9 @@
-"""POOLS and specifications: which models a pool has, as plain values.
+"""POOLS and specifications: the models of a pool, as plain values.
 
 A spec is a mapping of plain values, {"clusterer": "k-means", "n_clusters": 4,
-"random_state": 7}, so that a log can store it. A list as value stands for one spec per
-entry (several lists: all combinations), "copies": 5 for five of each. A value that the
-data decide is a mapping:
+"random_state": 7}, so that a log can store it. A list as value means one spec per entry
+(several lists: all combinations), "copies": 5 five of each. A value that depends on the
+data is a mapping:
 
 - {"quantile": 0.1, "of": "pair distances"}: of the distances of all pairs of samples;
 - {"quantile": 0.9, "of": "neighbour distances"}: to the fifth nearest neighbour;
@@ -13,7 +13,7 @@ data decide is a mapping:
 - {"root": 3, "of": "samples"}: that root of the number of samples; with "at_least": 15
   it grows from there.
 
-The spec of a fitted model has the number in its place.
+The spec of a fitted model has the resulting number instead.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from clusterlens.compute.pool._quantiles import DataScale, root_of
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
 
-# Far beyond what anybody waits for; the plan of more would fill the memory.
+# Far more than anyone runs; the plan of more would fill the memory.
 _MOST_MODELS = 100_000
 
 Spec = Mapping[str, Any]
@@ -52,7 +52,7 @@ Pool = str | tuple[str, int] | Spec | Sequence[Any]
 
 
 def default_grids(*clusterers: str) -> list[Spec]:
-    """Return the grid that each clusterer brings along."""
+    """Return the default grid of each clusterer."""
     return [{"clusterer": name, **CLUSTERERS[name].grid} for name in clusterers]
 
 
@@ -70,8 +70,8 @@ def _paper_fixed_k(n_clusters: int) -> list[Spec]:
     ]
 
 
-# Name -> list of specs, or a function of the number of clusters that returns them.
-# Mean shift is not in the default: it is either slow or, with binned seeds, finds
+# Name -> list of specs, or a function of the number of clusters that returns them. Mean
+# shift is not in the default pool: it is either slow or, with binned seeds, finds
 # nothing in more than a few dimensions.
 POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
     "default": default_grids(
@@ -127,10 +127,11 @@ POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
 
 @dataclass(frozen=True)
 class Model:
-    """One model of a pool: what it is called, its plain spec, and what to fit.
+    """One model of a pool: its names, its plain spec, and its estimator.
 
     Runs of one specification share the title; names are unique. The clusterer makes an
-    estimator from the spec, unless the caller gave one that a spec cannot express.
+    estimator from the spec, unless the caller gave an estimator that a spec cannot
+    express.
     """
 
     title: str
@@ -151,7 +152,7 @@ def pool_specs(
     X: npt.ArrayLike | tuple[int, int],
     random_state: RandomState = 0,
 ) -> list[dict[str, Any]]:
-    """Expand a pool to the plain list of its specs, to be looked at, edited and run.
+    """Expand a pool to the plain list of its specs, to view, edit and run.
 
     Parameters
     ----------
@@ -159,14 +160,14 @@ def pool_specs(
         Name in POOLS, ("paper-fixed-k", n_clusters), or a list of specs with lists as
         values.
     X : array-like of shape (n_samples, n_features), or tuple of int
-        The data, or only their shape; values that the data decide are then left open.
+        The data, or only their shape; values that depend on the data then stay open.
     random_state : int, default 0
-        Seed; each model gets a seed of its own, written into its spec.
+        Seed; each model gets its own seed, written into its spec.
 
     Returns
     -------
     specs : list of dict
-        One per model. Running this list gives the models that the pool gives.
+        One per model. Running this list gives the same models as the pool.
 
     Raises
     ------
@@ -184,27 +185,27 @@ def pool_specs(
 
 
 def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return a pool as plain grids, one per clusterer and setting, to be edited.
+    """Return a pool as plain grids, one per clusterer and setting, for editing.
 
     Parameters
     ----------
     pool : str or sequence
         As for `pool_specs`, mappings only.
     n_samples : int
-        Number of samples; presets leave out what is too slow at this size.
+        Number of samples; presets leave out models that are too slow at this size.
 
     Returns
     -------
     grids : list of dict
         JSON values only; a list stands for one model per entry.
     notes : list of str
-        What was left out, and why.
+        Models left out, with reasons.
 
     Raises
     ------
     ValueError
-        If the pool or a clusterer is unknown, or a value is not plain or refers to
-        nothing in the data.
+        If the pool or a clusterer is unknown, or a value is not plain or is an invalid
+        reference to the data.
 
     Examples
     --------
@@ -233,7 +234,7 @@ def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[s
 
 @dataclass(frozen=True)
 class Plan:
-    """The models of a pool on given data; what was left out or sampled, as notes."""
+    """The models of a pool on given data; notes list omissions and samples."""
 
     models: list[Model]
     scale: DataScale
@@ -268,7 +269,7 @@ def plan_pool(
 
 
 def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
-    """Return the list a pool stands for, without what is too slow at this size."""
+    """Return the list of a pool, without entries that are too slow at this size."""
     if isinstance(pool, Mapping):
         return [pool]
     if not isinstance(pool, Sequence | np.ndarray) or isinstance(pool, bytes):
@@ -286,17 +287,17 @@ def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
 
 
 def preset_forms(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
-    """Return what stands for an entry of a preset at a size.
+    """Return the forms of an entry of a preset at a size.
 
-    That is the entry with its numbers for the size, or the forms that take over where
-    it is too slow; none where there are none. `notes` is told what was left out or
-    replaced.
+    The result is the entry with its numbers for the size, or, if it is too slow, its
+    replacements; empty if there are none. `notes` gets a text about omissions and
+    replacements.
     """
     return _scaled(_grown(entry, n_samples), n_samples, notes)
 
 
 def _grown(entry: Any, n_samples: int) -> Any:
-    """Put the numbers of a preset that grow with the samples where they stand, once."""
+    """Compute the numbers of a preset that grow with the number of samples."""
     if not isinstance(entry, Mapping):
         return entry
     grown = dict(entry)
@@ -336,7 +337,7 @@ def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:
 
 
 def _scaled(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
-    """Return the form of a preset's entry for so many samples, and note it if other."""
+    """Return the form of a preset's entry for this size, and note a replacement."""
     clusterer = _clusterer(entry) if isinstance(entry, Mapping) else None
     if clusterer and n_samples <= (clusterer.least_samples or 0):
         return []
@@ -386,14 +387,14 @@ def _models_of_grid(
 
 
 def _count_models(grid: Spec) -> int:
-    """Return how many models a grid stands for, at most."""
+    """Return the largest possible number of models of a grid."""
     _check_grid(grid)
     lengths = [len(value) for value in grid.values() if _is_list(value)]
     return math.prod(lengths) * int(grid.get("copies", 1))
 
 
 def _check_grid(grid: Spec) -> Clusterer:
-    """Return the clusterer of a grid whose names, lists and copies are right."""
+    """Return the clusterer of a grid after checking names, lists and copies."""
     clusterer = _clusterer(grid)
     unknown = grid.keys() - clusterer.defaults.keys() - {"clusterer", "copies"}
     if unknown and not clusterer.takes_any:
@@ -428,12 +429,12 @@ def _product(grid: Spec) -> Iterator[dict[str, Any]]:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value of a grid stands for several."""
+    """Whether a value of a grid stands for several values."""
     return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str)
 
 
 def _plain(key: str, value: Any) -> Any:
-    """Return a value as what JSON knows, or refuse it."""
+    """Return a value in a form that JSON can store, or refuse it."""
     if isinstance(value, np.generic):
         value = value.item()
     try:
@@ -452,7 +453,7 @@ def _key(spec: Spec) -> str:
 
 
 def _seed(key: str, random_state: int, copies: Counter[str]) -> int:
-    """Derive a seed from what the model is, not from where it stands in the pool."""
+    """Derive a seed from the model, not from its position in the pool."""
     copies[key] += 1
     text = f"{random_state} {copies[key]} {key}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little") >> 1
@@ -461,7 +462,7 @@ def _seed(key: str, random_state: int, copies: Counter[str]) -> int:
 def _model_of_estimator(
     estimator: Any, random_state: int, copies: Counter[str]
 ) -> Model:
-    """Describe an estimator of the caller; one that a spec can express becomes one."""
+    """Describe an estimator of the caller, as a spec if a spec can express it."""
     cls = type(estimator)
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ValueError(
@@ -498,7 +499,7 @@ def _changed_parameters(estimator: Any) -> dict[str, Any]:
 
 
 def _plain_or_text(value: Any) -> Any:
-    """Return a plain value as it is, another as a name (its text has an address)."""
+    """Return a plain value unchanged, another as its name (its text has an address)."""
     try:
         return _plain("", value)
     except ValueError:

@@ -1,10 +1,11 @@
-"""cluster_stability: which clusters come back when the samples are drawn again?
+"""cluster_stability: recovery of clusters in bootstrap samples.
 
-The clusterer runs on bootstrap samples; a cluster is as stable as it is similar, on
-average, to the most similar cluster of each run (Hennig 2007). What is unstable should
-not be interpreted. The reverse does not hold: a clusterer can split structureless data
-in the same place every time, k-means uniform noise into its four corners. So the same
-is done with copies of the data without structure, and stands beside it.
+The clusterer runs on bootstrap samples. The stability of a cluster is its mean
+similarity to the most similar cluster of each run (Hennig 2007). Unstable clusters
+should not be interpreted. The reverse does not hold: a clusterer can split
+structureless data in the same place every time, for example k-means divides uniform
+noise into its four corners. So the same is done with copies of the data without
+structure, for comparison.
 """
 
 from __future__ import annotations
@@ -44,46 +45,46 @@ from clusterlens.compute.pool.specs import Spec, pool_specs
 if TYPE_CHECKING:
     from distributed import Client
 
-KINDS = ("gaussian", "uniform")  # of copies, each of which has to be exceeded
-_LEAST_GAIN = 0.5  # of the way from the copies to 1
+KINDS = ("gaussian", "uniform")  # of copies; the data must exceed each
+_LEAST_GAIN = 0.5  # share of the difference between the copies and 1
 DISSOLVED, RECOVERED = 0.5, 0.75  # at most, at least: Hennig (2008), section 3
-READINGS = {  # mean similarity of at least -> what it is called, after Hennig (2007)
+READINGS = {  # least mean similarity -> description, after Hennig (2007)
     0.85: "highly stable",
     0.75: "stable",
     0.6: "a pattern, its members doubtful",
     0.0: "not to be trusted",
 }
 NO_MORE = "as stable as clusters of copies without groups"
-_NAMED = 0.6  # what is less stable is not to be trusted, whatever copies reach
-_LIKE = 2.0  # clusters up to so many times as large are of the same kind
+_NAMED = 0.6  # less stable clusters are not to be trusted, whatever the copies
+_LIKE = 2.0  # clusters up to this factor in size are compared
 _UNDRAWN = -2
 _COVERAGE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusterStability(Frozen):
-    """How well the clusters of a partition come back in bootstrap samples.
+    """Recovery of the clusters of a partition in bootstrap samples.
 
     Attributes
     ----------
     labels : array of int, shape (n_samples,)
-        The partition whose clusters are judged; -1 is noise and no cluster.
+        The partition that was evaluated; -1 is noise and not a cluster.
     clusters : array of int, shape (n_clusters,)
         Label of each cluster, ascending.
     sizes : array of int64, shape (n_clusters,)
         Number of samples.
     similarities : array of float64, shape (n_runs, n_clusters)
         Jaccard similarity of each cluster with the most similar one of each bootstrap
-        run, in [0, 1]; NaN where no member of the cluster was drawn.
+        run, in [0, 1]; NaN if no member of the cluster was drawn.
     n_resamples : int
-        Bootstrap samples asked for; those whose fit failed are not among the runs.
+        Requested bootstrap samples; failed fits are not among the runs.
     random_state : int
         Seed.
     notes : tuple of str
-        Runs that failed, and why.
+        Failed runs, with reasons.
     by_chance : array of float64, shape (n_clusters,)
         Mean similarity of the most stable cluster of any structureless copy that is
-        half to twice as large, in [0, 1]; 0 where no copy has such a cluster.
+        half to twice as large, in [0, 1]; 0 if no copy has such a cluster.
     n_copies : int
         Structureless copies, of all kinds.
     """
@@ -105,10 +106,10 @@ class ClusterStability(Frozen):
 
     @property
     def stable(self) -> npt.NDArray[np.bool_]:
-        """Which clusters are stable, and more so than in structureless copies.
+        """Whether each cluster is stable, and more so than in structureless copies.
 
-        Shape (n_clusters,): a mean similarity of at least 0.75 that lacks at most half
-        as much to 1 as the copies do.
+        Shape (n_clusters,): true if the mean similarity is at least 0.75 and at most
+        half as far from 1 as that of the copies.
         """
         return (self.jaccard >= RECOVERED) & self._beyond
 
@@ -125,10 +126,10 @@ class ClusterStability(Frozen):
             Columns size; jaccard, the mean similarity; standard_error, its Monte Carlo
             error, which more resamples make smaller; low and high, between which 95 %
             of the resamples lie; dissolved, the share of resamples with a similarity of
-            at most 0.5; recovered, of at least 0.75; n_runs, in which members were
-            drawn; by_chance, what structureless copies reach; stable, whether that is
-            exceeded; and the reading, after Hennig where it is. The index holds the
-            labels.
+            at most 0.5; recovered, the share with at least 0.75; n_runs, the number of
+            runs with drawn members; by_chance, the similarity in structureless copies;
+            stable, whether the cluster exceeds it; and the reading, after Hennig if so.
+            The index holds the labels.
         """
         runs = np.isfinite(self.similarities).sum(axis=0)
         spread = _columnwise(
@@ -162,7 +163,7 @@ class ClusterStability(Frozen):
         )
 
     def __repr__(self) -> str:
-        """Say the size, the number of runs and the seed."""
+        """Return the size, the number of runs and the seed."""
         return (
             f"ClusterStability({len(self.clusters)} clusters of {len(self.labels)} "
             f"samples, {len(self.similarities)} bootstrap runs, {self.stable.sum()} "
@@ -187,28 +188,28 @@ def cluster_stability(
     client: Client | str | None = None,
     workers: Workers | None = None,
 ) -> ClusterStability:
-    """Measure how well each cluster comes back, beside structureless copies.
+    """Measure the recovery of each cluster, beside structureless copies.
 
     Parameters
     ----------
     X : array-like of float, shape (n_samples, n_features)
-        Finite features, prepared as the clusterer should see them.
+        Finite features, prepared for the clusterer.
     spec : mapping or estimator
         One entry of a pool, such as {"clusterer": "k-means", "n_clusters": 3} or the
         spec of a model of an ensemble, or a clusterer with scikit-learn's interface.
-        What the data decide is decided by X, once for all runs.
+        Values that depend on the data are computed from X, once for all runs.
     random_state : int, Generator or None, default 0
         Seed.
     labels : array-like of int, shape (n_samples,), optional
-        Partition whose clusters are judged by the runs of `spec`, for instance a
-        consensus partition by its most typical model. Default: that of `spec` on X.
+        Partition to evaluate by the runs of `spec`, for instance a consensus partition
+        by its most typical model. Default: the partition of `spec` on X.
     n_resamples : int, default 100
         Bootstrap samples of each table, from 2.
     n_copies : int, default 2
         Structureless copies of each kind, from 1: Gaussian with the covariance of the
         data, and uniform in their box along the main axes.
     duplicates : {"once", "repeated"}, default "once"
-        Whether a sample that is drawn several times counts once, or as so many equal
+        Whether a sample that is drawn several times counts once, or as that many equal
         samples, which density and linkage clusterers take for clusters. Similarities
         count every sample once.
     n_jobs : int, optional
@@ -220,7 +221,7 @@ def cluster_stability(
     client : dask.distributed.Client or str, optional
         As for `run_pool`.
     workers : Workers, optional
-        As for `run_pool`; without them, own ones serve all tables.
+        As for `run_pool`; by default new ones serve all tables.
 
     Returns
     -------
@@ -233,7 +234,7 @@ def cluster_stability(
         If X is not a finite table.
     ValueError
         If an argument is out of range, spec stands for several models, there is no
-        cluster to judge, or no run survives.
+        cluster to evaluate, or no run survives.
     Cancelled
         If `cancel` returned true.
 
@@ -242,14 +243,13 @@ def cluster_stability(
     (1 + 2 n_copies) (n_resamples + 1) fits, and O(n) per run to compare. A bootstrap
     sample holds 63 % of the samples on average; with d and c the drawn members of a
     cluster and of a cluster of the run, the similarity is `|d and c| / |d or c|`, and 0
-    if the run has none.
-    Noise of the partition is not judged, noise of a run is in none of its clusters. A
-    cluster no member of which is drawn is left out of that run.
+    if the run has none. Noise of the partition is not evaluated; noise of a run belongs
+    to none of its clusters. Runs without drawn members of a cluster leave it out.
 
-    On a copy `spec` makes a partition, which is judged by its own runs. A copy on which
-    it fails or finds noise only has no clusters. In each of 25 tables of 300 uniform
-    samples in two columns, all four clusters of k-means came back with more than 0.75;
-    beside the copies none of the 100 is called stable.
+    On a copy `spec` makes a partition, which its own runs evaluate. A copy on which the
+    fit fails or finds only noise has no clusters. In each of 25 tables of 300 uniform
+    samples in two columns, all four clusters of k-means were recovered with more than
+    0.75; compared with the copies, none of the 100 is called stable.
 
     References
     ----------
@@ -284,8 +284,10 @@ def cluster_stability(
     own_workers = workers is None and client is None and run.n_jobs != 1
     kept = Workers(run.n_workers) if own_workers else workers
 
-    def judge(table: FloatArray, own: IntArray | None, seed: int, at: int) -> _Judged:
-        """Run the clusterer on a table, of which the first is the data."""
+    def evaluate(
+        table: FloatArray, own: IntArray | None, seed: int, at: int
+    ) -> _Evaluated:
+        """Run the clusterer on a table; the first table is the data."""
         tables_before = at * n_resamples
         fit = partial(
             run_pool,
@@ -307,13 +309,13 @@ def cluster_stability(
         return _compare(own, runs)
 
     try:
-        found = judge(features, given, seed, 0)
+        found = evaluate(features, given, seed, 0)
         rng = np.random.default_rng(seed)
         by_chance = np.zeros(len(found.clusters))
         for at, kind in enumerate(kinds, 1):
             copy = REFERENCES[kind](features, rng)
             try:
-                other = judge(copy, None, int(rng.integers(2**32)), at)
+                other = evaluate(copy, None, int(rng.integers(2**32)), at)
             except ValueError:
                 continue  # no cluster at all: the same clusterer ran on the data
             np.maximum(by_chance, _most_stable(other, found.sizes), out=by_chance)
@@ -337,7 +339,7 @@ def cluster_stability(
 def stands_out(
     values: FloatArray, by_chance: FloatArray, least_gain: float
 ) -> npt.NDArray[np.bool_]:
-    """Say which values go that share of the way from structureless copies to 1."""
+    """Tell which values cover that share of the difference between copies and 1."""
     return 1 - values <= (1 - least_gain) * (1 - by_chance)
 
 
@@ -349,7 +351,7 @@ class BootstrappedClusterer(ClusterMixin, BaseEstimator):
     estimator : object
         Clusterer with scikit-learn's interface; it is cloned.
     duplicates : {"once", "repeated"}, default "once"
-        How often a sample drawn several times is clustered.
+        Number of times that a repeated sample is clustered.
     random_state : int, default 0
         Seed of the draw, and of the clusterer if it takes one.
     """
@@ -376,7 +378,7 @@ class BootstrappedClusterer(ClusterMixin, BaseEstimator):
 
 
 def _estimator(spec: Spec | Any, X: FloatArray, seed: int) -> Any:
-    """Make the estimator of one entry of a pool; an estimator stays as it is."""
+    """Make the estimator of one entry of a pool; an estimator stays unchanged."""
     if not isinstance(spec, Mapping):
         if isinstance(spec, type) or not hasattr(spec, "fit"):
             raise ValueError(
@@ -393,7 +395,7 @@ def _estimator(spec: Spec | Any, X: FloatArray, seed: int) -> Any:
     return CLUSTERERS[parameters.pop("clusterer")].make(**parameters)
 
 
-class _Judged(NamedTuple):
+class _Evaluated(NamedTuple):
     """The clusters of a table and their similarities, as in `ClusterStability`."""
 
     labels: IntArray
@@ -403,18 +405,18 @@ class _Judged(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _compare(labels: IntArray, runs: Ensemble) -> _Judged:
+def _compare(labels: IntArray, runs: Ensemble) -> _Evaluated:
     """Compare each cluster of labels (n_samples,) with those of every run."""
     clusters = np.unique(labels[labels != NOISE])
     codes = np.searchsorted(clusters, labels)
     codes[labels == NOISE] = len(clusters)
     sizes = np.bincount(codes, minlength=len(clusters))[: len(clusters)]
     rows = [_similarities(codes, len(clusters), run) for run in runs.labels]
-    return _Judged(labels, clusters, sizes, np.array(rows), runs.notes)
+    return _Evaluated(labels, clusters, sizes, np.array(rows), runs.notes)
 
 
-def _most_stable(copy: _Judged, sizes: IntArray) -> FloatArray:
-    """Mean similarity of the most stable cluster of a copy, like each of sizes (k,)."""
+def _most_stable(copy: _Evaluated, sizes: IntArray) -> FloatArray:
+    """Mean similarity of a copy's most stable cluster of similar size (k,)."""
     mean = _columnwise(np.mean, copy.similarities)
     ratio = copy.sizes / sizes[:, None]
     alike = (ratio >= 1 / _LIKE) & (ratio <= _LIKE) & np.isfinite(mean)
@@ -422,7 +424,7 @@ def _most_stable(copy: _Judged, sizes: IntArray) -> FloatArray:
 
 
 def _similarities(codes: IntArray, n_clusters: int, run: IntArray) -> FloatArray:
-    """Similarity of each cluster (n_clusters,) with the nearest one of a run.
+    """Similarity of each cluster (n_clusters,) with its most similar cluster of a run.
 
     `codes` (n_samples,) are from 0 to n_clusters - 1 and n_clusters for noise.
     """
@@ -445,7 +447,7 @@ def _columnwise(statistic: Any, values: FloatArray) -> FloatArray:
 
 
 def _reading(mean: float, beyond: bool) -> str:
-    """Say what a mean similarity stands for, beyond structureless copies or not."""
+    """Describe a mean similarity, beyond structureless copies or not."""
     if mean >= _NAMED and not beyond:
         return NO_MORE
     return next((text for low, text in READINGS.items() if mean >= low), "never drawn")

@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.stability import (
     BootstrappedClusterer,
-    _Judged,
+    _Evaluated,
     _most_stable,
     _similarities,
     cluster_stability,
@@ -82,7 +82,7 @@ def test_four_parts_of_uniform_noise_are_not(seed):
 def test_copies_count_with_their_most_stable_cluster_of_like_size():
     similarities = np.array([[0.9, 0.7, 0.3], [0.9, 0.5, np.nan]])
     sizes = np.array([100, 30, 10])
-    copy = _Judged(np.array([0]), np.arange(3), sizes, similarities, ())
+    copy = _Evaluated(np.array([0]), np.arange(3), sizes, similarities, ())
     assert_allclose(_most_stable(copy, np.array([300, 150, 50, 20, 4])), [
         0.0, 0.9, 0.9, 0.6, 0.0
     ])  # fmt: skip
