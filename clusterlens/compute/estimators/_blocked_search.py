@@ -1,9 +1,10 @@
-"""Nearest rows: all pairs in blocks, but those that are too far from each other.
+"""Nearest rows: a search of all pairs in blocks, without blocks too far apart.
 
-Samples lie in chunks of near ones, feature by feature, so that a query is compared with
-a whole chunk at a time: whether its box, then which of its samples may be nearer than
-what was found. That is done in single precision, relative to the middle of the chunk,
-with a bound on the rounding; exact distances are computed of what passes.
+Samples lie in chunks of near ones, stored feature by feature, so that a query is
+compared with a whole chunk at a time: first with its box, then with each of its
+samples. The comparison uses single precision relative to the middle of the chunk, with
+a bound on the rounding. Exact distances are computed only for samples within that
+bound.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from clusterlens.compute._validation import FloatArray, IntArray
 
 # Rounding of a number of single precision, relative to it.
 _UNIT = 2.0**-24
-# More than one, by more than a few roundings.
+# A factor above one by more than a few roundings.
 _ABOVE = 1 + 2.0**-20
-# More than what is lost where squares are too small for single precision.
+# More than the loss from squares that are too small for single precision.
 _TINY = 1e-37
 
 
@@ -38,13 +39,13 @@ class BlockedSearch:
     X : array of float64, shape (n_samples, n_features)
         The samples.
     order : array of int, shape (n_samples,)
-        Brings near ones together, as `local_order` does.
+        An order that brings near samples together, such as `local_order`.
     """
 
     def __init__(self, X: FloatArray, order: npt.NDArray[np.int64]) -> None:
         self._n_samples, n_features = X.shape
         n_chunks = -(-self._n_samples // LANES)
-        # Samples come into [-1, 1] without rounding, so that no square overflows.
+        # Samples are scaled into [-1, 1] without rounding, so that no square overflows.
         exponent = np.frexp(np.abs(X).max())[1]
         self._scale = 2.0 ** -float(np.clip(exponent, -1000, 1000))
         n_empty = n_chunks * LANES - self._n_samples
@@ -62,7 +63,7 @@ class BlockedSearch:
     def nearest(
         self, queries: FloatArray, own: IntArray, n_found: int
     ) -> tuple[npt.NDArray[np.int32], FloatArray]:
-        """Find the nearest rows of each query, near queries next to each other.
+        """Find the nearest rows of each query; near queries should be consecutive.
 
         Parameters
         ----------
@@ -101,7 +102,7 @@ class BlockedSearch:
 
 @kernel(fast_sums=True)
 def _gaps(least: Any, most: Any, low: Any, high: Any) -> Any:
-    """Squared distance of each block of queries to each chunk: of their boxes."""
+    """Squared distance between the boxes of each block of queries and of each chunk."""
     gaps = np.zeros((len(least), len(low)))
     for block in range(len(least)):
         for chunk in range(len(low)):
@@ -118,7 +119,7 @@ def _gaps(least: Any, most: Any, low: Any, high: Any) -> Any:
 def _visit(
     asked: Any, kept: Any, boxes: Any, visits: Any, gaps: Any, table: Any, squares: Any
 ) -> None:
-    """Fill in the nearest of all queries, which visit the chunks a block at a time."""
+    """Find the nearest rows of all queries, which visit the chunks by blocks."""
     queries, own, scaled, scale = asked
     rows, order, n_samples, terms, norms = kept
     middle, low, high, radii = boxes
@@ -171,7 +172,7 @@ def _reach(
     lengths: Any,
     to_box: Any,
 ) -> None:
-    """See queries from the middle of a chunk: squared lengths, and how far its box is.
+    """Describe queries relative to the middle of a chunk: squared lengths, and gaps.
 
     queries and relative are (n_features, LANES), lengths and to_box (LANES,).
     """
@@ -191,9 +192,9 @@ def _reach(
 
 @kernel()
 def _bounds(found: Any, radius: float, n_features: int, bounds: Any) -> None:
-    """Bounds of squared distances in single precision, for those up to found.
+    """Compute bounds of squared distances in single precision, for those up to found.
 
-    What is at most as far as found is, with all rounding, within them: samples lie up
+    Any distance up to found stays within the bounds, with all rounding: samples lie up
     to radius from the middle, the query up to found + radius, and products of features
     are rounded to a unit of the squared sum of both, some 2 d times.
     """

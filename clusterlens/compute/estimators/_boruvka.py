@@ -1,11 +1,11 @@
 """Borůvka's method on a neighbour table: the spanning tree at mutual reachability.
 
-In every round each component but the largest takes the shortest edge that leaves it,
-and the ends of these edges are joined. Most such edges are in the table of neighbours;
-a k-d tree is searched only for samples that could have a shorter one beyond their
-table. The largest component need not choose, as all others do, and in most data it soon
-holds nearly all samples. What a search has found bounds all that is farther away, and
-bounds stay true, as components only grow.
+In every round each component except the largest takes the shortest edge that leaves it,
+and these edges join components. Most such edges are in the table of neighbours. A k-d
+tree is searched only for samples that could have a shorter edge beyond their table. The
+largest component need not choose, because all others do; in most data it soon holds
+nearly all samples. The result of a search bounds everything farther away, and bounds
+stay valid, because components only grow.
 
 References
 ----------
@@ -30,7 +30,7 @@ from clusterlens.compute.estimators.neighbors import (
 )
 
 _LEAF = 32
-# Nodes that wait in a search: one a level, and one more.
+# Nodes that wait in a search: one per level, and one more.
 _DEEPEST = 128
 
 
@@ -40,13 +40,13 @@ def spanning_tree(
     """Find a minimum spanning tree of all pairs at their mutual reachability.
 
     `table` and `distances` (n_samples, n_neighbors) hold the nearest others of each
-    sample, the nearest first. More of them save searches; the tree is the same, but
-    where lengths tie. `core` (n_samples,) are core distances, at least 0. Returns the
+    sample, the nearest first. More neighbours save searches; the tree is the same,
+    except for ties. `core` (n_samples,) are core distances, at least 0. Returns the
     ends of each edge, (n_samples - 1, 2), and its length: the largest of the distance
     of the ends and their core distances.
 
-    O(n log n (k + d)) where groups are few or near each other; up to O(n² d) where many
-    features leave nothing to a k-d tree and groups are far apart.
+    O(n log n (k + d)) if groups are few or near each other. Up to O(n² d) if groups are
+    far apart and many features make a k-d tree useless.
     """
     n_samples = len(X)
     _, order, nodes, boxes = (
@@ -78,7 +78,7 @@ def _grow(
     parent, component, sizes = np.arange(n), np.arange(n), np.empty(n, np.int64)
     whole = np.empty(len(starts), np.int64)  # component of a node, -1 for several
     inside = np.zeros(n, np.int32)  # leading neighbours in the component of the sample
-    # All beyond the table, and beyond what was found, is at least so far.
+    # Everything beyond the table and beyond earlier searches is at least this far.
     beyond = np.maximum(distances[:, -1], core)
     if k == n - 1:
         beyond[:] = np.inf
@@ -132,7 +132,7 @@ def _grow(
             if j >= 0:
                 found[i], reach[i], shortest[own] = j, beyond[i], beyond[i]
                 chosen[own, 0], chosen[own, 1] = i, j
-        # Where several chose equal edges round a circle, the last is left out.
+        # If several components chose equal edges in a cycle, the last edge is left out.
         for own in range(n):
             if shortest[own] < np.inf:
                 a, b = find(parent, chosen[own, 0]), find(parent, chosen[own, 1])
@@ -145,7 +145,7 @@ def _grow(
 
 @kernel()
 def _mark_nodes(component: Any, starts: Any, ends: Any, whole: Any) -> None:
-    """Note the component of each node of the k-d tree, -1 where it holds several."""
+    """Note the component of each node of the k-d tree; -1 if it holds several."""
     for node in range(len(starts) - 1, -1, -1):
         left = 2 * node + 1
         if left < len(starts):
@@ -171,9 +171,9 @@ def _search(
     waiting: Any,
     nearest: Any,
 ) -> tuple[float, int]:
-    """Find the sample of another component that is reached most easily from i.
+    """Find the sample of another component with the shortest edge from i.
 
-    Returns how far it is and its index; the limit and -1 where none is nearer.
+    Returns the length and the index; the limit and -1 if none is shorter.
     """
     own, found = component[i], -1
     waiting[0], nearest[0], depth = 0, 0.0, 1
@@ -194,7 +194,7 @@ def _search(
         one = _distance_to_box(X[i], boxes[0, left], boxes[1, left])
         two = _distance_to_box(X[i], boxes[0, left + 1], boxes[1, left + 1])
         near = left if one <= two else left + 1
-        # The nearer one is looked at first.
+        # Visit the nearer one first.
         waiting[depth], nearest[depth] = 2 * left + 1 - near, max(one, two)
         waiting[depth + 1], nearest[depth + 1] = near, min(one, two)
         depth += 2

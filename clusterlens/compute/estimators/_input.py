@@ -1,4 +1,4 @@
-"""What estimators take: scikit-learn's checks, and squares that can be computed."""
+"""Input checks of estimators: scikit-learn's, and squares that do not overflow."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clusterlens.compute._validation import FloatArray, refuse_extremes
 
 
 def validate_features(estimator: Any, X: Any, **options: Any) -> FloatArray:
-    """Return X (n_samples, n_features) as `validate_data` does, of a usual size.
+    """Validate X (n_samples, n_features) with `validate_data` and check its magnitude.
 
-    Rows to predict may be as alike as they like, for example a single one.
+    Rows for prediction may be arbitrarily similar, for example a single row.
     """
     data: FloatArray = validate_data(estimator, X, dtype=np.float64, **options)
     refuse_extremes(data, name="X", compared=options.get("reset", True))

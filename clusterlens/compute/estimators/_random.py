@@ -1,4 +1,4 @@
-"""Random states of estimators: what scikit-learn takes, and Generators too."""
+"""Random states of estimators: all that scikit-learn accepts, and Generators."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from clusterlens.compute._validation import check_random_state
 def legacy_random_state(random_state: Any) -> np.random.RandomState:
     """Return the RandomState that scikit-learn's estimators draw from.
 
-    As in scikit-learn, None is the state of NumPy that the whole process shares, and a
-    RandomState is itself; a Generator gives its next seed.
+    As in scikit-learn, None means NumPy's global state and a RandomState is returned as
+    it is; a Generator provides its next seed.
     """
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return scikit_random_state(random_state)

@@ -1,8 +1,8 @@
-"""Border peeling: peel off border samples layer by layer until the cores are left.
+"""Border peeling: remove border samples layer by layer until the cores remain.
 
-In each round the tenth of the samples with the fewest close neighbours is peeled, and
-each of them is joined to its nearest sample inside. What is left in the end are the
-cores of the clusters.
+Each round peels the tenth of the samples with the fewest close neighbours, and joins
+each of them to its nearest sample inside. The samples that remain are the cores of the
+clusters.
 
 Cost: a neighbour search among the samples left in each round, O(n² d) in all, and one
 pass over pairs of cores; memory O(n k).
@@ -35,7 +35,7 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int, default 20
-        Neighbours that make the density, at least 1; at most n_samples - 1 are used.
+        Neighbours used for the density, at least 1; at most n_samples - 1 are used.
     link_factor : float, default 3.0
         A sample may be joined over at most this many times the mean join distance of
         the peeled samples near it, above 0.
@@ -49,15 +49,15 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters.
     n_rounds_ : int
-        Rounds of peeling that were made.
+        Number of rounds of peeling.
 
     Notes
     -----
     The density of i is the sum of exp(-d_ij² / s_j²) over the samples j that have i
     among their k neighbours, s_j being the distance of j to its k-th. No join is longer
     than the mean plus the standard deviation of all neighbour distances. Peeling stops
-    when the mean density of the peeled samples jumps: its ratio to that of the round
-    before exceeds the ratio before by 0.15.
+    if the mean density of the peeled samples jumps: its ratio to the mean density of
+    the round before exceeds the previous ratio by 0.15.
 
     References
     ----------
@@ -128,16 +128,16 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
         limits = np.full(len(X), longest)
         means: list[float] = []
         for round_number in range(_MAX_ROUNDS):
-            rest = np.flatnonzero(inside)
-            if len(rest) < max(2, _SMALLEST_REST * len(X)):
+            left = np.flatnonzero(inside)
+            if len(left) < max(2, _SMALLEST_REST * len(X)):
                 break
-            density = border_density(X[rest], self.n_neighbors)
-            border = density <= np.sort(density)[int(_PEELED * len(rest))]
+            density = border_density(X[left], self.n_neighbors)
+            border = density <= np.sort(density)[int(_PEELED * len(left))]
             means.append(float(density[border].mean()))
             if border.all() or (round_number >= _FIRST_JUMP_ROUND and _jumps(means)):
                 break
-            inside[rest[border]] = False
-            alone.append(_join_inside(X, rest[border], inside, limits, parents))
+            inside[left[border]] = False
+            alone.append(_join_inside(X, left[border], inside, limits, parents))
             self._update_limits(X, inside, limits, longest)
         self.n_rounds_ = round_number
         cores = np.concatenate([np.flatnonzero(inside), *alone])
@@ -151,7 +151,7 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
         limits: FloatArray,
         longest: float,
     ) -> None:
-        """Set the longest join of each sample left from those of the peeled near it."""
+        """Update the longest join of remaining samples from peeled ones nearby."""
         peeled = np.flatnonzero(~inside)
         if len(peeled) < self.n_neighbors or not inside.any():
             return
@@ -163,7 +163,7 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
 def border_density(
     X: FloatArray, n_neighbors: int, *, squared: bool = True, unit: float = 1.0
 ) -> FloatArray:
-    """Density of each sample from those that have it as neighbour, shape (n_samples,).
+    """Density of each sample from the samples with it as neighbour, (n_samples,).
 
     The sum over j of exp(-d_ij² / s_j²), or of exp(-d_ij² / (s_j unit)) if not squared,
     where s_j is the distance of j to its last neighbour.
@@ -171,7 +171,7 @@ def border_density(
     table, distances = neighbor_table(X, min(n_neighbors, len(X) - 1))
     last = distances[:, -1:]
     scale = last**2 if squared else last * unit
-    # Where all neighbours are duplicates the distance is 0 and its weight 1.
+    # If all neighbours are duplicates, the distance is 0 and its weight 1.
     weights = np.exp(-(distances**2) / np.where(scale > 0, scale, 1))
     density: FloatArray = np.bincount(
         table.ravel(), weights.ravel(), minlength=len(X)
@@ -197,6 +197,6 @@ def _join_inside(
     table, distances = neighbors_of(X[border], X[members], 1)
     near = distances[:, 0] <= limits[border]
     join(parents, border[near], members[table[near, 0]])
-    # Later limits follow the lengths of the joins that were made.
+    # Later limits follow the lengths of actual joins.
     limits[border[near]] = distances[near, 0]
     return border[~near]

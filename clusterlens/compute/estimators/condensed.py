@@ -22,7 +22,7 @@ def condensed_labels(
 ) -> npt.NDArray[np.int64]:
     """Labels (n_samples,) of the most stable clusters, or of the leaves, -1 for noise.
 
-    `edges` (n_samples - 1,) are those of a tree, the shortest first. Clusters are
+    `edges` (n_samples - 1,) are the edges of a tree, the shortest first. Clusters are
     numbered as in scikit-learn. O(n log n).
     """
     parts = (np.array(edges[field]) for field in ("start", "end", "length"))
@@ -44,8 +44,8 @@ def _labels(start: Any, end: Any, length: Any, min_size: int, leaves: bool) -> A
             parents[part] = node
         sizes[node] = sizes[parts[m, 0]] + sizes[parts[m, 1]]
 
-    # From the top down: a node whose parts are both large enough ends its cluster and
-    # begins two others; a part that is too small falls out of the cluster.
+    # From the top down: a node with two parts that are large enough ends its cluster
+    # and begins two others; a part that is too small drops out of the cluster.
     queue = np.full(n_nodes, n_nodes - 1)
     n_seen, n_clusters = 1, 1
     clusters, is_out = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.bool_)
@@ -71,7 +71,7 @@ def _labels(start: Any, end: Any, length: Any, min_size: int, leaves: bool) -> A
                 above[n_clusters], births[n_clusters] = own, density
                 n_clusters += 1
 
-    # From the bottom up: a cluster is kept if those below it are not more stable.
+    # From the bottom up: keep a cluster unless the clusters below it are more stable.
     below, is_kept = np.zeros(n_clusters), np.zeros(n_clusters, np.bool_)
     has_parts = np.zeros(n_clusters, np.bool_)
     for c in range(n_clusters - 1, 0, -1):
@@ -79,7 +79,7 @@ def _labels(start: Any, end: Any, length: Any, min_size: int, leaves: bool) -> A
         below[above[c]] += stability[c] if is_kept[c] else below[c]
         has_parts[above[c]] = True
 
-    # Those below a cluster that is kept belong to it; the root is none.
+    # Clusters below a kept one belong to it; the root is never a cluster.
     numbers, n_kept = np.full(n_clusters, -1), 0
     for c in range(1, n_clusters):
         numbers[c] = numbers[above[c]]

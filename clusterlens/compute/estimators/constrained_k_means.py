@@ -1,4 +1,4 @@
-"""K-means under must-links and cannot-links, at a price for each broken one or none."""
+"""K-means under must-links and cannot-links, with a penalty for broken ones or none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterlens.compute.estimators._random import legacy_random_state
 
 
 class ConstrainedKMeans(ClusterMixin, BaseEstimator):
-    """K-means that pays for the links it breaks (PCKMeans), or breaks none (COP).
+    """K-means that pays for broken links (PCKMeans), or breaks none (COP-KMeans).
 
     Parameters
     ----------
@@ -32,41 +32,41 @@ class ConstrainedKMeans(ClusterMixin, BaseEstimator):
     must_link, cannot_link : array-like of int, shape (n_pairs, 2), default ()
         Pairs of rows that should be joined or separated, as in `Constraints`.
     penalty : float or "auto", default "auto"
-        Price of a broken link in squared units of X, at least 0. "auto" is the mean
-        squared distance of a row to the mean row, so that a link is worth as much as a
-        row in one cluster of all. `numpy.inf`: no link is broken.
+        Penalty for a broken link in squared units of X, at least 0. "auto" is the mean
+        squared distance of a row to the mean row, so that a link costs as much as a row
+        if there is one cluster. `numpy.inf`: no link is broken.
     n_init : int, default 10
-        Starts, of which the best is kept.
+        Number of starts; the best result is kept.
     max_iter : int, default 300
-        Most iterations of a start.
+        Largest number of iterations of a start.
     random_state : int, RandomState, Generator or None, default 0
-        Seed of the starts, and of the order in which linked rows choose.
+        Seed of the starts, and of the order of linked rows.
 
     Attributes
     ----------
     labels_ : array of int, shape (n_samples,)
         Cluster of each row, 0 to n_clusters - 1; some may be empty.
     cluster_centers_ : array of float64, shape (n_clusters, n_features)
-        Means of the clusters; an empty one keeps its last.
+        Means of the clusters; an empty cluster keeps its last mean.
     objective_ : float
         Sum of squared distances to the centres, and the penalty for each broken link.
     n_broken_ : int
         Number of links that the labels break.
     n_iter_ : int
-        Iterations of the start that was kept.
+        Iterations of the best start.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
     Rows without links go to the nearest centre. The others choose one after the other,
-    in random order, the cluster of the least distance and penalty given what their
-    partners chose; no step raises the objective. With an infinite penalty, rows that
-    must-links connect choose as one, among the clusters that no partner across a
-    cannot-link has; a start in which one finds none left is given up. The first centres
-    of every other start, the first one included, are the means of what must-links
-    connect: if these are too many, those that are large and far apart. All others are
-    rows by k-means++.
+    in random order, the cluster with the least distance and penalty given the choices
+    of their partners; no step raises the objective. With an infinite penalty, rows
+    connected by must-links choose as one, among the clusters without a partner across a
+    cannot-link; a start is abandoned if no such cluster is left. In every other start,
+    beginning with the first, the initial centres are the means of units connected by
+    must-links; if these are too many, large ones far apart. All other centres are rows
+    by k-means++.
 
     O(n k d) for each iteration, and O(k) for each link.
 
@@ -126,7 +126,7 @@ class ConstrainedKMeans(ClusterMixin, BaseEstimator):
             If X or a parameter cannot be used.
         ConstraintError
             If links contradict each other, or if the penalty is infinite and no start
-            found a way to keep them.
+            found a way to keep all of them.
         """
         data = validate_features(self, X)
         check_range(self.n_clusters, 1, len(data), name="n_clusters", integer=True)
@@ -134,14 +134,16 @@ class ConstrainedKMeans(ClusterMixin, BaseEstimator):
         check_range(self.max_iter, 1, np.inf, name="max_iter", integer=True)
         links = Constraints(self.must_link, self.cannot_link)
         links.check_samples(len(data))
-        # Far from the origin the distances of free rows would be rounded away.
+        # Centre the rows: far from the origin the distances of free rows lose digits.
         middle = data.mean(axis=0)
         problem = _problem(data - middle, links, _price(self.penalty, data))
         random = legacy_random_state(self.random_state)
         self.objective_ = np.inf
-        for turn in range(self.n_init):
-            told = _means_of_joined(problem, self.n_clusters if turn % 2 == 0 else 0)
-            start = _with_rows(told, problem.data, self.n_clusters, random)
+        for start_number in range(self.n_init):
+            known_means = _means_of_joined(
+                problem, self.n_clusters if start_number % 2 == 0 else 0
+            )
+            start = _with_rows(known_means, problem.data, self.n_clusters, random)
             found = _settle(problem, start, self.max_iter, random)
             if found is not None and found.objective < self.objective_:
                 self.labels_, self.objective_ = found.labels, found.objective
@@ -160,7 +162,7 @@ class ConstrainedKMeans(ClusterMixin, BaseEstimator):
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """Rows (n, d), units of linked rows, and what they pay for each other.
+    """Rows (n, d), units of linked rows, and their penalties.
 
     `unit` (n,) is -1 for free rows; `must` and `cannot` are graphs of the units.
     """
@@ -176,7 +178,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Result:
-    """Where one start ends."""
+    """Result of one start."""
 
     labels: IntArray
     centres: FloatArray
@@ -194,7 +196,7 @@ def _price(penalty: float | Literal["auto"], data: FloatArray) -> float:
 
 
 def _problem(data: FloatArray, links: Constraints, penalty: float) -> _Problem:
-    """Make linked rows units, or, where no link may be broken, what they connect."""
+    """Make linked rows units; if no link may be broken, units are connected rows."""
     n, must = len(data), links.must_link
     component = components(must, n)
     named = np.unique(np.concatenate([must, links.cannot_link]))
@@ -209,14 +211,14 @@ def _problem(data: FloatArray, links: Constraints, penalty: float) -> _Problem:
 
 
 def _graph(pairs: PairArray, size: int) -> csr_array:
-    """Symmetric graph of pairs, each pair counted as often as it occurs."""
+    """Symmetric graph of pairs, with the number of times that each pair occurs."""
     a, b = pairs.reshape(-1, 2).T
     ends = np.r_[a, b], np.r_[b, a]
     return coo_array((np.ones(2 * len(a)), ends), shape=(size, size)).tocsr()
 
 
 def _means_of_joined(problem: _Problem, most: int) -> FloatArray:
-    """Means (n_means, d) of what must-links connect, large and far apart ones first."""
+    """Means (n_means, d) of units that must-links connect, large distant ones first."""
     data, group = problem.data, problem.component
     sizes = np.bincount(group)
     joined = np.flatnonzero(sizes > 1)
@@ -259,7 +261,7 @@ def _settle(
     max_iter: int,
     random: np.random.RandomState,
 ) -> _Result | None:
-    """Move rows and centres until no row moves; None if no cluster was left for one."""
+    """Move rows and centres until no row moves; None if a row has no cluster left."""
     linked = np.flatnonzero(problem.unit >= 0)
     chosen = np.full(problem.must.shape[0], -1)
     labels = np.full(len(problem.data), -1)
@@ -287,7 +289,7 @@ def _settle(
 def _choose(
     problem: _Problem, costs: FloatArray, chosen: IntArray, order: IntArray
 ) -> bool:
-    """Let units (m,) choose in an order, in place; False if one had no choice."""
+    """Let units (m,) choose in an order, in place; False if one has no choice."""
     k = costs.shape[1]
     for unit in order:
         joined = _partners(problem.must, unit, chosen, k)
@@ -302,7 +304,7 @@ def _choose(
 
 
 def _partners(graph: csr_array, unit: int, chosen: IntArray, k: int) -> IntArray:
-    """How many partners of a unit are in each of k clusters."""
+    """Count the partners of a unit in each of k clusters."""
     around = chosen[graph.indices[graph.indptr[unit] : graph.indptr[unit + 1]]]
     return np.bincount(around[around >= 0], minlength=k)
 

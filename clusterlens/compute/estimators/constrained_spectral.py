@@ -1,4 +1,4 @@
-"""Spectral clustering of the neighbour graph after links were spread along it."""
+"""Spectral clustering of the neighbour graph after propagation of links along it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from clusterlens.compute.estimators._random import legacy_random_state
 from clusterlens.compute.estimators.graph_embedding import embed_graph, smoothed_walk
 from clusterlens.compute.estimators.neighbors import neighbor_table
 
-# Links that are spread at a time, and the part of a weight that no link takes away, so
-# that the graph does not fall apart.
+# Number of links propagated at a time, and the part of a weight that no link removes,
+# so that the graph stays connected.
 _BLOCK = 32
 _LEFT = 1e-6
 _CLOSE = 1e-6
@@ -27,7 +27,7 @@ _FARTHEST = 0.99
 
 
 class ConstrainedSpectral(ClusterMixin, BaseEstimator):
-    """Spectral clustering of a graph of neighbours that has heard links.
+    """Spectral clustering of a graph of neighbours with propagated links.
 
     Parameters
     ----------
@@ -35,12 +35,10 @@ class ConstrainedSpectral(ClusterMixin, BaseEstimator):
         Number of clusters, 1 to n_samples.
     must_link, cannot_link : array-like of int, shape (n_pairs, 2), default ()
         Pairs of rows that should be joined or separated, as in `Constraints`.
-    n_neighbors : int, default 10
-        Neighbours of each row in the graph, at least 1; all others where there are
-        fewer. Twice as many, as often as need be, where the graph would fall apart into
-        more parts than there are clusters.
+    Neighbours of each row in the graph, at least 1; all others if there are fewer. The
+    number is doubled as long as the graph has more components than clusters.
     reach : float, default 0.8
-        How far a link spreads along the graph, from 0 (to its two rows alone) to 0.99.
+        Propagation of a link along the graph, from 0 (to its two rows only) to 0.99.
     n_init : int, default 10
         Starts of k-means on the eigenvectors.
     random_state : int, RandomState, Generator or None, default 0
@@ -57,17 +55,17 @@ class ConstrainedSpectral(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Two rows are joined where one is among the nearest of the other, with the weight
+    Two rows are joined if one is among the nearest of the other, with the weight
     exp(-d² / (s t)): s and t are the distances of each to the last of its neighbours.
     With W for these weights, S for D^-1/2 W D^-1/2 and Z for the links (1 for must, -1
-    for cannot), the links are spread along columns and rows,
+    for cannot), the links are propagated along columns and rows,
 
     F = (1 - reach)² (I - reach S)^-1 Z (I - reach S)^-1,
 
-    divided by its largest value. A weight w becomes 1 - (1 - f)(1 - w) where f >= 0,
-    and (1 + f) w where f < 0. F is found for the edges of the graph and for the pairs
-    of what is next to either row of a link, never for all pairs; what it would do to
-    others is left out. Links weigh, they are not obeyed at any price.
+    divided by its largest value. A weight w becomes 1 - (1 - f)(1 - w) if f >= 0, and
+    (1 + f) w if f < 0. F is computed for the edges of the graph and for pairs of
+    neighbours of the two rows of a link, never for all pairs; its effect on other pairs
+    is left out. Links influence the result, but may be broken.
 
     O(n k m) time for m links, after the table of k neighbours.
 
@@ -152,7 +150,7 @@ class ConstrainedSpectral(ClusterMixin, BaseEstimator):
 
 
 def neighbor_graph(data: FloatArray, n_neighbors: int) -> csr_array:
-    """Weights (n, n) of pairs of which one is among the nearest of the other."""
+    """Weights (n, n) of pairs with one row among the nearest of the other."""
     n = len(data)
     table, distances = neighbor_table(data, n_neighbors)
     far = distances[:, -1]
@@ -165,26 +163,28 @@ def neighbor_graph(data: FloatArray, n_neighbors: int) -> csr_array:
 
 
 def spread_links(graph: csr_array, links: Constraints, reach: float) -> csr_array:
-    """Symmetric weights (n, n) from 0 to 1 of a graph after links were spread along it.
+    """Symmetric weights (n, n) from 0 to 1 of a graph after propagation of links.
 
-    `reach` is that of `ConstrainedSpectral`.
+    `reach` as in `ConstrainedSpectral`.
     """
     if not links.n_pairs:
         return graph
     n = graph.shape[0]
     pairs = np.concatenate([links.must_link, links.cannot_link])
     signs = np.repeat([1.0, -1.0], [len(links.must_link), len(links.cannot_link)])
-    a, b = _pairs_heard(graph, pairs)
+    a, b = _affected_pairs(graph, pairs)
     walk, _ = smoothed_walk(graph)
-    heard = np.zeros(len(a))
+    spread = np.zeros(len(a))
     for at in range(0, len(pairs), _BLOCK):
         some, sign = pairs[at : at + _BLOCK], signs[at : at + _BLOCK]
         left, right = (_spread(walk, ends, reach) for ends in some.T)
-        heard += np.einsum("pl,pl,l->p", left[a], right[b], sign)
-        heard += np.einsum("pl,pl,l->p", right[a], left[b], sign)
-    heard /= np.abs(heard).max()
+        spread += np.einsum("pl,pl,l->p", left[a], right[b], sign)
+        spread += np.einsum("pl,pl,l->p", right[a], left[b], sign)
+    spread /= np.abs(spread).max()
     before = np.asarray(graph[a, b]).ravel()
-    after = np.where(heard >= 0, 1 - (1 - heard) * (1 - before), (1 + heard) * before)
+    after = np.where(
+        spread >= 0, 1 - (1 - spread) * (1 - before), (1 + spread) * before
+    )
     after = np.where(before > 0, np.maximum(after, _LEFT * before), after)
     ends = a.astype(np.int32), b.astype(np.int32)
     found = coo_array((after, ends), shape=(n, n)).tocsr()
@@ -192,8 +192,8 @@ def spread_links(graph: csr_array, links: Constraints, reach: float) -> csr_arra
     return csr_array(found.maximum(found.T))
 
 
-def _pairs_heard(graph: csr_array, pairs: PairArray) -> tuple[IntArray, IntArray]:
-    """Edges of a graph, and pairs of what is next to both ends of links, once each."""
+def _affected_pairs(graph: csr_array, pairs: PairArray) -> tuple[IntArray, IntArray]:
+    """Return edges of a graph, and pairs of neighbours of linked rows, once each."""
     n, edges = graph.shape[0], graph.tocoo()
 
     def near(i: int) -> IntArray:

@@ -1,9 +1,9 @@
 """Cluster features: a table of any size summarised by weighted centres.
 
-Mini-batch k-means with many centres is linear in the number of samples and keeps what
-methods for few samples need: centres, sizes, and the centre of every sample. Linkage on
-features is linkage that starts from their groups; spectral clustering takes the centres
-as landmarks. Both are at most as fine as the features.
+Mini-batch k-means with many centres is linear in the number of samples and keeps the
+input of methods for few samples: centres, sizes, and the centre of every sample.
+Linkage on features starts from their groups; spectral clustering uses the centres as
+landmarks. Both are at most as fine as the features.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ METRICS: dict[str, Literal["euclidean", "cityblock", "cosine"]] = {
 def cluster_features(
     X: FloatArray, n_features: int = N_FEATURES
 ) -> tuple[FloatArray, IntArray]:
-    """Summarise the samples by centres, a function of the data alone.
+    """Summarise the samples by centres that depend on the data alone.
 
-    Means (n_centres, n_dimensions), none of them empty, and the centre of each sample,
-    (n_samples,); fewer than n_features where samples are few or coincide. Mini-batch
-    k-means (Sculley, 2010) in three passes: O(n n_features d).
+    Returns means (n_centres, n_dimensions), all of non-empty groups, and the centre of
+    each sample, (n_samples,). There are fewer than n_features centres if samples are
+    few or coincide. Mini-batch k-means (Sculley, 2010) in three passes: O(n n_features
+    d).
     """
     model = MiniBatchKMeans(
         min(n_features, len(X)),
@@ -72,13 +73,14 @@ def weighted_linkage(
     linkage: Linkage,
     metric: Metric = "euclidean",
 ) -> Merges:
-    """Build the tree of points (m, n_dimensions) that stand for `sizes` (m,) samples.
+    """Build the tree of points (m, n_dimensions) that represent `sizes` (m,) samples.
 
-    Ward's and average linkage count every sample. Ward's, always Euclidean, is that of
-    the samples once the samples of each point have been merged; the others take the
-    distance of two centres for those of their samples. Nodes merged, (m - 1, 2) of
-    int32, the closest first; merge i makes node m + i. Nearest-neighbour chains with
-    the formula of Lance and Williams: O(m²) time and 8 m² bytes.
+    Ward's and average linkage count every sample. Ward's tree, always Euclidean, equals
+    the tree of the samples after the samples of each point have been merged. The others
+    use the distance of two centres for the distances of their samples. Returns nodes
+    merged, (m - 1, 2) of int32, the closest first; merge i makes node m + i.
+    Nearest-neighbour chains with the formula of Lance and Williams: O(m²) time and 8 m²
+    bytes.
 
     References
     ----------
@@ -293,7 +295,7 @@ def _chain(distances: Any, weights: Any, linkage: Any) -> Any:
             length = 1
         while True:
             a = chain[length - 1]
-            # The one before comes first, so that ties cannot make a circle.
+            # The previous one comes first, so that ties cannot make a cycle.
             b = chain[length - 2] if length > 1 else -1
             least = distances[a, b] if length > 1 else np.inf
             for i in range(m):

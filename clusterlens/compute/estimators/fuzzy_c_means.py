@@ -190,7 +190,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
     def _memberships(self, points: FloatArray, centres: FloatArray) -> FloatArray:
         """Optimal memberships (n, K) for centres (K, d)."""
         squares = np.maximum(_squared_distances(points, centres), np.finfo(float).tiny)
-        # Relative to the nearest centre, whatever the units; one at distance 0 has all.
+        # Relative to the nearest centre, for any units; a centre at distance 0 has all.
         with np.errstate(over="ignore"):
             ratios = squares / squares.min(axis=1, keepdims=True)
         memberships = ratios ** (1 / (1 - self.fuzzifier))

@@ -1,4 +1,4 @@
-"""Genie: single linkage that does not let the sizes of clusters grow apart.
+"""Genie: single linkage with a limit on the inequality of cluster sizes.
 
 The edges of a minimum spanning tree join clusters, the shortest first, as in single
 linkage. Whenever the Gini index of the cluster sizes is above a threshold, the shortest
@@ -38,16 +38,16 @@ class Genie(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, default 2
-        Number of clusters, 1 to n_samples; noise is none of them.
+        Number of clusters, 1 to n_samples, without noise.
     gini_threshold : float, default 0.3
         0 to 1. Above this inequality of sizes a smallest cluster must be merged; with 1
         the method is single linkage.
     min_samples : int, default 1
         Samples within the core distance of a sample, itself included. Above 1 the tree
-        is that of mutual reachability, and its leaves are set apart before clustering.
+        uses mutual reachability, and its leaves are set apart before clustering.
     leaves : {"join", "noise"}, default "join"
-        What becomes of these leaves: they join the cluster of their neighbour in the
-        tree, or are noise.
+        Treatment of these leaves: they join the cluster of their neighbour in the tree,
+        or become noise.
 
     Attributes
     ----------
@@ -65,13 +65,13 @@ class Genie(ClusterMixin, BaseEstimator):
     Notes
     -----
     The Gini index of k cluster sizes that sum to n is the sum of the differences of all
-    pairs of them, divided by (k - 1) n: 0 where all are equal, up to 1. Each merge
-    takes O(log n) to bring it up to date. Beside the tree, O(n log n) where the search
-    for a smallest cluster begins anew few times; each time costs O(n) at most.
+    pairs of them, divided by (k - 1) n: 0 if all are equal, up to 1. Each merge takes
+    O(log n) to update it. Apart from the tree, O(n log n) if the search for a smallest
+    cluster restarts few times; each restart costs O(n) at most.
 
     Edges of equal length are taken in the order of their lower end, then of the higher
-    one. Other implementations, and trees that break ties in another way, may give other
-    clusters where distances are equal (duplicates, grids).
+    one. Other implementations, and trees that break ties differently, may give other
+    clusters if distances are equal (duplicates, grids).
 
     References
     ----------
@@ -138,12 +138,11 @@ class Genie(ClusterMixin, BaseEstimator):
 def genie_merges(
     edges: Edges, gini_threshold: float, leaves_apart: bool
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Put the edges of a spanning tree in the order in which they join clusters.
+    """Order the edges of a spanning tree by the merges of Genie.
 
-    `edges` are those of `reachability_edges`. Returns the ends of the edge of each
-    merge, (n_merges, 2), and each leaf with its neighbour in the tree, (n_leaves, 2),
-    none where leaves are not set apart. A tree of two samples has no others, so that
-    they stay.
+    `edges` come from `reachability_edges`. Returns the ends of the edge of each merge,
+    (n_merges, 2), and each leaf with its neighbour in the tree, (n_leaves, 2), empty if
+    leaves are not set apart. A tree of two samples has no other nodes, so these stay.
     """
     ends = np.sort(ends_of(edges).astype(np.int32), axis=1)
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0], edges["length"]))]
@@ -199,7 +198,7 @@ def _merge_order(edges: Any, n_nodes: int, threshold: float) -> Any:
                 at = shortest
                 while n_of_size[smallest] == 0:
                     smallest += 1
-            # An edge that touches none of that size now never will.
+            # An edge that touches no cluster of that size now never will.
             while used[at] or not _touches(edges, at, parents, sizes, smallest):
                 at += 1
             edge = at
@@ -241,7 +240,7 @@ def _add(size: int, by: int, n_of_size: Any, counts: Any, sums: Any) -> None:
 
 @kernel()
 def _excess(size: int, counts: Any, sums: Any) -> int:
-    """Sum of size - c over all clusters whose size c is not larger, in O(log n)."""
+    """Sum size - c over all clusters of size c up to the given one, in O(log n)."""
     count, total, at = 0, 0, size
     while at > 0:
         count += counts[at]

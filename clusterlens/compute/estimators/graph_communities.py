@@ -15,7 +15,7 @@ from clusterlens.compute._validation import IntArray, check_range
 from clusterlens.compute.estimators._input import validate_features
 from clusterlens.compute.estimators.neighbors import Table, neighbor_table
 
-_LEAST_GAIN = 1e-9  # of the links of a sample: what a move must gain
+_LEAST_GAIN = 1e-9  # smallest gain of a move, relative to the links of a sample
 
 
 class GraphCommunities(ClusterMixin, BaseEstimator):
@@ -24,8 +24,8 @@ class GraphCommunities(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     resolution : float, default 1.0
-        At least 0: how many times as many links as by chance a group needs. Small
-        values give few large communities, large ones many small.
+        At least 0: the number of links that a group needs relative to chance. Small
+        values give few large communities, large values many small ones.
     n_neighbors : int, default 15
         Neighbours that each sample is linked with; all others where there are fewer.
 
@@ -41,12 +41,12 @@ class GraphCommunities(ClusterMixin, BaseEstimator):
     Notes
     -----
     Samples that are neighbours of each other are linked twice. The labels are a local
-    maximum of modularity at the given resolution: no sample alone would raise it in
-    another community or in one of its own. It is the same one each time, as samples
-    are visited in their order. The Louvain method, which joins whole communities, does
-    not end there, and its communities may fall apart without the others: afterwards
-    single samples move and such communities are split, until neither is left. About
-    O(n log n k) beside the search for neighbours.
+    maximum of modularity at the given resolution: no single sample would raise it in
+    another community or alone. Samples are visited in their order, so the result is
+    deterministic. The Louvain method joins whole communities and does not end at such a
+    maximum; also, its communities may lose their connection. So afterwards single
+    samples move and disconnected communities are split, until neither occurs. About O(n
+    log n k) in addition to the search for neighbours.
 
     References
     ----------
@@ -109,7 +109,7 @@ def neighbor_graph(table: Table) -> Any:
 
 
 def _louvain(graph: Any, resolution: float) -> IntArray:
-    """Community (n_samples,) of each sample, where no sample alone would be better off.
+    """Find the community (n_samples,) of each sample; no single move is better.
 
     After the joins of whole communities single samples move, and communities that fall
     apart are split, until neither raises modularity.
@@ -148,7 +148,9 @@ def _move(starts: Any, ends: Any, links: Any, labels: Any, resolution: float) ->
             totals[own] -= degrees[i]
             stay = inside[own] - price * degrees[i] * totals[own]
             best, most = own, stay + _LEAST_GAIN * degrees[i]
-            if sizes[own] > 1 and most < 0.0:  # alone it has no links, and none to have
+            if (
+                sizes[own] > 1 and most < 0.0
+            ):  # a sample alone has no links and loses none
                 while sizes[empty] > 0:
                     empty = (empty + 1) % n
                 best, most = empty, 0.0

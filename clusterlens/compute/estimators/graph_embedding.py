@@ -1,10 +1,10 @@
-"""The eigenvectors of a graph with the largest values, by the cheaper of two ways.
+"""The eigenvectors of a graph with the largest values, by the cheaper of two methods.
 
-They are those of the smoothed walk on the graph. scikit-learn solves for them through a
-factorisation, which fills up where the graph mixes well: noise of 10,000 samples in 50
-columns takes it minutes. There plain steps of Lanczos converge at once, so they are
-tried first, for a bounded number of steps; graphs like chains, where they do not
-converge, are those that factorise cheaply.
+They are eigenvectors of the smoothed walk on the graph. scikit-learn computes them
+through a factorisation, which becomes dense if the graph mixes well: noise of 10,000
+samples in 50 columns takes minutes. There plain Lanczos steps converge at once, so they
+are tried first, for a bounded number of steps. Graphs for which they do not converge,
+such as chains, have cheap factorisations.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def embed_graph(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
     """Embed the nodes of a graph by its first eigenvectors, (n, size).
 
     `affinity` (n, n) holds symmetric weights of the edges, no node without one; `part`
-    (n,) is the component of each node. The vectors span what those of
-    `sklearn.manifold.spectral_embedding` do, unless there are more components than
+    (n,) is the component of each node. The vectors span the same space as those of
+    `sklearn.manifold.spectral_embedding`, unless there are more components than
     vectors: then no choice of them is unique.
     """
     if part.max() < size:
@@ -49,7 +49,8 @@ def _by_lanczos(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
     """Embedding (n, size) by a bounded number of Lanczos steps.
 
     The first eigenvectors are known: constant, up to the roots of the degrees, on each
-    component of the graph. Taken out, they neither slow the others down nor get lost.
+    component of the graph. They are projected out, so they neither slow the others down
+    nor get lost.
     """
     n = len(part)
     links = affinity.copy()
@@ -62,11 +63,11 @@ def _by_lanczos(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
     found = known
     if others:
         start = np.random.default_rng(0).uniform(-1, 1, n)
-        rest = LinearOperator(
+        deflated = LinearOperator(
             (n, n), matvec=lambda v: walk @ v - known @ (known.T @ v), dtype=float
         )
         values, vectors = eigsh(
-            rest,
+            deflated,
             others,
             which="LA",
             v0=start,

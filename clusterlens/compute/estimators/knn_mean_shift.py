@@ -1,13 +1,13 @@
 """Mean shift on nearest neighbours: every sample climbs to a mode of the density.
 
-A sample moves to the mean of its k nearest data points until those no longer change.
+A sample moves to the mean of its k nearest data points until these no longer change.
 Each step lowers the sum of the k smallest squared distances, so the number of steps is
-finite (and is limited, as rounding may not see that two means are equal). Samples on
-the same neighbourhood move on together, which leaves few searches after some steps.
+finite (and is limited, because rounding may hide that two means are equal). Samples
+with the same neighbourhood move together, so few searches are left after some steps.
 
 The density of nearest neighbours has flat tops, on which the climb stops at several
-places whose neighbourhoods differ by a few data points. Ends whose neighbourhoods
-overlap by more than a half are therefore one mode.
+places that differ in a few neighbours. So end points with neighbourhoods that overlap
+by more than a half count as one mode.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BLOCK_ENTRIES = 1_000_000
 
 
 class KNNMeanShift(ClusterMixin, BaseEstimator):
-    """Mean shift whose kernel is the k nearest data points.
+    """Mean shift with the k nearest data points as kernel.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ class KNNMeanShift(ClusterMixin, BaseEstimator):
         n_samples, the logarithm rounded up.
     max_overlap : float, default 0.5
         Largest share of their k data points that two modes may have in common, 0 to 1;
-        ends with more, directly or over others, are one. 1 keeps all ends apart.
+        end points with more, directly or through others, are one mode. 1 keeps all
+        apart.
 
     Attributes
     ----------
@@ -48,23 +49,23 @@ class KNNMeanShift(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters.
     modes_ : array of float64, shape (n_clusters, n_features)
-        Where most samples of each cluster end.
+        End point of most samples of each cluster.
     n_neighbors_ : int
         The k used.
     n_steps_ : int
-        Steps until nothing moved.
+        Number of steps until nothing moved.
 
     Notes
     -----
-    Unlike `sklearn.cluster.MeanShift`, whose bandwidth is a fixed distance. Each step
-    is a neighbour search for the neighbourhoods that still move: O(n² d) for the first.
+    `sklearn.cluster.MeanShift` differs: its bandwidth is a fixed distance. Each step is
+    a neighbour search for the neighbourhoods that still move: O(n² d) for the first.
 
-    The publications leave open k and when two ends are one. The defaults come closest
-    to the tables of Hofmeyr (2025) of all rules tried for k (multiples of log n and of
-    sqrt n, powers and parts of n) and for the ends (equal, closer than a distance,
-    overlapping): over 17 data sets the mean distance to a printed AMI, ARI or accuracy
-    is 4.6 points; with equal ends only it is at least 18, whatever k. No rule tried
-    gives the printed values to two decimals.
+    The publications leave k and the criterion for equal modes open. The defaults come
+    closest to the tables of Hofmeyr (2025) among all rules tried for k (multiples of
+    log n and of sqrt n, powers and parts of n) and for the modes (equal, closer than a
+    distance, overlapping). Over 17 data sets the mean distance to a printed AMI, ARI or
+    accuracy is 4.6 points; if only equal ends are one mode it is at least 18, for any
+    k. No rule tried gives the printed values to two decimals.
 
     References
     ----------
@@ -138,7 +139,7 @@ class KNNMeanShift(ClusterMixin, BaseEstimator):
             after[moving] = _neighborhoods(means, X, self.n_neighbors_)
             moved = (after != on_the_way).any(axis=1)
             on_the_way, merged = np.unique(after, axis=0, return_inverse=True)
-            # All that reached a neighbourhood rest once one of them rests there.
+            # Samples that reach a neighbourhood stop once one of them stops there.
             moving = np.ones(len(on_the_way), dtype=bool)
             moving[merged[~moved]] = False
             place = merged[place]
@@ -163,7 +164,7 @@ def _joined(ends: Table, max_overlap: float, n_samples: int) -> IntArray:
 
 
 def _fullest(place: IntArray, labels: IntArray) -> IntArray:
-    """Find the end in which most samples of each cluster are, shape (n_clusters,)."""
+    """Find the end point of most samples of each cluster, shape (n_clusters,)."""
     count = np.bincount(place)
     ranked = np.argsort(-count[place], kind="stable")
     return place[ranked[np.unique(labels[ranked], return_index=True)[1]]]

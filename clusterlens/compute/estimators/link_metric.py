@@ -1,4 +1,4 @@
-"""A diagonal metric learnt from must-links: what differs within them counts less."""
+"""A diagonal metric learnt from must-links: features that differ inside count less."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class LinkMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     must_link : array-like of int, shape (n_pairs, 2), default ()
         Pairs of rows that should be joined, as in `Constraints`.
     strength : float, default 5
-        Of the belief that links differ in no feature less than random rows do, in
-        links; at least 1.
+        Weight, in links, of the prior belief that linked rows differ in each feature as
+        much as random rows do; at least 1.
 
     Attributes
     ----------
@@ -35,15 +35,14 @@ class LinkMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Notes
     -----
     With M_d for the sum over links of the squared difference in feature d, divided by
-    what it is for two random rows (twice the variance), m for the number of links and s
-    for `strength`,
+    its expectation for two random rows (twice the variance), m for the number of links
+    and s for `strength`,
 
     weight_d = (s + m) / (s + M_d).
 
-    With s = 0 this is relevant component analysis of a diagonal metric, the inverse of
-    the variance within what must be joined, in units of the variance of all; s was
-    chosen on labelled data sets. A feature keeps its unit: multiplied by a number it
-    has the same weight.
+    With s = 0 this is relevant component analysis with a diagonal metric: the inverse
+    of the variance within linked rows, in units of the total variance; s was chosen on
+    labelled data sets. The weight does not depend on the unit of a feature.
 
     O(n d) for the variances, and O(d) for each link.
 
@@ -97,7 +96,7 @@ class LinkMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:
-        """Return rows whose Euclidean distances are those of the metric.
+        """Return rows with Euclidean distances equal to those of the metric.
 
         Parameters
         ----------

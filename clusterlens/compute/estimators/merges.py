@@ -16,7 +16,7 @@ def cut_tree(merges: IntArray | Merges, n_leaves: int, n_clusters: int) -> IntAr
     """Undo the last n_clusters - 1 merges of a full tree: labels (n_leaves,).
 
     Merge m, a row of `merges` (n_leaves - 1, 2), makes node n_leaves + m of two nodes.
-    ValueError if there are not so many leaves.
+    Raises ValueError if there are not so many leaves.
 
     Examples
     --------
@@ -40,10 +40,10 @@ def components_of_merges(merges: IntArray | Merges, n_leaves: int) -> IntArray:
 
 
 def merges_in_order(pairs: IntArray, heights: FloatArray) -> Merges:
-    """Number merges that were found in any order, as for `cut_tree`, lowest first.
+    """Number merges found in any order, as for `cut_tree`, lowest first.
 
-    `pairs` (n_leaves - 1, 2) name a leaf of either group, `heights` (n_leaves - 1,) how
-    high they merge.
+    `pairs` (n_leaves - 1, 2) name a leaf of either group, `heights` (n_leaves - 1,) the
+    heights of their merges.
     """
     n_leaves = len(pairs) + 1
     parent = np.arange(2 * n_leaves - 1)

@@ -1,8 +1,8 @@
 """Nearest neighbours with a defined order: by distance, ties by sample index.
 
-Methods on neighbour graphs depend on which of several equally distant samples is taken,
-and library searches leave that open. Here exact distances and indices decide, so that
-the tables are a function of the data alone.
+Methods on neighbour graphs depend on the choice among equally distant samples, and
+library searches leave it open. Here exact distances and indices decide, so the tables
+depend on the data alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLOCK = 4096
 _LEAF = 64
 
 Table = npt.NDArray[np.int32]
-# Data whose table is known, the table and its distances.
+# Data with a known table, the table and its distances.
 _KNOWN: ContextVar[tuple[FloatArray, Table, FloatArray] | None] = ContextVar(
     "known neighbours", default=None
 )
@@ -39,11 +39,11 @@ _KNOWN: ContextVar[tuple[FloatArray, Table, FloatArray] | None] = ContextVar(
 def known_neighbors(
     X: FloatArray, table: Table, distances: FloatArray
 ) -> Iterator[None]:
-    """Let `neighbor_table` take what it would find in X from a table that is there.
+    """Let `neighbor_table` use a given table for X instead of a search.
 
-    `table` and `distances` (n_samples, n_neighbors) are what it returns for X; for more
-    neighbours the search is done, for other samples nothing changes. Holds in this
-    thread until the context is left.
+    `table` and `distances` (n_samples, n_neighbors) are the result of `neighbor_table`
+    for X. More neighbours need a search; other samples are not affected. Applies to
+    this thread until the context ends.
     """
     token = _KNOWN.set((X, table, distances))
     try:
@@ -61,11 +61,11 @@ def neighbor_table(
 ) -> tuple[Table, FloatArray]:
     """Find the n_neighbors nearest other samples of every sample, up to n_samples - 1.
 
-    Indices (n_samples, n_neighbors) of int32, ordered by distance and, where equal, by
+    Returns indices (n_samples, n_neighbors) of int32, ordered by distance and then by
     index, and Euclidean distances, ascending in each row; the first columns are the
-    table of fewer neighbours. All pairs in blocks, between which progress and cancel
-    are called, those left out that lie in boxes too far away: up to O(n² d) time, O(n
-    (k + d)) memory.
+    table of fewer neighbours. The search takes all pairs in blocks, except pairs in
+    boxes too far apart; progress and cancel are called between blocks. Up to O(n² d)
+    time, O(n (k + d)) memory.
     """
     known = _KNOWN.get()
     if known is not None and n_neighbors <= known[1].shape[1]:
@@ -80,12 +80,12 @@ def neighbor_table(
 def neighbors_of(
     queries: FloatArray, X: FloatArray, n_neighbors: int
 ) -> tuple[Table, FloatArray]:
-    """Find the nearest rows of X for each query; as `neighbor_table`, none left out."""
+    """Find the nearest rows of X for each query, as `neighbor_table`; excludes none."""
     return NeighborSearch(X).nearest(queries, n_neighbors)
 
 
 class NeighborSearch:
-    """A search of the rows of X, made once for many blocks of queries.
+    """A search of the rows of X, prepared once for many blocks of queries.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ class NeighborSearch:
         Parameters
         ----------
         queries : array of float64, shape (n_queries, n_features)
-            Where to search; the answers do not depend on what is asked together.
+            Where to search; the results do not depend on how queries are grouped.
         n_neighbors : int
-            Samples to find, at most those there are without the own one.
+            Number of samples to find, at most the number of others.
         own : array of int, shape (n_queries,), optional
             A sample that each query leaves out, -1 for none.
 
@@ -127,7 +127,7 @@ class NeighborSearch:
 
 
 def with_self_first(table: Table, n_neighbors: int) -> Table:
-    """Return the (n, n_neighbors) table in which every sample is its own first."""
+    """Return the (n, n_neighbors) table with each sample as its own first neighbour."""
     own = np.arange(len(table), dtype=table.dtype)[:, None]
     return np.ascontiguousarray(np.hstack([own, table[:, : n_neighbors - 1]]))
 
@@ -135,8 +135,8 @@ def with_self_first(table: Table, n_neighbors: int) -> Table:
 def local_order(X: FloatArray) -> npt.NDArray[np.int64]:
     """Order the samples so that near ones are close in memory, shape (n_samples,).
 
-    The leaves of a k-d tree, one after the other. Products with the neighbour graph are
-    several times faster in this order, once the vectors are larger than the cache.
+    The order follows the leaves of a k-d tree. Products with the neighbour graph are
+    several times faster in this order if the vectors are larger than the cache.
     """
     return np.asarray(KDTree(X, leaf_size=_LEAF).get_arrays()[1], dtype=np.int64)
 
@@ -171,7 +171,7 @@ def approximate_neighbor_table(
         index = NNDescent(X, n_neighbors=n_neighbors + 1, random_state=random_state)
         found = np.asarray(index.neighbor_graph[0])
     others = found != np.arange(len(X))[:, None]
-    # Where duplicates crowded the sample itself out, the farthest is left out instead.
+    # If duplicates displaced the sample itself, leave the farthest out instead.
     others[others.all(axis=1), -1] = False
     return found[others].reshape(len(X), n_neighbors).astype(np.int32)
 

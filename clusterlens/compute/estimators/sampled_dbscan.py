@@ -1,9 +1,9 @@
-"""DBSCAN on a sample, whose clusters the other samples join.
+"""DBSCAN on a sample; the other samples join its clusters.
 
-The radius of DBSCAN is the scale at which it tells groups from what lies between them.
-Where it is taken from the nearest few neighbours, it shrinks as a table grows, until it
-follows chance gaps rather than groups. On a sample of fixed size it stays, and the cost
-is that of one search of the sample for each row.
+The radius of DBSCAN is the scale that separates groups from the space between them. If
+it comes from the nearest few neighbours, it shrinks as a table grows, until it follows
+chance gaps rather than groups. On a sample of fixed size it stays constant, and the
+cost is one search of the sample for each row.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from clusterlens.compute._validation import FloatArray, IntArray, check_range
 from clusterlens.compute.estimators._input import validate_features
 
 N_SAMPLED = 10_000
-# Features up to which a k-d tree is sooner done than all pairs, on overlapping groups
-# and on noise: with many neighbours of each sample, and with one within a radius.
+# Up to this number of features a k-d tree is faster than all pairs, on overlapping
+# groups and on noise: with many neighbours of each sample, and with one within a
+# radius.
 _MANY_DIMENSIONS = 5
 _ONE_DIMENSIONS = 10
 
@@ -39,14 +40,14 @@ class SampledDBSCAN(ClusterMixin, BaseEstimator):
     min_samples : int, default 5
         Rows of the sample within eps of a core sample, itself included.
     n_sampled : int, default 10000
-        Rows drawn, without replacement; all where there are no more.
+        Rows drawn, without replacement; all if there are no more.
     random_state : int, RandomState or None, default None
         Seed of the draw.
 
     Attributes
     ----------
     labels_ : array of int, shape (n_samples,)
-        Cluster of each row, -1 for noise. On the sample they are those of DBSCAN.
+        Cluster of each row, -1 for noise. On the sample, the labels of DBSCAN.
     eps_ : float
         The radius.
     core_sample_indices_ : array of int, shape (n_cores,)
@@ -122,7 +123,7 @@ class SampledDBSCAN(ClusterMixin, BaseEstimator):
         return np.sort(random.choice(n_samples, self.n_sampled, replace=False))
 
     def _join(self, data: FloatArray, others: IntArray) -> IntArray:
-        """Cluster of the nearest core sample of some rows; -1 where it is not near."""
+        """Cluster of the nearest core sample of the given rows; -1 if it is too far."""
         cores = self.core_sample_indices_
         if not (len(cores) and len(others)):
             return np.full(len(others), -1)
@@ -142,12 +143,12 @@ class SampledDBSCAN(ClusterMixin, BaseEstimator):
 
 
 def _search_of(data: FloatArray) -> str:
-    """Name the search that is sooner done with all neighbours within the sample."""
+    """Name the search that is faster for all neighbours within the sample."""
     return "kd_tree" if data.shape[1] <= _MANY_DIMENSIONS else "brute"
 
 
 def _radius(sample: FloatArray, min_samples: int, quantile: float) -> float:
-    """Quantile of the distances to a near neighbour, above 0 as DBSCAN wants it."""
+    """Quantile of the distances to a near neighbour, above 0 as DBSCAN requires."""
     n_neighbors = min(min_samples, len(sample) - 1)
     if n_neighbors < 1:
         return 1.0

@@ -44,7 +44,7 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
     n_init : int, default 10
         Starts of each k-means, at least 1.
     silhouette_samples : int, default 10_000
-        Above this many samples the silhouette is that of a random part of this size.
+        With more samples the silhouette uses a random part of this size.
     random_state : int, RandomState, Generator or None, default 0
         Seed of the starts and of the random part.
 
@@ -241,7 +241,8 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : array of int, shape (n_samples,)
-        Clusters 0, 1, ...; a noise sample has the cluster of the nearest sample in one.
+        Clusters 0, 1, ...; a noise sample takes the cluster of the nearest other
+        sample.
     noise_ : array of bool, shape (n_samples,)
         Samples that HDBSCAN called noise.
     n_clusters_ : int
@@ -249,12 +250,12 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
     min_samples_ : int
         The value chosen.
     scores_ : array of float64, shape (n_tried,)
-        DBCV of each value, in [-1, 1], 1 is best; NaN where it is not defined.
+        DBCV of each value, in [-1, 1], 1 is best; NaN if it is not defined.
 
     Notes
     -----
-    Noise is merged after the choice. DBCV takes O(n² d) time and O(n d) memory. Where
-    no value has a DBCV, the first that finds a cluster is taken.
+    Noise is merged after the choice. DBCV takes O(n² d) time and O(n d) memory. If no
+    value has a DBCV, the first one that finds a cluster is taken.
 
     References
     ----------
@@ -316,7 +317,7 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
 def merge_noise(X: FloatArray, labels: IntArray) -> IntArray:
     """Give each noise sample the label of the nearest sample that is not noise.
 
-    Where all are noise they are one cluster. X has shape (n, d), labels (n,).
+    If all are noise they are one cluster. X has shape (n, d), labels (n,).
     """
     noise = labels == NOISE
     if noise.all():

@@ -1,7 +1,7 @@
-"""Selective nearest neighbours: cores joined over what no border point separates.
+"""Selective nearest neighbours: cores joined unless border points separate them.
 
 A few rounds of peeling set border samples apart. Each core sample is linked with all
-samples up to its nearest border sample; border samples nobody reached follow their
+samples up to its nearest border sample. Border samples that are not reached follow the
 nearest reached one, unless they are outliers there.
 
 Cost: a neighbour search for each round, one pass over pairs of cores, and a small
@@ -40,9 +40,10 @@ class SelectiveNN(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int, default 20
-        Neighbours that make the density, at least 1; at most n_samples - 1 are used.
+        Neighbours used for the density, at least 1; at most n_samples - 1 are used.
     n_rounds : int, default 5
-        Rounds of peeling, each of a tenth (rounded up) of the samples left; at least 1.
+        Rounds of peeling, each of a tenth (rounded up) of the remaining samples; at
+        least 1.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class SelectiveNN(ClusterMixin, BaseEstimator):
     -----
     The density of i is the sum of exp(-d_ij² / s_j) over the samples j that have i
     among their k neighbours, s_j being the distance of j to its k-th (not squared, as
-    published). A border sample is an outlier where its squared Mahalanobis distance, on
+    published). A border sample is an outlier if its squared Mahalanobis distance, on
     the two principal components of its target's surroundings, exceeds the 0.99 quantile
     of chi-square with two degrees of freedom. The surroundings are the k neighbours of
     the target and, once more if among them, the border samples that would follow it.

@@ -1,7 +1,7 @@
 """Minimum spanning trees of all pairs of samples at their mutual reachability.
 
-It is the largest of their distance and the two distances within which each has
-min_samples samples, itself included; min_samples=1 leaves the distances as they are.
+Mutual reachability is the largest of their distance and the two distances within which
+each has min_samples samples, itself included; min_samples=1 keeps the distances.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._boruvka import spanning_tree
 from clusterlens.compute.estimators.neighbors import Table, neighbor_table
 
-# Up to here the tree is the one that HDBSCAN of scikit-learn would make, O(n² d).
+# Up to this size the tree equals the one of scikit-learn's HDBSCAN, O(n² d).
 MAX_PLAIN_SAMPLES = 15_000
-# Neighbours that a larger tree begins from.
+# Number of neighbours from which a larger tree is grown.
 N_NEIGHBORS = 15
 
 # Records: two ends and a length.
@@ -28,7 +28,7 @@ EDGE = np.dtype([("start", np.int64), ("end", np.int64), ("length", np.float64)]
 
 
 def reachability_edges(X: FloatArray, min_samples: int) -> Edges:
-    """Edges (n - 1,) of the tree of a table that nothing is known of, in order."""
+    """Edges (n - 1,) of the tree of a table without known neighbours, in order."""
     if len(X) <= MAX_PLAIN_SAMPLES:
         return plain_edges(X, min_samples)
     return grown_edges(X, *neighbor_table(X, n_neighbors(min_samples)), min_samples)
@@ -54,7 +54,7 @@ def grown_edges(
     `table` and `distances` (n, n_listed) hold at least `n_neighbors(min_samples)`
     nearest others, the nearest first; see `_boruvka` for the cost.
     """
-    # So many and no more, that ties are broken in the same way in every pool.
+    # Always this number, so that ties are broken in the same way in every pool.
     listed = n_neighbors(min_samples)
     table, distances = table[:, :listed], distances[:, :listed]
     core = core_distances(distances, min_samples)
@@ -63,12 +63,12 @@ def grown_edges(
 
 
 def n_neighbors(min_samples: int) -> int:
-    """Return how many neighbours of each sample a tree is grown from."""
+    """Return the number of neighbours of each sample from which a tree is grown."""
     return max(N_NEIGHBORS, min_samples - 1)
 
 
 def core_distances(distances: FloatArray, min_samples: int) -> FloatArray:
-    """How far away min_samples samples are, the sample itself being one, (n_samples,).
+    """Distance within which each sample has min_samples samples, itself included.
 
     `distances` (n_samples, min_samples - 1 or more) to the nearest others ascend.
     """
@@ -93,7 +93,7 @@ def ends_of(edges: Edges) -> IntArray:
 def _grow_from_first(X: Any, core: Any, start: Any, end: Any, length: Any) -> None:
     """Grow a tree from the first sample by Prim's method: fill its edges (n - 1,).
 
-    Of several samples that are equally near the first comes first.
+    Of several equally near samples the first is taken.
     """
     n_samples, n_features = X.shape
     waiting = np.ones(n_samples, np.bool_)

@@ -26,9 +26,9 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
         Number of clusters, 1 to the number of different directions of rows; rows of
         zeros have none.
     n_init : int, default 1
-        Starts, of which the best is kept.
+        Number of starts; the best result is kept.
     max_iter : int, default 300
-        Most iterations of a start.
+        Largest number of iterations of a start.
     random_state : int, RandomState, Generator or None, default 0
         Seed of the starts, by k-means++.
 
@@ -41,16 +41,16 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
     mean_cosine_ : float
         Mean cosine of a row and its centre, up to 1, which the fit maximises.
     n_iter_ : int
-        Iterations of the start that was kept.
+        Iterations of the best start.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
     O(n k d) for each iteration. A cluster that loses all its rows takes the row that
-    fits its own centre worst. A row of zeros moves no centre: it counts as at right
-    angles with all of them and joins the first. Directions are seen from the origin:
-    for standardised features that is the mean row.
+    fits its own centre worst. A row of zeros moves no centre: it counts as
+    perpendicular to all of them and joins the first. Directions are relative to the
+    origin, which is the mean row for standardised features.
 
     References
     ----------

@@ -62,14 +62,13 @@ class SPUDS(ClusterMixin, BaseEstimator):
     Notes
     -----
     sigma = 1.2 sqrt(m) (4 / ((f + 2) n))^(1/(f+4)) where m is the mean of the f
-    covariance eigenvalues above a hundredth of the largest one. Scaling the columns is
-    left to the caller. A cluster with more than n/50 samples is separated if no
-    straight path from one of its border samples to the nearest sample outside keeps the
-    density, at nine points between, at or above the smaller of the peak densities of
-    the two clusters. Border samples are those that are nearest to some sample of
-    another cluster. From 20 clusters C is raised while all are separated, or lowered
-    until they are or two large ones remain. Where no cluster is large, all is repeated
-    with a wider sigma.
+    covariance eigenvalues above a hundredth of the largest one. The caller scales the
+    columns. A cluster with more than n/50 samples is separated if no straight path from
+    one of its border samples to the nearest sample outside keeps the density, at nine
+    points between, at or above the smaller of the peak densities of the two clusters.
+    Border samples are those nearest to some sample of another cluster. From 20 clusters
+    C is raised while all are separated, or lowered until they are or two large ones
+    remain. If no cluster is large, all is repeated with a wider sigma.
 
     References
     ----------
@@ -226,8 +225,8 @@ def _embed(X: FloatArray, sigma: float) -> _Embedding:
     similarity *= scale
     similarity *= scale[:, None]
     last = len(X) - 1
-    # Far samples make hundreds of eigenvalues nearly 1, where iterative solvers stall.
-    # The transpose, equal and in the order of LAPACK, is worked on without a copy.
+    # Far samples make hundreds of eigenvalues nearly 1, for which iterative solvers
+    # stall. The transpose, equal and in the order of LAPACK, avoids a copy.
     vectors = eigh(
         similarity.T,
         subset_by_index=[max(last - _MOST + 1, 1), last],

@@ -59,13 +59,13 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    A connection is large where mass, squared distance and torque are each at least
-    their mean over the connections after the first round. The gap after connection i is
-    omega_i tau_i / tau_(i+1), where omega_i is the share of the large ones among the
-    first i, or 1 where none is large; it is 0 for connections of the first round. With
-    no positive gap the connection of largest torque alone is cut, unless that is 0, as
-    all samples are equal then and make one cluster. Equal distances are
-    ordered by sample indices.
+    A connection is large if mass, squared distance and torque are each at least their
+    mean over the connections after the first round. The gap after connection i is
+    omega_i tau_i / tau_(i+1), with omega_i the share of the large ones among the first
+    i, or 1 if none is large; it is 0 for connections of the first round. With no
+    positive gap only the connection of largest torque is cut. If that torque is 0, all
+    samples are equal and make one cluster. Equal distances are ordered by sample
+    indices.
 
     References
     ----------
@@ -188,8 +188,8 @@ def _connect_all(
 class _Search:
     """Nearest sample outside the own cluster, kept from round to round.
 
-    Clusters only grow, so what a sample has found stays its nearest outside sample
-    until the two are merged, and its distance bounds the next one from below.
+    Clusters only grow, so the nearest outside sample of a sample stays valid until the
+    two are merged, and its distance is a lower bound for the next one.
     """
 
     def __init__(self, X: FloatArray, table: npt.NDArray[np.int32]) -> None:

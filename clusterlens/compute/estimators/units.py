@@ -1,9 +1,9 @@
-"""Clusterers whose constants are in units of X, made to suit X in any units.
+"""Clusterers with constants in units of X, adapted to any units.
 
 scikit-learn adds 1e-6 to every variance of a mixture, stops bisecting k-means by a
-distance, and keeps the seeds of mean shift in single precision: with features in other
-units the same groups are other clusters, or none. Here these are in units of the spread
-of X, a power of two, so that X times a power of two gives the same labels.
+distance, and keeps the seeds of mean shift in single precision. So the same groups in
+other units become other clusters, or none. Here the constants are in units of the
+spread of X, a power of two, so that X times a power of two gives the same labels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterlens.compute._validation import FloatArray, as_number
 def spread(X: npt.ArrayLike) -> float:
     """Return the power of two nearest to the standard deviation of a usual feature.
 
-    That is the median of the features of X (n, d) that vary; 1 where none does. For
+    This is the median over the features of X (n, d) that vary; 1 if none does. For
     standardised features it is 1.
     """
     rows = np.asarray(X, np.float64)
@@ -36,7 +36,7 @@ def spread(X: npt.ArrayLike) -> float:
 
 @contextmanager
 def _times(estimator: Any, name: str, factor: float) -> Iterator[None]:
-    """Have a parameter multiplied while the block lasts, if it is a number."""
+    """Multiply a parameter inside the block, if it is a number."""
     given = getattr(estimator, name)
     if as_number(given) is not None:
         setattr(estimator, name, given * factor)
