@@ -1,6 +1,6 @@
-"""Write the reference: one page per room of the library, from its docstrings.
+"""Write the reference: one page per group of public names, from their docstrings.
 
-What is public is read from the groups of `clusterlens`.
+The groups come from `clusterlens`.
 """
 
 from types import FunctionType
@@ -10,52 +10,52 @@ from written import written
 
 import clusterlens
 
-ROOMS = {
-    "table": ("Tables", "Reading a table, what its columns are, preparing it."),
-    "pool": ("Pools", "Running many clusterings, and what their agreement is worth."),
-    "ensemble": ("Partitions", "Partitions of one table, and what they agree on."),
-    "ranking": ("Ranking", "Scores of the models of a pool, and how firm they are."),
+TITLES = {
+    "table": ("Tables", "Reading a table, roles of its columns, preparation."),
+    "pool": ("Pools", "Running many clusterings, and testing their agreement."),
+    "ensemble": ("Partitions", "Partitions of one table, and their agreement."),
+    "ranking": ("Ranking", "Scores of the models of a pool, and their robustness."),
     "consensus": ("Consensus", "Consensus partitions, trees and matrices."),
-    "indices": ("Indices", "Indices, and what speaks for class labels."),
+    "indices": ("Indices", "Indices, and evidence for class labels."),
     "fuzzy": ("Fuzzy partitions", "Agreement of memberships under random models."),
     "estimators": ("Estimators", "Clustering methods with scikit-learn's interface."),
-    "assigning": ("New rows", "Clusters that outlive their table."),
+    "assigning": ("New rows", "Clusters applied to new tables."),
     "plots": ("Notebooks", "Figures, and the page itself, in a notebook."),
-    "run": ("Errors and kernels", "What stops a computation, and compiling ahead."),
+    "run": ("Errors and kernels", "Errors of a computation, and compiling ahead."),
 }
-GROUPS = set(ROOMS) - {"plots", "run"}
+GROUPS = set(TITLES) - {"plots", "run"}
 
 
 def setup(app: Sphinx) -> dict:
-    """Write a page per room, and the one that lists them, before sources are read."""
+    """Write a page per group, and their index, before Sphinx reads the sources."""
     return written(app, "reference", pages)
 
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its file name."""
-    names = names_by_room()
+    names = names_by_group()
     texts = {}
-    for room, (title, sentence) in ROOMS.items():
-        parts = [heading(title), sentence, summary(names[room])]
-        parts += [entry(name) for name in names[room]]
-        texts[f"{room}.rst"] = "\n\n".join(parts) + "\n"
-    toctree = ".. toctree::\n\n" + "".join(f"   {room}\n" for room in ROOMS)
+    for group, (title, sentence) in TITLES.items():
+        parts = [heading(title), sentence, summary(names[group])]
+        parts += [entry(name) for name in names[group]]
+        texts[f"{group}.rst"] = "\n\n".join(parts) + "\n"
+    toctree = ".. toctree::\n\n" + "".join(f"   {group}\n" for group in TITLES)
     intro = (
         "All public names by their group, as ``import clusterlens as cl`` gives them: "
         "``cl.consensus_partition`` and ``cl.consensus.consensus_partition`` are the "
         "same. Every computation in the browser is a call of one of them."
     )
-    lists = [f"**{ROOMS[room][0]}**\n\n{summary(names[room])}" for room in ROOMS]
+    lists = [f"**{TITLES[group][0]}**\n\n{summary(names[group])}" for group in TITLES]
     index = [heading("Reference"), intro, toctree, *lists]
     return {**texts, "index.rst": "\n\n".join(index) + "\n"}
 
 
-def names_by_room() -> dict[str, list[str]]:
-    """Return the public names of every room."""
+def names_by_group() -> dict[str, list[str]]:
+    """Return the public names of every group."""
     found = {
-        room: list(getattr(clusterlens, room).__all__)
-        for room in ROOMS
-        if room in GROUPS
+        group: list(getattr(clusterlens, group).__all__)
+        for group in TITLES
+        if group in GROUPS
     }
     grouped = {name for names in found.values() for name in names}
     for name in sorted({*clusterlens.__all__} - grouped):
@@ -104,6 +104,6 @@ def own_members(kind: type) -> list[str]:
 
 
 def listing(name: str) -> str:
-    """Say what a list holds, and where the manual shows it."""
+    """Describe a list by its length and its place in the manual."""
     count = len(getattr(clusterlens, name))
     return f"{count} entries: see :doc:`/lists`."

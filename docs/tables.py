@@ -1,8 +1,8 @@
 """Write the tables of the manual: printed values beside found ones, and the lists.
 
-Found values are those of the files in `benchmarks/`, which the commands named beside
-each table make; printed ones are in `benchmarks/` and `tests/reference/`. The lists are
-those that the library and the app look into.
+Found values come from files in `benchmarks/`, made by the commands named beside each table;
+printed values are in `benchmarks/` and `tests/reference/`. The lists are the registries of the
+library and the app.
 """
 
 import json

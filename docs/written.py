@@ -1,4 +1,4 @@
-"""Written pages: those of the manual that are made of the library before a build."""
+"""Generated pages of the manual, written from the library before a build."""
 
 from collections.abc import Callable
 from pathlib import Path
