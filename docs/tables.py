@@ -1,8 +1,8 @@
 """Write the tables of the manual: printed values beside found ones, and the lists.
 
-Found values come from files in `benchmarks/`, made by the commands named beside each table;
-printed values are in `benchmarks/` and `tests/reference/`. The lists are the registries of the
-library and the app.
+Found values come from files in `benchmarks/`, made by the commands named beside each
+table; printed values are in `benchmarks/` and `tests/reference/`. The lists are the
+registries of the library and the app.
 """
 
 import json
