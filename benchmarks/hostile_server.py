@@ -87,7 +87,7 @@ async def message(address: str, held: Held, *, fragments: list[Any]) -> str:
 async def bare_gets(address: str, held: Held, n: int = 100) -> str:
     """Ask for pages and never connect."""
     found = await asyncio.gather(*(status(address) for _ in range(n)))
-    return f"{found.count(200)} pages, {found.count(503)} told to wait"
+    return f"{found.count(200)} pages"
 
 
 async def one_page(address: str, held: Held) -> str:

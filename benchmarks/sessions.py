@@ -254,6 +254,8 @@ class Visitor:
         request = HTTPRequest(
             address.partition("?")[0].replace("http", "ws").rstrip("/") + "/ws",
             headers={"Origin": address.partition("?")[0].rstrip("/")},
+            connect_timeout=120,
+            request_timeout=120,
         )
         socket = await websocket_connect(
             request, subprotocols=["bokeh", token], max_message_size=2**28
@@ -346,8 +348,10 @@ def serve(port: int, rows: int) -> None:
     from tornado.web import RequestHandler
 
     from clusterlens.compute.pool.specs import pool_grids
+    from clusterlens.ui.opening import empty_page
     from clusterlens.ui.pages import PAGES
     from clusterlens.ui.patches import send_everything
+    from clusterlens.ui.server.hardening import harden
     from clusterlens.ui.server.server import Server
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
@@ -418,6 +422,7 @@ def serve(port: int, rows: int) -> None:
         extra_patterns=[(r"/ask/(.+)", Asked)],
         unused_session_lifetime=LIFETIME,
     )
+    harden(made, empty_page)
     made.start()
     made.io_loop.start()
 

@@ -212,6 +212,12 @@ def make_server(
 
         serve_page(shared, file)
 
+    def empty_page(resources: Any, token: str) -> str:
+        the_server()
+        from clusterlens.ui import opening
+
+        return opening.empty_page(resources, token)
+
     HTTPServer.configure(LimitedServer)
     server = get_server(
         page,
@@ -224,7 +230,7 @@ def make_server(
         **SERVER_SETTINGS,
         **signed_sessions(),
     )
-    harden(server)
+    harden(server, empty_page)
     guard(server, local_hosts(address, port))
     return server
 

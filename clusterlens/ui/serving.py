@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from bokeh.util.warnings import BokehUserWarning
+from panel.io.resources import LOCAL_DIST
 
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.opening import EXTENSIONS
 from clusterlens.ui.patches import send_everything
 from clusterlens.ui.server.holding import hold
 from clusterlens.ui.server.server import Server
@@ -41,7 +43,7 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     file : Path, optional
         Table that the page begins with.
     """
-    pn.extension("tabulator", "filedropper")
+    pn.extension(*EXTENSIONS)
     if not is_serving():
         server.warming.start()
         return
@@ -51,6 +53,9 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
+    # Of the markup of a page. Parts of one that was sent before would not know it, and
+    # ask another host for their style sheets.
+    pn.state.curdoc.template_variables.setdefault("dist_url", LOCAL_DIST)
     session = Session(server)
     if server.told:
         session.jobs.notify("warning", server.told)

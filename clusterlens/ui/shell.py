@@ -73,6 +73,7 @@ button:hover { background: rgba(255, 255, 255, .12); }
 button:disabled { color: #ffffff66; cursor: default; background: none; }
 button:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 """
+TITLE = "ClusterLens"
 TEMPLATE = Path(__file__).with_name("page.html")
 WARM_AFTER_SECONDS = 1
 # How much larger text is for a projector.
@@ -128,7 +129,7 @@ class Shell:
         self.room = self.pages["lessons"].room
         keys = Keys(self._press, wanted=list(MOVES))
         self.view = pmu.Page(
-            title="ClusterLens",
+            title=TITLE,
             theme_config=THEME_CONFIG,
             template=TEMPLATE,
             busy_indicator=None,

@@ -103,8 +103,11 @@ def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
         "width,height\n" + "".join(f"{i},{i * i % 17}\n" for i in range(40))
     )
     with console("small.csv", folder=tmp_path) as (process, address):
+        asked = set()
+        page.on("request", lambda request: asked.add(request.url))
         page.goto(address)
         page.wait_for_function(IDLE, timeout=LONG)
+        expect(page.locator(".cl-opening")).to_be_hidden()
         expect(page.locator(".cl-prepared")).to_contain_text(
             "go into the pool", timeout=LONG
         )
@@ -112,6 +115,8 @@ def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "Traceback" not in errors
+    here = (address, "data:", "blob:")
+    assert [url for url in asked if not url.startswith(here)] == []
 
 
 @pytest.mark.parametrize(
@@ -136,6 +141,6 @@ def test_one_is_alone_on_this_machine_under_no_other_name(
     monkeypatch.setattr("clusterlens.ui.serving.serve_page", serve_page)
     monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
     monkeypatch.setattr("clusterlens.ui.server.hosts.guard", lambda *_: None)
-    monkeypatch.setattr("clusterlens.ui.server.hardening.harden", lambda _: None)
+    monkeypatch.setattr("clusterlens.ui.server.hardening.harden", lambda *_: None)
     cli.make_server(0, address, origins)
     assert given == [(alone, False, None)]

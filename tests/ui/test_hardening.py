@@ -6,18 +6,21 @@ import gzip
 import io
 import json
 import logging
+import re
 import urllib.request
-from itertools import islice
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+import panel as pn
 import pytest
 from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from clusterlens.ui import cli
+from clusterlens.ui import cli, serving
 from clusterlens.ui.server import hardening
-from clusterlens.ui.server.hardening import leave_out_data, problem_of
+from clusterlens.ui.server.hardening import LimitedSocket, leave_out_data, problem_of
+from clusterlens.ui.server.server import Server
 from tests.ui.loop import run
 from tests.ui.test_cli import console
 from tests.ui.test_hosts import asked, given, made_up, shown
@@ -233,40 +236,89 @@ def test_visitors_are_answered_though_others_hold_all_connections(sent, monkeypa
     run(main())
 
 
-def test_a_page_that_opens_while_many_do_says_so_and_asks_again(monkeypatch):
+@asynccontextmanager
+async def empty_pages(monkeypatch):
+    """Yield a server of empty sessions, and the arguments of each that it made."""
+    made, shared = [], Server()
+    monkeypatch.setattr(cli, "the_server", lambda: shared)
+    monkeypatch.setattr(
+        serving, "serve_page", lambda *_: made.append(pn.state.session_args)
+    )
+    server = cli.make_server(0, "127.0.0.1")
+    server.start()
+    try:
+        yield server, made
+    finally:
+        server.stop()
+        shared.close()
+
+
+async def token_of(server, query: str = "") -> str:
+    """Ask for a page; return the token that came with it."""
+    url = f"http://127.0.0.1:{server.port}/{query}"
+    page = (await AsyncHTTPClient().fetch(url)).body
+    assert b"being prepared" in page
+    return re.search(rb'"token":"([^"]+)"', page)[1].decode()
+
+
+def test_a_page_without_a_connection_has_no_session(monkeypatch):
     async def main():
-        go_on = asyncio.Event()
+        async with empty_pages(monkeypatch) as (server, made):
+            tokens = {await token_of(server, f"?page={i}") for i in range(3)}
+            assert len(tokens) == 3
+            assert server.get_sessions() == made == []
+            token = await token_of(server, "?page=4")
+            assert await greeting(server, token)
+            assert len(server.get_sessions()) == 1
+            assert made == [{"page": [b"4"]}]
 
-        async def made(handler):
-            await go_on.wait()
-            handler.write("a page")
+    run(main())
 
-        monkeypatch.setattr(hardening.DocHandler, "get", made)
-        server = cli.make_server(0, "127.0.0.1")
-        server.start()
-        client = AsyncHTTPClient(force_instance=True, max_clients=20)
-        try:
 
-            def ask():
-                url = f"http://127.0.0.1:{server.port}/"
-                return asyncio.ensure_future(client.fetch(url, raise_error=False))
+async def greeting(server, token: str) -> str:
+    """Connect as a page does; return the header of the first message."""
+    place = f"127.0.0.1:{server.port}"
+    request = HTTPRequest(f"ws://{place}/ws", headers={"Origin": f"http://{place}"})
+    socket = await websocket_connect(request, subprotocols=["bokeh", token])
+    try:
+        return await socket.read_message()
+    finally:
+        socket.close()
 
-            asked = [ask() for _ in range(hardening.MOST_WAITING + 4)]
-            told = [await one for one in islice(asyncio.as_completed(asked), 4)]
-            go_on.set()
-            answers = [await one for one in asked]
-            told.append(await ask())
-        finally:
-            client.close()
-            server.stop()
-        return answers, told
 
-    answers, told = run(main())
-    assert [one.code for one in told] == [503] * 4 + [200]
-    assert all(b"follows by itself" in one.body for one in told[:4])
-    assert all(b'http-equiv="refresh"' in one.body for one in told[:4])
-    pages = [one for one in answers if one.code == 200]
-    assert [one.body for one in pages] == [b"a page"] * hardening.MOST_WAITING
+def test_no_session_is_made_for_who_left_while_others_were_made(monkeypatch):
+    async def main():
+        left = asyncio.Event()
+        async with empty_pages(monkeypatch) as (server, made):
+            monkeypatch.setattr(LimitedSocket, "on_close", lambda self: left.set())
+            rules = server._tornado.wildcard_router.rules
+            (turn,) = (
+                one.target_kwargs["turn"]
+                for one in rules
+                if one.target is LimitedSocket
+            )
+            async with turn:
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                writer.write(
+                    b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
+                    b"Origin: http://127.0.0.1:%d\r\n"
+                    b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                    b"Sec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\n"
+                    b"Sec-WebSocket-Version: 13\r\n"
+                    b"Sec-WebSocket-Protocol: bokeh, %s\r\n\r\n"
+                    % (server.port, server.port, (await token_of(server)).encode())
+                )
+                assert (
+                    await reader.readline() == b"HTTP/1.1 101 Switching Protocols\r\n"
+                )
+                stays = asyncio.ensure_future(greeting(server, await token_of(server)))
+                writer.close()
+                await left.wait()
+                assert made == []
+            assert "ACK" in await stays
+            assert len(made) == 1
+
+    run(main())
 
 
 def test_the_limit_of_open_files_is_raised_to_what_the_system_allows():

@@ -15,22 +15,20 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
+from functools import cache
 from typing import Any
 
+from bokeh.util.token import generate_jwt_token, generate_session_id
 from panel.io.server import AutoloadJsHandler, DocHandler, WSHandler
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream
-from tornado.web import ErrorHandler, OutputTransform
+from tornado.web import ErrorHandler, HTTPError, OutputTransform
 
 MAX_TEXT_BYTES = 20_000_000  # pieces of an upload take 7 MB as base64
 MAX_VALUES = 4_000_000  # a selection of a million samples takes one each
 MAX_CONTAINERS = 200_000
 MAX_BUFFER_BYTES = 100_000_000
-# Pages that are made, and wait to be; each takes some 0.2 s.
-MOST_WAITING = 8
-_BUSY = Path(__file__).with_name("busy.html")
 # In a text shorter than this, compressed values are short, too (at most 1,032 times).
 _SHORT = 64_000
 _LOG_CHARACTERS = 1_000
@@ -38,6 +36,8 @@ _ARGUMENT_CHARACTERS = 200
 _MOST_FILES = 65_536
 # The same message is logged so many times a minute.
 _REPEATS = 10
+# Stands for the token in the markup that is made once for all pages.
+_TOKEN = "token-of-this-page"
 _LOG = logging.getLogger(__name__)
 _TOO_BIG = 1009  # close code of RFC 6455
 
@@ -47,15 +47,25 @@ def signed_sessions() -> dict[str, Any]:
     return {"sign_sessions": True, "secret_key": secrets.token_urlsafe(32).encode()}
 
 
-def harden(server: Any) -> None:
-    """Limit the messages that a server takes, and who may embed its pages."""
+def harden(server: Any, empty_page: Callable[[Any, str], str]) -> None:
+    """Limit what a server takes and makes for a stranger, and who may embed its pages.
+
+    Parameters
+    ----------
+    server : bokeh.server.server.Server
+        Has not started.
+    empty_page : callable
+        Returns the markup of a page for resources of Bokeh and a token.
+    """
     application = server._tornado  # which has no public name
     for rule in application.wildcard_router.rules:
         if rule.target is WSHandler:
             rule.target = LimitedSocket
+            rule.target_kwargs = {**rule.target_kwargs, "turn": asyncio.Lock()}
         elif rule.target is DocHandler:
-            rule.target = QueuedPage
-            rule.target_kwargs = {**rule.target_kwargs, "opening": Opening()}
+            rule.target = EmptyPage
+            markup = cache(lambda: empty_page(application.resources(), _TOKEN))
+            rule.target_kwargs = {**rule.target_kwargs, "markup": markup}
         elif rule.target is AutoloadJsHandler:
             # It gives a session to a page of any origin.
             rule.target, rule.target_kwargs = ErrorHandler, {"status_code": 404}
@@ -122,43 +132,53 @@ class _Request:
         self._delegate.finish()
 
 
-class Opening:
-    """The pages that wait to be made, one after the other."""
+class EmptyPage(DocHandler):
+    """Sends the page without a session, which is made when its browser connects."""
 
-    def __init__(self) -> None:
-        self.turn, self.n_waiting = asyncio.Lock(), 0
-
-
-class QueuedPage(DocHandler):
-    """Makes a page in its turn; if many wait, sends a sentence that asks again."""
-
-    def initialize(self, *args: Any, opening: Opening, **kwargs: Any) -> None:
-        """Note the queue; other arguments as of `DocHandler`."""
+    def initialize(self, *args: Any, markup: Callable[[], str], **kwargs: Any) -> None:
+        """Note what returns the markup; other arguments as of `DocHandler`."""
         super().initialize(*args, **kwargs)
-        self._opening = opening
+        self._markup = markup
 
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        """Send the page, or the sentence."""
-        opening = self._opening
-        if opening.n_waiting >= MOST_WAITING:
-            self.set_status(503)
-            self.set_header("Retry-After", "1")
-            self.finish(_BUSY.read_text(encoding="utf-8"))
-            return
-        opening.n_waiting += 1
-        try:
-            async with opening.turn:
-                await super().get(*args, **kwargs)
-        finally:
-            opening.n_waiting -= 1
+        """Send the page with the token of a session of its own."""
+        names = "bokeh-token", "bokeh-session-id"
+        if any(name in self.request.arguments for name in names) or (
+            "Bokeh-Session-Id" in self.request.headers
+        ):
+            raise HTTPError(403, reason="Session ids and tokens are not taken")
+        server = self.application
+        signed = {"secret_key": server.secret_key, "signed": server.sign_sessions}
+        token = generate_jwt_token(
+            generate_session_id(**signed),
+            **signed,
+            expiration=server.session_token_expiration,
+            extra_payload={"arguments": self.request.arguments},
+        )
+        self.set_header("Cache-Control", "no-store")
+        self.finish(self._markup().replace(_TOKEN, token))
 
 
 class LimitedSocket(WSHandler):
     """A websocket of Bokeh that refuses messages which are costly to decode."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._buffer_bytes = 0
+    def initialize(self, *args: Any, turn: asyncio.Lock, **kwargs: Any) -> None:
+        """Begin without a message; other arguments as of `WSHandler`."""
+        super().initialize(*args, **kwargs)
+        self._buffer_bytes, self._turn = 0, turn
+
+    async def open(self, *args: Any, **kwargs: Any) -> None:
+        """Connect in turn, because what is shown is made now, in some 0.2 s.
+
+        Others are answered between two pages. Who has left meanwhile gets none.
+        """
+        stream = self.ws_connection.stream
+        stream.set_close_callback(self.on_connection_close)
+        async with self._turn:
+            await asyncio.sleep(0)
+            stream.set_close_callback(None)
+            if self.ws_connection is not None:
+                super().open(*args, **kwargs)
 
     async def on_message(self, fragment: str | bytes) -> None:
         """Hand on one fragment of a message, or close the connection."""

@@ -1,0 +1,48 @@
+"""The page as it is sent before it has a session: the same for all but for a token.
+
+Its session, with all that is shown, is made when the browser connects. So a request
+alone costs nothing that lasts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bokeh.document import Document
+from bokeh.embed.elements import html_page_for_render_items
+from bokeh.embed.util import RenderItem
+from panel.io.resources import LOCAL_DIST, Resources, bundle_resources
+from panel.io.state import set_curdoc
+
+from clusterlens.ui.kit.widgets import pmu, pn
+from clusterlens.ui.shell import TEMPLATE, TITLE
+
+EXTENSIONS = "tabulator", "filedropper"
+
+
+def empty_page(resources: Any, token: str) -> str:
+    """Return the markup of a page that connects and then shows its session.
+
+    Parameters
+    ----------
+    resources : bokeh.resources.Resources
+        Scripts and style sheets of the server.
+    token : str
+        Names the session.
+    """
+    document = Document()
+    with set_curdoc(document):
+        pn.extension(*EXTENSIONS)
+        pmu.Page(title=TITLE, template=TEMPLATE).server_doc(document, location=False)
+        return html_page_for_render_items(
+            bundle_resources([], Resources.from_bokeh(resources)),
+            {},
+            [RenderItem(token=token, elementid="page", use_for_title=False)],
+            document.title,
+            template=document.template,
+            template_variables={
+                **document.template_variables,
+                "dist_url": LOCAL_DIST,
+                "theme_name": pn.config.theme,
+            },
+        )
