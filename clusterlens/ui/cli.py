@@ -12,6 +12,8 @@ import argparse
 import atexit
 import errno
 import gc
+import multiprocessing
+import os
 import signal
 import socket
 import sys
@@ -27,6 +29,8 @@ from clusterlens import DataError, __version__
 PORT = 5006
 # The first page is not disturbed by compiling; without one it begins after so long.
 LONELY_SECONDS = 20
+# When all is saved, threads have so long to end.
+PATIENCE_SECONDS = 1.0
 LOOPBACK = ("127.0.0.1", "localhost")
 SERVER_SETTINGS = {
     # A page without a connection is given up after a minute, or after ten if work of it
@@ -266,3 +270,24 @@ def run(server: Any) -> None:
         for callback in list(session.document.session_destroyed_callbacks):
             callback(session.document.session_context)
     server.stop()
+    _close()
+
+
+def _close() -> None:
+    """Save and close what all sessions share, if any came, and end soon after that.
+
+    Threads cannot be ended, and Python waits for all that they have to do.
+    """
+    if the_server.cache_info().currsize:
+        shared = the_server()
+        atexit.unregister(shared.close)
+        shared.close()
+    end = threading.Timer(PATIENCE_SECONDS, _end_now)
+    end.daemon = True
+    end.start()
+
+
+def _end_now() -> None:
+    for worker in multiprocessing.active_children():
+        worker.kill()
+    os._exit(0)

@@ -119,6 +119,26 @@ def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
     assert [url for url in asked if not url.startswith(here)] == []
 
 
+def test_a_server_that_is_told_to_end_does_not_wait_for_its_threads():
+    code = """
+import time
+from clusterlens.ui import cli
+server, shared = cli.make_server(0, "127.0.0.1"), cli.the_server()
+for lane in (shared.kernels, shared.actions, shared.idle):
+    for _ in range(40):
+        lane.submit(time.sleep, 600)
+server.io_loop.call_later(0, print, "ready", flush=True)
+cli.run(server)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as one:
+        try:
+            assert one.stdout.readline() == b"ready\n"
+            one.terminate()
+            assert one.wait(60) == 0
+        finally:
+            one.kill()
+
+
 @pytest.mark.parametrize(
     ("address", "origins", "alone"),
     [

@@ -106,11 +106,14 @@ class Server:
         return cls(store, store.told)
 
     def close(self) -> None:
-        """End its processes and threads, which finish what they do, and its store."""
+        """Save what is to be saved; end its processes, store and threads.
+
+        Threads finish what they do, but nobody waits for that, unless it is saved.
+        """
         self.workers.close()
         self.readers.close()
         for executor in (self.actions, self.live, self.idle, self.kernels):
-            executor.shutdown(cancel_futures=True)
+            executor.shutdown(wait=False, cancel_futures=True)
         self.writing.shutdown()
         if self.store is not None:
             self.store.close()
