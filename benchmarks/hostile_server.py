@@ -3,10 +3,10 @@
     python -m benchmarks.hostile_server [ATTACK ...] [--port 5412] [--files 300]
 
 Starts `clusterlens` for each attack of `ATTACKS`, with few files that it may open and
-with odd files in its store, and asks it every 50 ms whether it is alive. Prints what
-the attack met, the processor time and the memory that the server took for it, the
-longest wait of others (of a busy machine, too), the bytes of its log, and how long it
-took to end at SIGTERM while the attack went on.
+with odd files in its store, while another page asks for an answer every 50 ms. Prints
+what the attack met, the processor time of the server, the memory that it and its
+processes took, the longest wait of the other page (also for a busy machine), the bytes
+of the log, and how long the server took to end at SIGTERM while the attack went on.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import os
 import re
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,10 +35,18 @@ from typing import Any
 import psutil
 from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
-from tornado.websocket import websocket_connect
+from tornado.websocket import WebSocketClosedError, websocket_connect
+
+from benchmarks.hostile_inputs import FILES
+from benchmarks.sessions import DRAWN, Visitor, rest
 
 ALIVE_SECONDS = 0.05
-HEADER = json.dumps({"msgid": "1", "msgtype": "PATCH-DOC", "num_buffers": 1})
+# Of the first part of a page that takes files, its id.
+TAKER = r'"id":"(p\d+)","attributes":{"name":"FileTaker"'
+# What stands in words about a file that was read or refused: the sign of its size (x).
+ENDED = r"limit|cannot|needs|refused|stopped|ended|\\u00d7"
+# The second time an attack is made the server is told to end after so long.
+INTERRUPTED_SECONDS = 1.0
 # What an attack holds open goes on while the server is told to end.
 Held = list[Any]
 Attack = Callable[[str, Held], Awaitable[str]]
@@ -63,25 +72,119 @@ async def made_up_token(address: str, held: Held) -> str:
     return f"token and session id: {found}"
 
 
-async def message(address: str, held: Held, *, fragments: list[Any]) -> str:
-    """Send one message of the right form."""
+async def connect(address: str) -> Any:
+    """Open a page; return its websocket, which has been greeted."""
     page = (await AsyncHTTPClient().fetch(address, request_timeout=120)).body
     token = re.search(rb'"token": ?"([^"]+)"', page)[1].decode()
     request = HTTPRequest(
-        address.replace("http", "ws") + "/ws", headers={"Origin": address}
+        address.replace("http", "ws") + "/ws",
+        headers={"Origin": address},
+        connect_timeout=120,
+        request_timeout=120,
     )
     socket = await websocket_connect(
         request, subprotocols=["bokeh", token], max_message_size=2**30
     )
+    for _ in range(3):
+        await socket.read_message()
+    return socket
+
+
+async def send(socket: Any, kind: str, *contents: str | bytes) -> None:
+    """Send a message of a kind."""
+    header = {"msgid": "1", "msgtype": kind, "num_buffers": len(contents) - 1}
+    for part in (json.dumps(header), "{}", *contents):
+        await socket.write_message(part, binary=isinstance(part, bytes))
+
+
+async def message(address: str, held: Held, *, content: str) -> str:
+    """Send one message of the right form."""
+    socket = await connect(address)
     held.append(socket)
-    await socket.read_message()
-    for fragment in fragments:
-        await socket.write_message(fragment, binary=isinstance(fragment, bytes))
+    await send(socket, "PATCH-DOC", content)
     with suppress(TimeoutError):
         async with asyncio.timeout(20):
             while await socket.read_message() is not None:
                 pass
     return f"closed with {socket.close_code}"
+
+
+async def failing_patches(address: str, held: Held, n: int = 400) -> str:
+    """Send patches of 400 kB that fail."""
+    socket = await connect(address)
+    held.append(socket)
+    text = json.dumps({"events": [{"kind": "ModelChanged", "model": "x" * 400_000}]})
+    for _ in range(n):
+        with suppress(WebSocketClosedError):
+            await send(socket, "PATCH-DOC", text)
+    return f"{n} patches"
+
+
+async def upload(address: str, held: Held, *, name: str) -> str:
+    """Drop a file on the page; return the first words about it that are no progress."""
+    socket, taker = await with_taker(address)
+    held.append(socket)
+    content = FILES[name]()
+    await tell(socket, taker, name=name, size=len(content), others=0)
+    await tell(socket, taker, piece=base64.b64encode(content).decode())
+    found = re.compile(rf'{name}(?:[^"\\]|\\u....){{0,120}}')
+    async with asyncio.timeout(120):
+        while (text := await socket.read_message()) is not None:
+            for words in found.findall(text) if isinstance(text, str) else ():
+                if re.search(ENDED, words):
+                    return json.loads(f'"{words}"')
+    return f"closed with {socket.close_code}"
+
+
+async def with_taker(address: str) -> tuple[Any, str]:
+    """Open a page; return its websocket and the id of what takes files."""
+    socket = await connect(address)
+    await send(socket, "PULL-DOC-REQ", "{}")
+    async with asyncio.timeout(120):
+        while True:
+            text = await socket.read_message()
+            found = isinstance(text, str) and re.search(TAKER, text)
+            if found:
+                await send(socket, "PATCH-DOC", json.dumps(DRAWN))
+                return socket, found[1]
+
+
+async def tell(socket: Any, model: str, **values: Any) -> None:
+    """Send what the script of a component sends to it."""
+    data = {"type": "map", "entries": [*values.items()]}
+    entries = [["model", {"id": model}], ["data", data]]
+    event = {
+        "type": "event",
+        "name": "data_event",
+        "values": {"type": "map", "entries": entries},
+    }
+    sent = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}
+    await send(socket, "PATCH-DOC", json.dumps({"events": [sent]}))
+
+
+async def announced(address: str, held: Held, n: int = 12) -> str:
+    """Announce files, send 60 MB of each, end none, and leave."""
+    socket, taker = await with_taker(address)
+    piece = base64.b64encode(bytes(3_000_000)).decode()
+    for k in range(n):
+        await tell(socket, taker, name=f"{k}.csv", size=10**9, others=0)
+        for _ in range(20):
+            await tell(socket, taker, piece=piece)
+    socket.close()
+    return f"{n} files announced"
+
+
+async def crowd(address: str, held: Held, n: int = 40) -> str:
+    """Open many pages at one time."""
+
+    async def seconds() -> float:
+        begun = time.perf_counter()
+        socket, _ = await with_taker(address)
+        held.append(socket)
+        return time.perf_counter() - begun
+
+    found = sorted(await asyncio.gather(*(seconds() for _ in range(n))))
+    return f"{n} pages after {found[0]:.1f} to {found[-1]:.1f} s"
 
 
 async def bare_gets(address: str, held: Held, n: int = 100) -> str:
@@ -97,7 +200,7 @@ async def one_page(address: str, held: Held) -> str:
 
 async def packed_bytes(address: str, held: Held) -> str:
     """Send 1 GB as a text of 1.3 MB."""
-    return await message(address, held, fragments=_patch(_packed(10**9)))
+    return await message(address, held, content=_packed(10**9))
 
 
 def _packed(n_bytes: int) -> str:
@@ -105,18 +208,18 @@ def _packed(n_bytes: int) -> str:
     return json.dumps({"events": [{"new": {"type": "bytes", "data": data}}]})
 
 
-def _patch(content: str) -> list[Any]:
-    return [HEADER, "{}", content]
-
-
 ATTACKS: dict[str, Attack] = {
     "half-open connections": half_open,
     "made-up tokens": made_up_token,
     "packed bytes of 1 GB": packed_bytes,
-    "30 MB of brackets": partial(message, fragments=_patch("[" * 30_000_000)),
-    "million lists": partial(message, fragments=_patch("[" + "[]," * 10**6 + "1]")),
+    "30 MB of brackets": partial(message, content="[" * 30_000_000),
+    "million lists": partial(message, content="[" + "[]," * 10**6 + "1]"),
     "pages never connected to": bare_gets,
+    "40 pages at one time": crowd,
     "odd files in the store": one_page,
+    "patches that fail": failing_patches,
+    "12 files announced": announced,
+    **{name: partial(upload, name=name) for name in FILES},
 }
 
 
@@ -148,36 +251,53 @@ async def strike(name: str, port: int, files: int) -> None:
         )
     try:
         await asyncio.to_thread(_wait, f"{address}/liveness")
-        await status(address)
-        process, waits, highest = psutil.Process(server.pid), [], [0]
-        before, begun = process.memory_info().rss, process.cpu_times()
+        visitor = await Visitor.open(f"{address}/")
+        await visitor.load()
+        process = psutil.Process(server.pid)
+        await rest(process)
+        before, begun = _memory(process), process.cpu_times()
+        highest, held = [before], []
 
         async def watch() -> None:
             while True:
-                begun = time.perf_counter()
-                await status(f"{address}/liveness")
-                waits.append(time.perf_counter() - begun)
-                highest[0] = max(highest[0], process.memory_info().rss)
+                highest.append(_memory(process))
                 await asyncio.sleep(ALIVE_SECONDS)
 
-        watcher, held = asyncio.ensure_future(watch()), []
+        watcher = asyncio.ensure_future(watch())
+        pings = asyncio.ensure_future(visitor.pings())
         met = await ATTACKS[name](address, held)
         await asyncio.sleep(1)
         watcher.cancel()
+        pings.cancel()
         worked = sum(process.cpu_times()[:2]) - sum(begun[:2])
-        begun = time.monotonic()
+        again = asyncio.ensure_future(ATTACKS[name](address, held))
+        await asyncio.sleep(INTERRUPTED_SECONDS)
+        ended = time.monotonic()
         server.send_signal(signal.SIGTERM)
         await asyncio.to_thread(server.wait, 60)
+        ended = time.monotonic() - ended
+        again.cancel()
+        await asyncio.gather(again, return_exceptions=True)
         print(
-            f"{name}: {met}; {worked:.1f} s of processor, longest wait "
-            f"{max(waits):.2f} s, {(highest[0] - before) / 1e6:.0f} MB more, log of "
-            f"{(folder / 'log').stat().st_size} bytes, ended in "
-            f"{time.monotonic() - begun:.1f} s",
+            f"{name}: {met}; {worked:.1f} s of processor, another visitor waited "
+            f"{statistics.median(visitor.answers):.2f} s, at most "
+            f"{max(visitor.answers):.2f}, {(max(highest) - before) / 1e6:.0f} MB "
+            f"more, log of {(folder / 'log').stat().st_size} bytes, ended in "
+            f"{ended:.1f} s with {server.returncode}",
             flush=True,
         )
     finally:
         server.kill()
         server.wait()
+
+
+def _memory(process: psutil.Process) -> int:
+    """Return the bytes that a server and its processes take."""
+    total = process.memory_info().rss
+    for child in process.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            total += child.memory_info().rss
+    return total
 
 
 def _wait(url: str) -> None:

@@ -58,8 +58,8 @@ LEFT_SECONDS, IDLE_SECONDS = 120.0, 30.0
 AT_ONCE = 2
 USED = 4
 POOL = "default"
-# Until a session has prepared all its pages, which it does when nothing happens.
-PREPARED_SECONDS = 20.0
+# A server rests that used less of a processor in so many seconds.
+REST_SECONDS, REST_SHARE = 3.0, 0.05
 # What a browser says when it has drawn the page for the first time.
 DRAWN = {
     "events": [
@@ -175,7 +175,7 @@ async def close(n_sessions: int, at_once: int | None) -> None:
     )
     with server(150) as (address, process):
         first = await open_all(address, 1)
-        await asyncio.sleep(PREPARED_SECONDS)
+        await rest(process)
 
         def say_memory(when: str) -> None:
             print(f"{when:28} {process.memory_info().rss / 2**20:6.0f} MB")
@@ -199,7 +199,7 @@ async def leave(n_pages: int) -> None:
     """Open pages and leave them; print what they cost then, and when all is over."""
     with server(150) as (address, process):
         (await Visitor.open(address)).close()
-        await asyncio.sleep(PREPARED_SECONDS)
+        await rest(process)
         before = process.memory_info().rss
 
         async def say_cost(when: str) -> None:
@@ -215,7 +215,11 @@ async def leave(n_pages: int) -> None:
         async def ask_alone() -> None:
             await AsyncHTTPClient().fetch(address, request_timeout=120)
 
-        for what, visit in {"opened": open_and_close, "asked for": ask_alone}.items():
+        for what, visit in (
+            ("opened", open_and_close),
+            ("opened again", open_and_close),
+            ("asked for", ask_alone),
+        ):
             begun = sum(process.cpu_times()[:2])
             for _ in range(n_pages):
                 await visit()
@@ -313,6 +317,24 @@ async def ask(address: str, what: str) -> str:
     client = AsyncHTTPClient(max_clients=100)
     found = await client.fetch(f"{address}/ask/{what}", request_timeout=600)
     return found.body.decode()
+
+
+async def rest(process: psutil.Process) -> None:
+    """Return when a server and its processes do nothing; all is ready then."""
+    while True:
+        all_of_it = [process, *process.children(recursive=True)]
+        used = -_processor(all_of_it)
+        await asyncio.sleep(REST_SECONDS)
+        if used + _processor(all_of_it) < REST_SHARE * REST_SECONDS:
+            return
+
+
+def _processor(processes: list[psutil.Process]) -> float:
+    total = 0.0
+    for one in processes:
+        with suppress(psutil.NoSuchProcess):
+            total += sum(one.cpu_times()[:2])
+    return total
 
 
 async def until(address: str, what: str) -> None:

@@ -143,7 +143,7 @@ UI_ROOMS = [
     "pages",
     "top",
 ]
-TOP = {"explore", "leaving", "patches", "shell", "serving", "cli"}
+TOP = {"explore", "leaving", "opening", "patches", "shell", "serving", "cli"}
 UI_FILES = sorted((PACKAGE / "ui").rglob("*.py"))
 UI_MODULES = {module_name(path) for path in UI_FILES}
 PAGE_FILES = [path for path in UI_FILES if path.parts[-3:-1][0] == "pages"]
