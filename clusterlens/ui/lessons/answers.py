@@ -1,4 +1,4 @@
-"""Answers can mislead: narrow sight and one mistake asked again and again."""
+"""Lesson: answers can mislead, by a narrow view and by a repeated mistake."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ POOL = tuple(POOLS["quick"])
 
 
 def told(must: Sequence[tuple[int, int]], cannot: Sequence[tuple[int, int]]) -> Answers:
-    """Answers about pairs of rows, those that say together first."""
+    """Return answers about pairs of rows, must-links first."""
     pairs = (("must", must), ("cannot", cannot))
     return tuple((kind, a, b) for kind, some in pairs for a, b in some)
 
 
-# Ann looks at the first column alone, by thirds, Bo at the second, by halves.
+# Ann judges by the first column alone, in thirds; Bo by the second, in halves.
 ANN = told(
     [(5, 10), (145, 110)],
     [
@@ -43,12 +43,12 @@ ECHOES = told([], [(135, 120), (122, 140), (107, 144), (130, 139)])
 
 
 def answer(answers: Answers) -> tuple[Way, ...]:
-    """Give answers one by one."""
+    """Return actions that give answers one by one."""
     return tuple(act("add link", kind=kind, a=a, b=b) for kind, a, b in answers)
 
 
 def forget(answers: Answers) -> tuple[Way, ...]:
-    """Take answers back one by one."""
+    """Return actions that remove answers one by one."""
     return tuple(act("remove link", a=a, b=b) for _, a, b in answers)
 
 
@@ -58,7 +58,7 @@ async def see(session: Session) -> None:
 
 
 def holds(answers: Answers) -> Check:
-    """Whether there are just these answers, and the models are ranked by them."""
+    """Check that exactly these answers exist and that they rank the models."""
     wanted = {(kind, frozenset((a, b))) for kind, a, b in answers}
     return Check(
         ("links", "ranking"),

@@ -1,7 +1,7 @@
-"""Classroom: the lesson that is open, in a session of its own.
+"""Classroom: the open lesson, in a session of its own.
 
-The analyst's analysis is out of its reach: the session here has no store, and what is
-done in it ends with it. Pools are fitted once for all who take the lesson
+A lesson cannot change the analyst's analysis: its session has no store, and its steps
+end with it. Pools are fitted once for all users of the lesson
 (`clusterlens.ui.work.results`).
 """
 
@@ -25,7 +25,7 @@ from clusterlens.ui.work.derived import Result
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Where a step began: steps and cursor of the history, and what was looked at."""
+    """State at the begin of a step: steps and cursor of the history, and the view."""
 
     steps: tuple[Step, ...]
     cursor: int
@@ -33,7 +33,7 @@ class _Place:
 
 
 class Classroom(param.Parameterized):
-    """One lesson at a time, from step to step and back."""
+    """One lesson at a time, with steps forwards and back."""
 
     key = param.String("", doc="The lesson that is open, a key of LESSONS; or none.")
     step = param.Integer(0, doc="Position of the step that is taken.")
@@ -49,28 +49,28 @@ class Classroom(param.Parameterized):
         self.session = Session(server)
         self._places: list[_Place] = []
         self._stops: list[Callable[[], None]] = []
-        # The step whose finding was shown because Next was pressed before it was done.
+        # The step that Next has solved because the analyst had not.
         self._shown: tuple[str, int] | None = None
 
     @property
     def lesson(self) -> Lesson | None:
-        """The lesson that is open."""
+        """The open lesson."""
         return LESSONS.get(self.key)
 
     @property
     def task(self) -> Task | None:
-        """The step that is taken."""
+        """The present step."""
         return self.lesson.steps[self.step] if self.lesson else None
 
     async def open(self, key: str, step: int = 0) -> None:
-        """Open a lesson: its example with its run, at a step.
+        """Open a lesson at a step: load its example and run its pool.
 
-        The steps before it are done on the way.
+        Earlier steps are done on the way.
         """
         lesson, session = LESSONS[key], self.session
         self._watch(None)
         self._places = []
-        # The page shows itself at once, and says what is being done.
+        # The page appears at once and shows the progress.
         self.param.update(key=key, step=0, reached=False, opening=True)
         session.look.forget(*(n for n in session.look.param if n not in _KEPT))
         session.look.page = lesson.page
@@ -82,7 +82,7 @@ class Classroom(param.Parameterized):
         if not done:
             self.close()
             return
-        # What came before the lesson is not to be undone in it.
+        # The setup of the lesson cannot be undone in it.
         session.put(session.history.steps[-1:], 0)
         await self._enter(0)
         for k in range(min(step, len(lesson.steps) - 1)):
@@ -92,7 +92,7 @@ class Classroom(param.Parameterized):
             await self._enter(k + 1)
 
     async def next(self) -> None:
-        """Take the next step; if this one is not done, do it and show what it finds."""
+        """Go to the next step; if this one is not done, do it and show its outcome."""
         if self.lesson is None or self.task is None or self.opening:
             return
         here = (self.key, self.step)
@@ -107,22 +107,22 @@ class Classroom(param.Parameterized):
             self.close()
 
     async def show(self) -> None:
-        """Do what the step asks for."""
+        """Do the task of the step."""
         if self.task is not None:
             await self._go(self.task.way)
 
     def back(self) -> None:
-        """Return to the step before, as it was when it began."""
+        """Return to the previous step, in the state of its begin."""
         if self.step and not self.opening:
             self._restore(self.step - 1)
 
     def reset(self) -> None:
-        """Return to the first step, as it was when it began."""
+        """Return to the first step, in the state of its begin."""
         if self._places and not self.opening:
             self._restore(0)
 
     def close(self) -> None:
-        """Leave the lesson; it stays as it is until another one is opened."""
+        """Leave the lesson; its state stays until another one is opened."""
         self._watch(None)
         self.session.jobs.cancel()
         self.param.update(key="", step=0, reached=False, mistaken=False, opening=False)
@@ -164,7 +164,7 @@ class Classroom(param.Parameterized):
         self._watch(LESSONS[self.key].steps[step])
 
     def _watch(self, task: Task | None) -> None:
-        """From now on notice whether a step is done, or mistaken for another."""
+        """Watch whether a step is done, or mistaken for another."""
         for stop in self._stops:
             stop()
         self._stops = []
@@ -186,11 +186,11 @@ class Classroom(param.Parameterized):
 def _notice(
     check: Check, notice: Callable[[bool], None], results: Mapping[str, Result]
 ) -> None:
-    """Tell whether a check holds, once all results that it needs are there."""
+    """Report whether a check holds, once all results that it needs are ready."""
     found = [results[name.rstrip("?")] for name in check.needs]
     if all(result.ready for result in found):
         notice(bool(check.holds(*(one.value for one in found))))
 
 
-# Of the look, what is the analyst's own and no part of a lesson.
+# View parameters that belong to the analyst and not to the lesson.
 _KEPT = ("name", "large", "help", "pool_draft")

@@ -1,4 +1,4 @@
-"""A crowd of near-copies decides: whatever is run thirty times leads."""
+"""Lesson: a crowd of near-copies decides; a model run thirty times leads."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ POOL = tuple(POOLS["quick"])
 
 
 def with_crowd(k: int) -> list[dict[str, Any]]:
-    """The pool, and thirty more runs of k-means."""
+    """Return the pool with thirty more runs of k-means."""
     return [*POOL, {"clusterer": "k-means", "n_clusters": k, "copies": 30}]
 
 
@@ -38,7 +38,7 @@ LESSON = Lesson(
             target="cl-ranking-table",
             done=selects("HDBSCAN size=9"),
             way=(select("HDBSCAN size=9"),),
-            # How far above depends on the arithmetic of the processor.
+            # The exact value depends on the arithmetic of the processor.
             after="Adjusted Rand index with the groups: above <b>0.95</b>, at rank "
             "<b>9</b>; the leaders with their three clusters reach <b>0.62</b>. Keep "
             "both in mind.",

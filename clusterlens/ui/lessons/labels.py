@@ -1,4 +1,4 @@
-"""Labels that are no clusters, and clusters that a score is blind to."""
+"""Lesson: labels that are no clusters, and clusters that a score cannot see."""
 
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
 
@@ -10,7 +10,7 @@ POOL = (
 
 
 def pair_of(a: int, b: int) -> Check:
-    """Whether a pair of classes is looked at."""
+    """Check that a pair of classes is displayed."""
     return Check(("look.label_pair",), lambda pair: set(pair) == {a, b})
 
 

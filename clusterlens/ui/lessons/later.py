@@ -1,4 +1,4 @@
-"""The same customers a quarter later: one kind has moved, one is new."""
+"""Lesson: the same customers a quarter later; one kind has moved, one is new."""
 
 import numpy as np
 
@@ -18,13 +18,13 @@ FIRMS = 40
 
 
 def summer() -> bytes:
-    """Return the later table: nine in ten come back, and forty firms come."""
+    """Return the later table: nine in ten customers return, and forty firms are new."""
     rng = np.random.default_rng(24)
     _, spring = spring_shoppers()
     back = np.flatnonzero(rng.random(600) < 0.9)
     kind = spring[back]
     grown = rng.choice(np.flatnonzero(kind == 2), 30, replace=False)
-    kind[grown] = 3  # students who finished hardly come
+    kind[grown] = 3  # students who graduated seldom come
     ids = np.r_[back, 600 + np.arange(FIRMS)]
     kinds = np.r_[kind, np.full(FIRMS, 4)]
     order = rng.permutation(len(ids))
@@ -33,7 +33,7 @@ def summer() -> bytes:
 
 
 async def take(session: Session) -> None:
-    """Take the later table as if its file had been dropped."""
+    """Load the later table as if its file had been dropped."""
     key = session.keep_file(summer())
     await session.act("take new table", name="summer.csv", sha256=key)
 

@@ -1,8 +1,8 @@
-"""Lesson: plain data and predicates, from which the page Lessons makes everything else.
+"""Lesson: plain data and predicates that define everything on the page Lessons.
 
-A lesson opens an example with a run of its own pool. A step is a paragraph and one
-thing to do. Whether it is done is read from results and from what is looked at, so any
-way there counts; `way` is one of them, for "Show me", for Next, and for the tests.
+A lesson opens an example with a run of its own pool. A step has a paragraph and one
+task. Results and the view state decide whether a task is done, so every way to do it
+counts; `way` is one of them, used by "Show me", by Next, and by the tests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Check:
     Parameters
     ----------
     needs : tuple of str
-        Results it reads, named as in the inputs of a node.
+        Required results, named as in the inputs of a node.
     holds : callable
         Called with their values in order once all are ready.
     """
@@ -43,23 +43,23 @@ class Task:
     text : str
         One paragraph, markup.
     task : str
-        The one thing to do, markup; empty where there is only to read.
+        The task, markup; empty if there is only text.
     target : str
-        CSS class of the part of the page where it is done.
+        CSS class of the part of the page for the task.
     done : Check, optional
-        Whether it is done.
+        Condition that the task is done.
     way : tuple of callable
         A way to do it, see `act`, `look`, `select`, `ask` and `undo`.
     button : str
-        Words of a button beside the task that does it, where no part of the page can.
+        Text of a button that does the task, if no part of the page can.
     begin : tuple of callable
-        What is put in place before the step.
+        Setup before the step.
     after : str
-        What there is to see once it is done, markup.
+        Explanation of the outcome, markup.
     wrong : Check, optional
-        Whether something else was done that is easily taken for it.
+        Condition that another, similar thing was done.
     hint : str
-        What to do then, markup.
+        Advice in that case, markup.
     """
 
     title: str
@@ -82,17 +82,17 @@ class Lesson:
     Parameters
     ----------
     title, teaser : str
-        What it is about.
+        Title and subject.
     minutes : int
-        How long it takes.
+        Duration.
     example : str
         Key of EXAMPLES.
     pool : tuple of dict
         Entries of the pool, small enough to be fitted in seconds.
     page : {"consensus", "labels", "fuzzy", "new-rows"}
-        The working page it takes place on.
+        Working page of the lesson.
     steps : tuple of Task
-        Four to six.
+        Four to six steps.
     """
 
     title: str
@@ -105,13 +105,13 @@ class Lesson:
 
 
 def looks(**wanted: Any) -> Check:
-    """Whether something is looked at: parameters of `Look` with their values."""
+    """Check view parameters: names of `Look` with their values."""
     names = tuple(f"look.{name}?" for name in wanted)
     return Check(names, lambda *found: found == tuple(wanted.values()))
 
 
 def selects(model: str) -> Check:
-    """Whether a model is selected, or one that found the same."""
+    """Check that a model is selected, or an equal one."""
 
     def holds(selected: int, ensemble: Any, copies: Any) -> bool:
         return bool(copies[selected] == copies[ensemble.names.index(model)])
@@ -120,7 +120,7 @@ def selects(model: str) -> Check:
 
 
 def leads(text: str, n_models: int) -> Check:
-    """Whether a model whose name begins with the text leads so many models."""
+    """Check that a model with this prefix leads so many models."""
 
     def holds(ranking: Any, ensemble: Any) -> bool:
         first = ensemble.names[ranking.order[0]]
@@ -130,7 +130,7 @@ def leads(text: str, n_models: int) -> Check:
 
 
 def act(kind: str, /, **values: Any) -> Way:
-    """Do an action of ACTIONS with plain values."""
+    """Return a function that runs an action of ACTIONS with plain values."""
 
     async def way(session: Session) -> None:
         await session.act(kind, **values)
@@ -139,7 +139,7 @@ def act(kind: str, /, **values: Any) -> Way:
 
 
 def look(**values: Any) -> Way:
-    """Look at something: parameters of `Look`."""
+    """Return a function that sets view parameters."""
 
     async def way(session: Session) -> None:
         session.look.param.update(**values)
@@ -148,7 +148,7 @@ def look(**values: Any) -> Way:
 
 
 def select(model: str) -> Way:
-    """Select a model by its name."""
+    """Return a function that selects a model by its name."""
 
     async def way(session: Session) -> None:
         ensemble = session.analysis.ensemble
@@ -159,7 +159,7 @@ def select(model: str) -> Way:
 
 
 def ask(node: str) -> Way:
-    """Ask for a result that is computed on request only."""
+    """Return a function that requests a result which is computed only on request."""
 
     async def way(session: Session) -> None:
         session.derived.ask(node)
@@ -168,7 +168,7 @@ def ask(node: str) -> Way:
 
 
 def undo() -> Way:
-    """Take the latest action back."""
+    """Return a function that undoes the latest action."""
 
     async def way(session: Session) -> None:
         session.undo()

@@ -1,4 +1,4 @@
-"""Uniform noise has a leader, too, and only structureless copies give it away."""
+"""Lesson: uniform noise has a leader, too; only structureless copies reveal it."""
 
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui.lessons.lesson import (

@@ -1,4 +1,4 @@
-"""One link can outweigh everything: two rows decide what 150 could not."""
+"""Lesson: one link can outweigh everything; two rows decide against 150."""
 
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
@@ -8,7 +8,7 @@ FIRST, SECOND = (60, 110), (50, 100)
 
 
 def linked(pair: tuple[int, int]) -> Check:
-    """Whether these two rows, and no others, have a cannot-link."""
+    """Check that these two rows, and no others, have a cannot-link."""
     return Check(
         ("links", "ranking"),
         lambda links, ranking: (
@@ -18,7 +18,7 @@ def linked(pair: tuple[int, int]) -> Check:
 
 
 def joined(pair: tuple[int, int]) -> Check:
-    """Whether these two rows have a must-link."""
+    """Check that these two rows have a must-link."""
     return Check(
         ("links",),
         lambda links: any(
@@ -28,7 +28,7 @@ def joined(pair: tuple[int, int]) -> Check:
 
 
 def picked(pair: tuple[int, int]) -> tuple[object, ...]:
-    """Put a pair of rows before the analyst."""
+    """Return actions that present a pair of rows to the analyst."""
     return (look(linking=True, tab="links", pair=pair, drawer=True),)
 
 

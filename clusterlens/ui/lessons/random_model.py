@@ -1,4 +1,4 @@
-"""Which random model? One pair of soft partitions, and values from -0.12 to 0.52."""
+"""Lesson: which random model? One pair of soft partitions has -0.12 to 0.52."""
 
 from clusterlens.ui.lessons.lesson import Lesson, Task, look, looks
 

@@ -1,4 +1,4 @@
-"""Most typical is not true: one model of 42 finds the rings, and ranks 41st."""
+"""Lesson: most typical is not true; one model of 42 finds the rings, at rank 41."""
 
 from clusterlens.ui.lessons.lesson import (
     Check,
