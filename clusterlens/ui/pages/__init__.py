@@ -1,8 +1,8 @@
-"""Pages: a folder each, which its line in `PAGES` makes part of the app.
+"""Pages: a folder each, listed in `PAGES`.
 
-A folder holds `page.py`, whose `PAGE` is how the cards are arranged; the cards and the
-figures that only they show; `look.py` with what is looked at; and files that end in
-`nodes.py`, whose nodes are what follows from it.
+A folder holds `page.py` with the arrangement of the cards in `PAGE`; the cards, and
+figures that only they show; `look.py` with the view parameters; and files that end in
+`nodes.py` with the results of the page.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 
 class Room(NamedTuple):
-    """A page of the app: its key, its title and its icon in the rail.
+    """A page of the app: its key, its title and its icon in the navigation.
 
-    Its folder is named as its key, and `heading` is a word above it in the rail.
+    Its folder is named after its key. `heading` is a word above it in the navigation.
     """
 
     key: str
@@ -25,17 +25,17 @@ class Room(NamedTuple):
 
     @property
     def page(self) -> Any:
-        """The class of the page; imported when it is asked for."""
+        """The class of the page, imported on request."""
         return import_module(f"{self._folder}.page").PAGE
 
     @property
     def looks(self) -> list[Any]:
-        """Classes of the parameters of what is looked at on the page."""
+        """Classes of the view parameters of the page."""
         return [file.Look for file in self._files(".look")]
 
     @property
     def nodes(self) -> list[Any]:
-        """The files with what the page derives."""
+        """The files with the results of the page."""
         return self._files("nodes")
 
     @property
@@ -43,14 +43,14 @@ class Room(NamedTuple):
         return f"{__name__}.{self.key.replace('-', '_')}"
 
     def _files(self, ends: str) -> list[Any]:
-        """Import the files of the folder whose names end so."""
+        """Import the files of the folder with names that end so."""
         folder = import_module(self._folder)
         found = iter_modules(folder.__path__, f"{folder.__name__}.")
         return [import_module(name) for _, name, _ in found if name.endswith(ends)]
 
 
-# In reading order. LAB: what tries a method out, apart from the pool; LEARN: what has a
-# table of its own.
+# In reading order. LAB: methods to try apart from the pool; LEARN: lessons with tables
+# of their own.
 PAGES = (
     Room("data", "Data", "table_chart"),
     Room("pool", "Pool", "tune"),

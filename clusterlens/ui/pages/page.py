@@ -1,8 +1,8 @@
-"""Page: panels in an arrangement; they watch their results while the page is shown.
+"""Base class of pages: cards in an arrangement that watch while the page is shown.
 
-A page is made when it is first looked at, so that the first one comes quickly, and then
-stays in its place. In a browser it is made in steps, as its widgets take longer than
-others shall wait.
+A page is made when it is first shown, so that the first page loads quickly, and is then
+kept. In a browser it is made in steps, because its widgets would block other sessions
+for too long.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Steps = Generator[None, None, Any]
 
 
 class Page:
-    """Panels and how they are arranged, shown or hidden.
+    """Arrangement of cards, shown or hidden.
 
     Parameters
     ----------
     session : Session
-        What its panels show.
+        Session of the cards.
 
     Attributes
     ----------
     panels : list of Panel
-        All its panels.
+        All cards of the page.
     view : viewable
         The arrangement.
     """
@@ -45,8 +45,9 @@ class Page:
         self.made = self.seen = False
         self._making = self._make()
         self._coming: Any = None
-        # What is hidden must not say itself how it is displayed. What is inside asks
-        # for the width of the page, as a lesson leaves less of the window to it.
+        # A hidden component must not set its own display style. Style sheets inside
+        # query the width of this container, because a lesson leaves less of the window
+        # to the page.
         self.view = pn.Column(
             sizing_mode="stretch_both",
             margin=0,
@@ -57,11 +58,11 @@ class Page:
         )
 
     def build(self) -> Steps:
-        """Make the panels, with a step after each, and return their arrangement."""
+        """Make the cards, with a step after each, and return their arrangement."""
         raise NotImplementedError
 
     def each(self, *kinds: Callable[[Session], Panel]) -> Steps:
-        """Make panels of the page, with a step after each, and return them."""
+        """Make cards of the page, with a step after each, and return them."""
         for kind in kinds:
             self.panels.append(kind(self.session))
             yield
@@ -76,10 +77,10 @@ class Page:
         yield
 
     def _make_models(self, card: Any) -> Steps:
-        """Make the models of a card before it is put in its place, where that is live.
+        """Make the models of a card before it is put in its place on a live page.
 
-        All at once they would take longer than others shall wait; those inside come
-        first, which what holds them takes as they are.
+        All at once they would block other sessions. Inner models come first, because
+        the outer ones then reuse them.
         """
         for ref, (model, _) in list(self.view._models.items()):
             document = model.document
@@ -90,12 +91,12 @@ class Page:
                     yield
 
     def make(self) -> None:
-        """Make what is not made yet of the panels; nothing is shown or hidden."""
+        """Make the remaining cards; nothing is shown or hidden."""
         for _ in self._making:
             pass
 
     async def prepare(self, wanted: Callable[[], bool] = lambda: True) -> None:
-        """Make the panels in steps, as long as they are wanted."""
+        """Make the cards in steps, as long as they are wanted."""
         server = self.session.server
         await server.turns.take(self._making, wanted)
         server.collector.settle()
@@ -114,29 +115,29 @@ class Page:
             self.attend()
 
     async def _come(self) -> None:
-        """Make the page, which is in sight in a browser, and let it watch."""
+        """Make the page, which a browser shows already, and let it watch."""
         try:
             await self.prepare(lambda: self.seen and self._is_there())
         except Exception as error:
             self.session.jobs.fail("Showing the page", error)
             self.view.css_classes = []
-            # It is tried anew when it is looked at again.
+            # The next visit tries again.
             self.panels, self._making = [], self._make()
         if self.made:
             self.attend()
 
     def _is_there(self) -> bool:
-        """Whether the session of the browser has not ended."""
+        """Return whether the browser's session still exists."""
         return all(model.document for model, _ in self.view._models.values())
 
     def attend(self) -> None:
-        """Let the panels watch their results while they are in sight."""
+        """Let the cards watch their results while visible."""
         for panel in self.panels:
             panel.look(self.seen)
 
 
 def share(view: Any, flex: str, *, least: str = "0") -> pn.Column:
-    """Give a card its share of the height of a column, as CSS `flex` says."""
+    """Give a card its share of the height of a column, by CSS `flex`."""
     return pn.Column(
         view,
         styles={**COLUMN, "flex": flex, "min-height": least},
@@ -146,7 +147,7 @@ def share(view: Any, flex: str, *, least: str = "0") -> pn.Column:
 
 
 def under(headline: Any, cards: Any, *, css: str) -> pn.Column:
-    """Put cards, which take what height is left, under a headline as high as it is."""
+    """Put cards, which share the remaining height, under a headline."""
     top = pn.Column(
         headline, styles={"flex": "0 0 auto"}, sizing_mode="stretch_width", margin=0
     )
@@ -154,7 +155,7 @@ def under(headline: Any, cards: Any, *, css: str) -> pn.Column:
 
 
 def stacked(*views: Any, **params: Any) -> pn.Column:
-    """Put cards below each other, which share all the height that there is."""
+    """Stack cards that share the whole height."""
     return pn.Column(
         *views,
         styles={**COLUMN, "gap": "8px"},

@@ -1,4 +1,4 @@
-"""Two small maps for the coach: the leader, and the model selected in its place."""
+"""Two small maps for the coach: the leader, and the selected model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Result
 
 SIZE = 120
-# On a narrow or low page there is room for what is told alone.
+# A narrow or low page has space only for the text.
 BESIDE_CSS = """
 .beside { display: flex; gap: 8px; margin: 8px 0; }
 .beside figure { flex: 1 1 0; min-width: 0; margin: 0; padding: 6px; text-align: center;
@@ -30,9 +30,9 @@ RESULTS = ("selected", "ranking", "ensemble", "samples", "clusters", "projection
 
 
 def beside_leader(found: Mapping[str, Result]) -> str:
-    """Draw both with their ranks, and how well they agree with labels there are.
+    """Draw both models with their ranks, and their agreement with labels if any.
 
-    There is nothing to draw where the leader itself is selected.
+    Empty if the leader itself is selected.
     """
     if not all(found[name].ready for name in RESULTS):
         return ""
@@ -44,7 +44,7 @@ def beside_leader(found: Mapping[str, Result]) -> str:
         return ""
     port, figures = Viewport(width=SIZE, height=SIZE), ""
     for model, words in ((leader, "the leader"), (selected, "yours")):
-        # In the colours of the page, which has what was selected on its map.
+        # In the colours of the page, which shows the selected model on its map.
         codes = match_labels(clusters, ensemble.labels[model])
         picture = draw_map(projection.coordinates, cluster_colours(codes), port)
         name, rank = safe(ensemble.names[model]), int(ranking.ranks[model])

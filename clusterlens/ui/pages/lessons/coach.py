@@ -1,4 +1,4 @@
-"""The coach: one paragraph and one thing to do, beside the page it is done on."""
+"""The coach: one paragraph and one task, beside the working page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _ASK = (
 
 
 class Coach(Panel):
-    """The step of the lesson that is open, and the way through it."""
+    """Card of the present step, with the controls of the lesson."""
 
     def __init__(self, session: Session, room: Classroom) -> None:
         self.room = room
@@ -101,7 +101,7 @@ class Coach(Panel):
         )
 
     def look(self, seen: bool) -> None:
-        """Point at nothing while out of sight."""
+        """Point at nothing while hidden."""
         super().look(seen)
         self._seen = seen
         self.show()
@@ -114,7 +114,7 @@ class Coach(Panel):
         self._write()
 
     def _compare(self, wanted: bool) -> None:
-        """Show the leader beside what was selected, while that is what was asked."""
+        """Show the leader beside the selected model, if the task is to select it."""
         if wanted == (self._stop_comparing is not None):
             return
         if self._stop_comparing is not None:
@@ -150,7 +150,7 @@ class Coach(Panel):
     _stop_comparing: Callable[[], None] | None = None
 
     def _tell(self, event: Any) -> None:
-        """Say what is under way in the lesson."""
+        """Show the progress of work in the lesson."""
         shown = event.new
         if shown is None or (shown.in_background and not self.room.opening):
             self._busy.body = ""

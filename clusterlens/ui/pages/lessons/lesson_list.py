@@ -1,4 +1,4 @@
-"""The lessons: what each is about, how long it takes, which are finished."""
+"""List of the lessons with subject, duration, and completion."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LessonList(Panel):
         return card("Lessons", self._text, note=note, css="cl-lessons-card")
 
     def show(self) -> None:
-        """List them, with a check behind those that are finished."""
+        """List the lessons, with a check mark on finished ones."""
         done = self.room.finished
         self._text.body = "<div class='lessons'>{}</div>".format(
             "".join(_entry(at, key, key in done) for at, key in enumerate(LESSONS, 1))

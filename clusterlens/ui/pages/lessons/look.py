@@ -1,4 +1,4 @@
-"""What is looked at on the page Lessons."""
+"""View state of the page Lessons."""
 
 from __future__ import annotations
 

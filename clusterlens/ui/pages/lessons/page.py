@@ -1,4 +1,4 @@
-"""Page: lessons, on the working pages with a session of their own."""
+"""Page Lessons: lessons on the working pages, with a session of their own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACES = {
     "fuzzy": FuzzyPage,
     "new-rows": NewRowsPage,
 }
-# Beside the working page, or below it where that needs the width.
+# Beside the working page, or below it if that needs the width.
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
   grid-template-columns: minmax(0, 1fr) 292px;
@@ -35,7 +35,8 @@ GRID = """
 @media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
   grid-template-rows: minmax(0, 1fr) 232px; } }
 """
-# Above the coach the working page scrolls, so that neither covers the other.
+# On a narrow page the working page scrolls above the coach, so that neither covers the
+# other.
 _PART = """
 @media (max-width: 1150px) { :host { overflow-y: auto !important; } }
 """
@@ -45,12 +46,12 @@ _WHOLE = """
 
 
 class LessonsPage(Page):
-    """The list of lessons, or the working page of the one that is open with its coach.
+    """The list of lessons, or the working page of the open lesson with the coach.
 
     Attributes
     ----------
     room : Classroom
-        The lesson that is open and its session.
+        The open lesson with its session.
     """
 
     def __init__(self, session: Session) -> None:
@@ -70,7 +71,7 @@ class LessonsPage(Page):
             **fill,
         )
         work = pn.Column(pages, styles=COLUMN, stylesheets=[_PART], **fill)
-        # What is hidden must not say itself how it is displayed.
+        # A hidden component must not set its own display style.
         grid = pn.Column(work, coach.view, stylesheets=[GRID], **fill)
         self._list = pn.Column(listed.view, styles=COLUMN, **fill)
         self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
@@ -88,14 +89,14 @@ class LessonsPage(Page):
         )
 
     def attend(self) -> None:
-        """Let what is in sight watch, with the working page of the lesson."""
+        """Let the visible cards watch, and the working page of the lesson."""
         super().attend()
         self._arrange()
         if self.seen:
             self._resume()
 
     def _keep(self, *events: Any) -> None:
-        """Keep lesson, step and finished lessons in the address."""
+        """Store lesson, step and finished lessons in the view state for the address."""
         room = self.room
         self.session.look.param.update(
             lesson=room.key,
@@ -106,14 +107,14 @@ class LessonsPage(Page):
     def _resume(self, *events: Any) -> None:
         """Open the lesson of the address at its step."""
         look, room = self.session.look, self.room
-        # First, because the page writes both anew as soon as the room changes.
+        # Read first, because the page writes both when the classroom changes.
         lesson, step = look.lesson, look.lesson_step
         room.finished |= set(look.lessons_finished) & LESSONS.keys()
         if self.seen and lesson in LESSONS and lesson != room.key:
             self._opening = go_on(room.open(lesson, step))
 
     def close(self) -> None:
-        """End the lesson for good."""
+        """End the lesson finally."""
         self.room.session.close()
 
     def _arrange(self, *events: Any) -> None:
@@ -126,13 +127,13 @@ class LessonsPage(Page):
             )
 
     def _stay(self, *events: Any) -> None:
-        """Stay on the working page of the lesson, whatever a link there leads to."""
+        """Stay on the working page of the lesson, even if a link leads elsewhere."""
         lesson = self.room.lesson
         if lesson is not None:
             self.room.session.look.page = lesson.page
 
     def _pass_on(self, event: Any) -> None:
-        """Tell on this page what went wrong in the lesson."""
+        """Show on this page the notices of the lesson."""
         for notice in event.new:
             self.session.jobs.notify(notice.severity, notice.text)
             self.room.session.jobs.dismiss(notice)
