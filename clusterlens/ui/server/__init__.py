@@ -1,1 +1,1 @@
-"""Server: what all sessions share: names, uploads, the manual, the store."""
+"""Server: resources of all sessions: host names, uploads, the manual, the store."""

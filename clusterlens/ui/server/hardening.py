@@ -1,4 +1,4 @@
-"""Limits on what a stranger can send to a server, and on who may embed its page.
+"""Limits on requests of strangers, and on pages that may embed this one.
 
 Sessions are signed, so a token or session id that this server did not make is refused
 before it is unpacked. A websocket message is checked before Bokeh decodes it, because a
@@ -34,7 +34,7 @@ _SHORT = 64_000
 _LOG_CHARACTERS = 1_000
 _ARGUMENT_CHARACTERS = 200
 _MOST_FILES = 65_536
-# The same message is logged so many times a minute.
+# Largest number of equal messages in the log per minute.
 _REPEATS = 10
 # Stands for the token in the markup that is made once for all pages.
 _TOKEN = "token-of-this-page"
@@ -43,7 +43,7 @@ _TOO_BIG = 1009  # close code of RFC 6455
 
 
 def signed_sessions() -> dict[str, Any]:
-    """Return the settings of a server whose sessions nobody else can make up."""
+    """Return server settings that prevent forged sessions."""
     return {"sign_sessions": True, "secret_key": secrets.token_urlsafe(32).encode()}
 
 
@@ -73,21 +73,21 @@ def harden(server: Any, empty_page: Callable[[Any, str], str]) -> None:
 
 
 class LimitedServer(HTTPServer):
-    """A server that leaves half of the files that its process may open to the store.
+    """HTTP server that reserves half of the process's open files for the store.
 
-    Where there are as many connections, one that is still sending its request, or
-    sends none, is closed for a new one.
+    At the limit of connections, a connection without a complete request is closed in
+    favour of a new one.
     """
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
         """Begin without connections; arguments as of `HTTPServer`."""
         super().initialize(*args, **kwargs)
         self._open: set[IOStream] = set()
-        # Those without a whole request, the oldest first.
+        # Connections without a complete request, the oldest first.
         self._waiting: dict[IOStream, None] = {}
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
-        """Take a connection, if there is room or can be made."""
+        """Accept a connection, if there is room for it."""
         most = most_files() // 2
         if len(self._open) >= most:
             self._open = {one for one in self._open if not one.closed()}
@@ -101,14 +101,14 @@ class LimitedServer(HTTPServer):
             super().handle_stream(stream, address)
 
     def start_request(self, server_conn: Any, request_conn: Any) -> Any:
-        """Note that a connection waits until its request has come."""
+        """Note that a connection waits until its request is complete."""
         stream = server_conn.stream
         self._waiting[stream] = None
         delegate = super().start_request(server_conn, request_conn)
         return _Request(delegate, lambda: self._waiting.pop(stream, None))
 
     def on_close(self, server_conn: Any) -> None:
-        """Forget a connection, unless it goes on as a websocket."""
+        """Drop a connection, unless it continues as a websocket."""
         if server_conn.stream.closed():
             self._forget(server_conn.stream)
         super().on_close(server_conn)
@@ -119,7 +119,7 @@ class LimitedServer(HTTPServer):
 
 
 class _Request:
-    """What Tornado tells of a request; also calls `come` when the request is whole."""
+    """Delegate of a request that also calls `come` when the request is complete."""
 
     def __init__(self, delegate: Any, come: Callable[[], object]) -> None:
         self._delegate, self._come = delegate, come
@@ -160,7 +160,7 @@ class EmptyPage(DocHandler):
 
 
 class LimitedSocket(WSHandler):
-    """A websocket of Bokeh that refuses messages which are costly to decode."""
+    """Websocket of Bokeh that refuses messages which are costly to decode."""
 
     def initialize(self, *args: Any, turn: asyncio.Lock, **kwargs: Any) -> None:
         """Begin without a message; other arguments as of `WSHandler`."""
@@ -181,7 +181,7 @@ class LimitedSocket(WSHandler):
                 super().open(*args, **kwargs)
 
     async def on_message(self, fragment: str | bytes) -> None:
-        """Hand on one fragment of a message, or close the connection."""
+        """Pass on one fragment of a message, or close the connection."""
         if isinstance(fragment, bytes):
             self._buffer_bytes += len(fragment)
             problem = (
@@ -225,7 +225,7 @@ def _without_compressed_bytes(value: dict[str, Any]) -> None:
 
 
 class _SameOriginOnly(OutputTransform):
-    """Headers that keep pages of other origins from embedding this one."""
+    """Headers that prevent pages of other origins from embedding this one."""
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
@@ -249,7 +249,7 @@ def most_files() -> int:
 
 
 def raise_file_limit() -> None:
-    """Let this process open as many files and connections as the system allows it."""
+    """Raise the limit of open files and connections as far as the system allows."""
     with suppress(ImportError, ValueError, OSError):  # no such limits on Windows
         import resource
 
@@ -260,7 +260,7 @@ def raise_file_limit() -> None:
 
 
 def shorten_logs() -> None:
-    """Leave out of the log of this process what repeats, and data that was sent."""
+    """Drop repeated messages, and data of clients, from the log of this process."""
     logging.basicConfig(level=logging.WARNING)
     for handler in (
         *logging.getLogger().handlers,
@@ -283,7 +283,7 @@ def leave_out_data(record: logging.LogRecord) -> bool:
 
 
 class LeaveOutRepeats(logging.Filter):
-    """Pass each message of a minute only so many times: a full disk has other uses."""
+    """Filter that limits equal messages per minute, because a disk may fill up."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """Keep a closed page for ten minutes if it computes or has something unsaved.
 
 `panel serve app.py` ends a session 15 seconds after its browser has gone, `clusterlens`
-after a minute. So a reload would end a long run. `app.py` cannot set that lifetime, but
-each session may block its expiration. The page that opens the analysis next finds the
+after a minute, so a reload would end a long run. `app.py` cannot set that lifetime, but
+each session may block its expiration. The next page that opens the analysis finds the
 session in `Server.left`.
 """
 
@@ -13,20 +13,20 @@ from typing import Any
 
 from clusterlens.ui.kit.components import go_on
 
-# For as long a page without a connection is held.
+# Time for which a page without a connection is kept.
 HELD_MILLISECONDS = 600_000
 _LOOK_SECONDS = 1.0
 
 
 def hold(session: Any, context: Any) -> None:
-    """Keep the session of a page while an action is under way or a step is not saved.
+    """Keep the session of a page while an action runs or a step is unsaved.
 
     Parameters
     ----------
     session : Session
-        What the page shows.
+        Session of the page.
     context : BokehSessionContext
-        That of its document; it has no session yet while the page is made.
+        Context of its document; it has no session yet while the page is made.
     """
     held: set[asyncio.Future[None]] = set()
 
@@ -46,7 +46,7 @@ def _is_needed(session: Any) -> bool:
 
 
 async def _keep(session: Any, page: Any) -> None:
-    """Block the expiration of a page until it is not needed or nobody came for long.
+    """Block the expiration of a page while it is needed and visited.
 
     A page that follows its work counts as a visitor.
     """

@@ -1,8 +1,8 @@
-"""Hosts: the names under which the page is served; under all others it says so.
+"""Host names of the page; requests for other names are refused.
 
-A page from elsewhere may let its own name lead to this machine (DNS rebinding); to the
-browser ours is then a part of it, and Tornado takes a websocket from the origin that it
-is for. So every request is checked by the host that it is for.
+A foreign page may let its own name lead to this machine (DNS rebinding). The browser
+then takes our page for a part of the foreign one, and Tornado accepts a websocket if
+its origin equals its host. So the host of every request is checked.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def local_hosts(address: str, port: int) -> list[str]:
 
 
 def guard(server: Any, names: Iterable[str]) -> None:
-    """Let a server refuse whatever is for none of its websocket origins or names."""
-    application = server._tornado  # which has no public name
+    """Let a server refuse requests for hosts outside its origins and names."""
+    application = server._tornado  # no public name
     known = application.websocket_origins
     known.update(names)
     application.add_handlers(".*", [(_Unknown(known), _Refusal)])
 
 
 class _Unknown(Matcher):
-    """Matches requests for a host that is not known."""
+    """Matcher of requests for unknown hosts."""
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = known
@@ -55,7 +55,7 @@ class _Unknown(Matcher):
 
 
 class _Refusal(RequestHandler):
-    """Says that nothing is served under this name, whatever was asked for."""
+    """Handler that refuses every request under an unknown name."""
 
     def prepare(self) -> None:
         self.set_status(421)
@@ -69,19 +69,21 @@ class _Refusal(RequestHandler):
 
 
 def refuses_page() -> bool:
-    """Refuse the page of this session in one of several processes of a server.
+    """Refuse the page of this session if its host or its server is unsuitable.
 
-    They share no sessions. A browser whose connection meets another process than its
-    page asks a foreign host for scripts. Refuse it also under an unknown name.
+    A server of several processes is refused, because they share no sessions. If a
+    browser's connection reached another process than its page did, the browser would
+    request scripts from a foreign host.
 
-    For a page of `panel serve`, whose server cannot be guarded. Known are localhost and
-    addresses without a name, which nobody else can lead here, and what the server was
-    told by `--allow-websocket-origin` or BOKEH_ALLOW_WS_ORIGIN.
+    Unknown hosts are refused for pages of `panel serve`, because `guard` cannot be
+    applied to its server. Known hosts are localhost, numeric addresses, because nobody
+    else can redirect them here, and the hosts given by `--allow-websocket-origin` or
+    BOKEH_ALLOW_WS_ORIGIN.
     """
     context = state.curdoc.session_context if state.curdoc else None
-    # Of the request itself: its headers, as the session has them, anybody can make up.
+    # Taken from the request itself, because clients can forge the session's headers.
     request = getattr(context, "request", None)
-    # What a server asks itself for, to warm up (`--warm`), has no name.
+    # Requests of the server to itself, to warm up (`--warm`), have no host.
     host = getattr(request, "host", None)
     is_known = host is None or _leads_here(host, request.host_name)
     if is_known and task_id() is None:
@@ -100,7 +102,7 @@ def _leads_here(host: str, name: str) -> bool:
 
 
 def _told() -> list[str]:
-    """The names that `panel serve` was told."""
+    """Return the names given to `panel serve`."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--allow-websocket-origin", action="append", default=[])
     given, _ = parser.parse_known_args(sys.argv[1:])

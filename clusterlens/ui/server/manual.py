@@ -1,7 +1,7 @@
-"""Where the manual is: built into the package, served beside the page, read offline.
+"""Place of the manual: built into the package, served beside the page.
 
-`sphinx-build -d build/doctrees docs clusterlens/manual` builds it, with what the extra
-`docs` brings; a wheel made after that holds it.
+`sphinx-build -d build/doctrees docs clusterlens/manual` builds it, with the extra
+`docs`; a wheel made afterwards contains it, so it can be read offline.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "manual"
 SLUG = "manual"
-# What stands where the link would be.
+# Shown instead of the link.
 MISSING = (
     "The manual is not part of this installation. In the folder of the project, "
     'pip install -e ".[docs]" and '
@@ -20,24 +20,24 @@ MISSING = (
 
 
 def served_folders() -> dict[str, str]:
-    """Return what a server of the page has to serve beside it.
+    """Return the folders that a server of the page must serve, too.
 
     Returns
     -------
     folders : dict
-        Name in addresses -> folder; empty where the manual has not been built.
+        Name in addresses -> folder; empty if the manual has not been built.
     """
     return {SLUG: str(FOLDER)} if (FOLDER / "index.html").is_file() else {}
 
 
 def is_served_by_panel() -> bool:
-    """Whether this is `panel serve --static-dirs manual=clusterlens/manual`."""
+    """Return whether this is `panel serve --static-dirs manual=clusterlens/manual`."""
     named = any(word.startswith(f"{SLUG}=") for word in sys.argv)
     return named and bool(served_folders())
 
 
 def manual_address(page: str = "index") -> str:
-    """Return the address of a page of the manual, relative to that of the app.
+    """Return the address of a page of the manual, relative to the app's address.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def manual_address(page: str = "index") -> str:
     Returns
     -------
     address : str
-        Leads somewhere where the server has a manual (`Server.has_manual`).
+        Address, valid if the server has a manual (`Server.has_manual`).
     """
     name, _, place = page.partition("#")
     return f"{SLUG}/{name}.html" + (f"#{place}" if place else "")

@@ -1,7 +1,7 @@
-"""Server: the one owner of what all sessions share.
+"""Server: the owner of all resources that sessions share.
 
-It is made once at start (`ui/cli.py`; `explore` makes one for a notebook), handed to
-every session, and closed when the process ends. Work reaches it by its job
+It is made once at start (`ui/cli.py`; `explore` makes one for a notebook), passed to
+every session, and closed when the process ends. Work accesses it through its job
 (`job.server`). Tests make their own.
 """
 
@@ -22,54 +22,54 @@ from clusterlens.ui.work.results import Results
 from clusterlens.ui.work.turns import Turns
 from clusterlens.ui.work.warm import Warming
 
-# Of CLUSTERLENS_HOME: nothing is kept.
+# Value of CLUSTERLENS_HOME that disables the store.
 OFF = "off"
-# One goes on to read while a file keeps the other.
+# Two, so that reading continues while a large file occupies one.
 _N_READERS = 2
 
 
 class Server:
-    """What the sessions of a process share.
+    """Resources shared by the sessions of a process.
 
     Parameters
     ----------
     store : Store, optional
-        Where analyses are kept; without one they end with their sessions.
+        Store of analyses; without one they end with their sessions.
     told : str, default ""
-        What every analyst is told of the store.
+        Notice about the store for every analyst.
 
     Attributes
     ----------
     kernels : ThreadPoolExecutor
-        Kernels of all sessions take turns on it.
+        Threads for the kernels of all sessions.
     workers : Workers
-        Fits of all sessions run in these processes, one for each core, and need no more
-        memory together than one run may; they can be ended, and wait for the next run.
+        Processes for the fits of all sessions, one for each core, with the memory limit
+        of one run in total. They can be ended, and wait for the next run.
     readers : Workers
-        Files that come are read in these processes, which may die of them.
+        Processes that read uploaded files; a crash costs one reading.
     actions, live, idle : ThreadPoolExecutor
         Threads of the lanes of `Jobs`.
     writing : ThreadPoolExecutor
-        Threads that make what is written to the store, and read it; its database has
-        a thread of its own.
+        Threads that encode and decode contents of the store; its database has a thread
+        of its own.
     results : Results
-        What took long and others may ask for, too.
+        Cache of expensive results.
     warming : Warming
-        Makes kernels and workers ready.
+        Thread that prepares kernels and workers.
     turns : Turns
-        Steps of long work on the event loop.
+        Scheduler of long work on the event loop.
     collector : Collector
         The garbage collector.
     pages : WeakSet of Shell
-        Those that are open.
+        Open pages.
     left : WeakSet of Session
-        Those whose page has gone while an action of theirs is under way, or a step is
-        not saved.
+        Sessions without a page that have a running action or an unsaved step.
     memories : WeakSet of Memory
-        Those of all sessions, so that pages on one analysis see each other's actions.
+        Memories of all sessions, so that pages on one analysis see each other's
+        actions.
     alone : bool
-        Whether nobody else can reach it, so that a script that came as a file may be
-        run when the analyst wants it; who serves the page says so.
+        Whether nobody else can reach it, so that the script of an imported analysis may
+        be run; set by the code that serves the page.
     has_manual : bool
         Whether it serves the manual beside the page.
     """
@@ -96,7 +96,7 @@ class Server:
 
     @classmethod
     def at_home(cls) -> Self:
-        """Make one that keeps analyses where CLUSTERLENS_HOME says, if it can."""
+        """Make a server with a store at CLUSTERLENS_HOME, if possible."""
         if os.environ.get(HOME) == OFF:
             return cls()
         try:

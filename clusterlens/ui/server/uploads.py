@@ -1,9 +1,9 @@
-"""Uploads: files on their way from the browser, in pieces, and where they are taken.
+"""Uploads: files that arrive from the browser in pieces, and their drop zones.
 
-A piece comes to the event loop as text and is kept there; whoever waits for the file
-waits on the loop too, as a browser may stop in the middle, and threads are few. The
-browser sends the next piece when one has arrived, so that a large file leaves the loop
-to others in between.
+Pieces arrive on the event loop as text and are stored. The reader of a file also waits
+on the loop, because a browser may stop in the middle and threads are few. The browser
+sends the next piece after the arrival of one, so that other work can run on the loop
+during a large upload.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clusterlens.ui.work.jobs import Job
 
 MAX_BYTES = 1_000_000_000
 PASTED = "pasted table"
-# What a file is, by the place that took it.
+# Use of a file, determined by the drop zone.
 TABLE, NEW_TABLE = "table", "new table"
 _MB = 1_000_000
 _LOOKS_AFTER_SECONDS = 0.2
@@ -33,24 +33,23 @@ _GIVES_UP_AFTER_SECONDS = 60
 
 
 class Upload:
-    """A file on its way; its pieces come, and are waited for, on the event loop.
+    """Incoming file; its pieces arrive and are awaited on the event loop.
 
     Parameters
     ----------
     name : str
         Name of the file.
     size : int
-        Its bytes.
+        Number of bytes.
     others : int, default 0
-        Number of files that were dropped together with it and are left out.
+        Number of files dropped together with it, which are ignored.
     rows_of : {"table", "new table"}, default "table"
-        Whether it is the table of an analysis, or its rows are to be placed, as the
-        place that took it said.
+        Use of the file: the table of an analysis, or a table of new rows.
 
     Attributes
     ----------
     ended : bool
-        Whether nobody waits for pieces any more.
+        Whether no more pieces are accepted.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Upload:
             self._refuse(_too_large(size))
 
     def take(self, piece: str | None) -> None:
-        """Take the next piece in base64, or None where the browser cannot read on."""
+        """Accept the next piece in base64, or None if the browser cannot read on."""
         if self.ended:
             return
         if not piece:
@@ -85,7 +84,7 @@ class Upload:
         self._came.set()
 
     def give_way(self, other: Upload) -> None:
-        """Let another upload of the same place go on, unless this one waits whole."""
+        """Let another upload to the same zone proceed, unless this one is complete."""
         if self.ended:
             return
         if self._missing == 0:
@@ -99,17 +98,17 @@ class Upload:
             self._came.set()
 
     def _refuse(self, why: str) -> None:
-        """Refuse the file, and free the pieces that came."""
+        """Refuse the file, and free its pieces."""
         self._refused = why
         self.end()
 
     async def content(self, job: Job) -> bytes:
-        """Wait for the whole file; the job tells how far it is.
+        """Wait for the whole file and report progress to the job.
 
         Raises
         ------
         ValueError
-            If the file is too large, or its pieces do not come.
+            If the file is too large, or its pieces do not arrive.
         """
         job.enter(f"Upload {self.name}", unit="MB")
         try:
@@ -124,12 +123,12 @@ class Upload:
             self.end()
 
     def end(self) -> None:
-        """Take no more pieces and free those that came."""
+        """Accept no more pieces, and free those received."""
         self.ended = True
         self._pieces = []
 
     async def _next(self, job: Job) -> None:
-        """Wait for a piece, but not for ever, nor where it is not wanted any more."""
+        """Wait for a piece, with a timeout and for cancellation."""
         for _ in range(int(_GIVES_UP_AFTER_SECONDS / _LOOKS_AFTER_SECONDS)):
             raise_if_cancelled(job.cancelled)
             with suppress(TimeoutError):
@@ -170,17 +169,17 @@ def _too_large(size: int) -> str:
 
 
 class FileTaker(JSComponent):
-    """Takes a file that is dropped, chosen or pasted.
+    """Component that takes a dropped, chosen or pasted file.
 
     Parameters
     ----------
     begin : callable
-        Called with the Upload of each file that comes; may be a coroutine function.
+        Called with the Upload of each file; may be a coroutine function.
     everywhere : bool
-        Whether it takes what is dropped or pasted anywhere on the page; else it is a
+        Whether it takes files dropped or pasted anywhere on the page; otherwise it is a
         button to choose a file.
     rows_of : {"table", "new table"}
-        What a file that it takes is; the page says it where something is dropped.
+        Use of its files, set by the page.
     """
 
     rows_of = param.Selector(default=TABLE, objects=[TABLE, NEW_TABLE])
