@@ -1,1 +1,1 @@
-"""Browser app of ClusterLens: one mutable Session, views that read it."""
+"""Browser app of ClusterLens: one mutable Session per browser, and its views."""

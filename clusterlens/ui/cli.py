@@ -3,7 +3,7 @@
     clusterlens [FILE] [--port N] [--address HOST] [--origin HOST:PORT] [--no-browser]
     clusterlens assign SEGMENTATION TABLE -o FILE
 
-Nothing heavy is imported before the arguments are known to be good.
+Nothing heavy is imported before the arguments have been checked.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from typing import Any
 from clusterlens import DataError, __version__
 
 PORT = 5006
-# The first page is not disturbed by compiling; without one it begins after so long.
+# Kernels are compiled after the first page, or after so long without one.
 LONELY_SECONDS = 20
 # When all is saved, threads have so long to end.
 PATIENCE_SECONDS = 1.0
 LOOPBACK = ("127.0.0.1", "localhost")
 SERVER_SETTINGS = {
-    # A page without a connection is given up after a minute, or after ten if work of it
-    # is under way or not saved (`ui/server/holding.py`).
+    # A page without a connection ends after a minute, or after ten if it has running
+    # work or unsaved steps (`ui/server/holding.py`).
     "unused_session_lifetime_milliseconds": 60_000,
-    # Its token must live as long; a page may stay open overnight before that.
+    # The token must live as long; a page may stay open overnight before a reconnect.
     "session_token_expiration": 86_400,
-    # Files come in pieces of 5 MB; a lasso over many samples comes at once.
+    # Files come in pieces of 5 MB; a lasso over many samples comes in one message.
     "websocket_max_message_size": 100_000_000,
-    # A connection that sends no request makes room for others. Files come by websocket.
+    # An idle connection makes room for others. Files come by websocket.
     "http_server_kwargs": {
         "idle_connection_timeout": 20,
         "body_timeout": 20,
@@ -56,12 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Those of the command line by default.
+        Arguments. Default: the command line.
 
     Returns
     -------
     status : int
-        0 after Ctrl-C, 2 where the arguments or the port cannot be used.
+        0 after Ctrl-C, 2 if the arguments or the port cannot be used.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0] == "assign":
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"ClusterLens is at {address} (Ctrl-C stops it)", flush=True)
     if given.address not in LOOPBACK:
         print("Whoever reaches this port can use it and read what is loaded.")
-    if given.browser:  # which starts while the page is imported
+    if given.browser:  # starts while the page is imported
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     shorten_logs()
     raise_file_limit()
@@ -132,7 +132,7 @@ def _port(text: str) -> int:
 
 
 def _check_file(path: Path | None) -> None:
-    """Read the table once, so that what is wrong with it is said before the start."""
+    """Read the table once, to report errors in it before the start."""
     if path is None:
         return
     if path.is_dir():
@@ -145,7 +145,7 @@ def _check_file(path: Path | None) -> None:
 
 
 def open_page() -> None:
-    """Show the page to the browser that has just connected, under a known name."""
+    """Show the page to the newly connected browser, if its host is known."""
     shared = the_server()
     from clusterlens.ui.server.hosts import refuses_page
     from clusterlens.ui.serving import serve_page
@@ -156,10 +156,10 @@ def open_page() -> None:
 
 @cache
 def the_server() -> Any:
-    """Make what all sessions of this process share, and import all the page needs.
+    """Make the server of this process, and import everything for the page.
 
-    The garbage collector rests meanwhile, which takes a quarter less. What has been
-    imported stays for good, so later collections pass over it.
+    Garbage collection pauses during the imports, which saves a quarter of the time.
+    Imported objects stay forever, so later collections skip them.
     """
     gc.disable()
     try:
@@ -205,7 +205,7 @@ def make_server(
     from clusterlens.ui.server.manual import served_folders
 
     port = _choose_port(port, address)
-    # A further name is that of a proxy, through which others come.
+    # A further name belongs to a proxy, so other people can connect.
     alone = address in LOOPBACK and not origins
     folders = served_folders()
 
@@ -240,7 +240,7 @@ def make_server(
 
 
 def _choose_port(port: int | None, address: str) -> int:
-    """Return a port that is free now; who serves must know its number beforehand."""
+    """Return a port that is free now; the server must know its number beforehand."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         wanted = PORT if port is None else port
@@ -257,16 +257,16 @@ def _choose_port(port: int | None, address: str) -> int:
 
 
 def run(server: Any) -> None:
-    """Answer until Ctrl-C or SIGTERM, then end what the sessions are doing."""
+    """Answer until Ctrl-C or SIGTERM, then end the work of the sessions."""
     loop = server.io_loop
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: loop.add_callback_from_signal(loop.stop))
     server.start()
-    # If no visitor comes, for whom it would be done.
+    # In case no visitor comes to trigger it.
     loop.call_later(LONELY_SECONDS, the_server().warming.start)
     loop.start()
     for session in server.get_sessions():
-        # A copy, because a callback may take itself or others out.
+        # A copy, because a callback may remove itself or others.
         for callback in list(session.document.session_destroyed_callbacks):
             callback(session.document.session_context)
     server.stop()

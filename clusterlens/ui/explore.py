@@ -1,4 +1,4 @@
-"""explore: the Consensus page in a notebook."""
+"""explore: the page Consensus in a notebook."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def explore(
     Parameters
     ----------
     data : Ensemble, Dataset, DataFrame or array-like
-        Partitions, or a table of features whose pool is run first.
+        Partitions, or a table of features on which the pool is run first.
     X : array-like of shape (n_samples, n_features) or Dataset, optional
         Features of the samples of an Ensemble, for the map. Default: the two leading
-        components of the memberships in all clusters, where samples are near each other
-        that many partitions join.
+        components of the memberships in all clusters, which place samples near each
+        other if many partitions join them.
     pool : str or list of dict, default "quick"
-        Pool to run where data is a table, as for `run_pool`.
+        Pool to run if data is a table, as for `run_pool`.
     random_state : int, default 0
-        Seed of that pool.
+        Seed of the pool.
     height : int, default 760
         Height of the workbench in pixels.
 
@@ -62,8 +62,8 @@ def explore(
 
     Notes
     -----
-    The page computes while it is shown, on threads of this process, so that it needs a
-    notebook that runs.
+    The page computes on threads of this process while it is shown, so the notebook must
+    be running.
     """
     votes: VoteBy = "models"
     if isinstance(data, Ensemble):
@@ -94,12 +94,12 @@ def explore(
 
 @cache
 def _server() -> Server:
-    """What all workbenches of a notebook share; nothing is kept on the disk."""
+    """Return the server of all workbenches of a notebook, without a store."""
     return Server()
 
 
 def _dataset(table: Any) -> Dataset:
-    """Prepare a table; an array is taken as features that need no preparation."""
+    """Prepare a table; an array is taken as features without preparation."""
     if isinstance(table, Dataset):
         return table if table.prepared is not None else prepare(table)
     if isinstance(table, pd.DataFrame):
@@ -110,7 +110,7 @@ def _dataset(table: Any) -> Dataset:
 
 
 def _places(ensemble: Ensemble) -> FloatArray:
-    """Two leading components of the one-hot rows, shape (n_samples, 2)."""
+    """Return two leading components of the one-hot rows, shape (n_samples, 2)."""
     n = ensemble.n_samples
     starts = np.cumsum([0, *ensemble.n_codes[:-1]])
     seen = np.array([ensemble.seen_by(t) for t in range(ensemble.n_partitions)])

@@ -1,8 +1,8 @@
-"""Leaving: sessions that end give their memory back, and nobody waits for it.
+"""Memory of ended sessions: reference cycles are broken to free it early.
 
-Widgets, models and what watches them point at each other in circles: 150,000 objects of
-a session that has seen all pages, which the collector would have to find among those of
-all sessions. So the circles of a session that has ended are opened.
+Widgets, models and their watchers refer to each other in cycles: 150,000 objects of a
+session that has opened all pages. The garbage collector would have to find them among
+the objects of all sessions, so the cycles of an ended session are broken explicitly.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import Derived
 from clusterlens.ui.work.jobs import Jobs
 
-# What belongs to one browser session alone. Anything else may be shared.
+# Types of objects that belong to one session. Other objects may be shared.
 _OWN = (Page, Panel, Frame, Classroom, Session, History, Look, Jobs, Derived, Memory)
 
-# Pages at which everything can be gone through once: that of each takes 0.1 to 0.2 s.
+# Largest number of open pages for a full collection, which takes 0.1 to 0.2 s each.
 _FEW = 1
 
 
 def enter(page: Any) -> None:
-    """Count a page in; it counts for as long as it is alive."""
+    """Register a page; it counts for as long as it is alive."""
     _let_models_go()
     page.session.server.pages.add(page)
 
 
 def leave(page: Any) -> None:
-    """Take a page apart that nobody will use again; with few left, all is swept.
+    """Dispose of an ended page; if few pages are left, collect all garbage.
 
     Parameters
     ----------
     page : object
-        Holds all else of its session, in attributes, lists and mappings, what is shown
-        of it among them. Tasks in them are cancelled.
+        Page that refers, in attributes, lists and mappings, to all objects of its
+        session, including its views. Tasks among them are cancelled.
     """
     server, parts = page.session.server, _parts(page)
     shown = [part for part in parts if isinstance(part, Viewable)]
     models = [model for view in shown for model, _ in view._models.values()]
-    # Those in the document of the page went with it.
+    # Models in the document of the page were destroyed with it.
     for model in collect_filtered_models(_is_destroyed, *models):
         model.destroy()
     for part in parts:
@@ -63,18 +63,18 @@ def leave(page: Any) -> None:
 
 
 def _is_destroyed(model: Model) -> bool:
-    """Whether nothing is left of a model, or nothing was there."""
+    """Return whether a model is destroyed or empty."""
     return not (model._property_values or model._unstable_default_values)
 
 
 def _parts(page: Any) -> list[Any]:
-    """Find all that belongs to a page; also cards that are not in their place yet."""
+    """Find all objects of a page, including cards that are not in their place yet."""
     waiting, found = [page], {}
     while waiting:
         thing = waiting.pop()
         if id(thing) in found:
             continue
-        # All that is inside a view comes with it, and is not asked for the same again.
+        # A view is searched with all views inside it, which need not be searched again.
         for part in thing.select() if isinstance(thing, Viewable) else [thing]:
             found[id(part)] = part
             for held in _flat(vars(part).values()):
@@ -99,11 +99,11 @@ def _flat(held: Iterable[Any]) -> Iterator[Any]:
 
 @cache
 def _let_models_go() -> None:
-    """Let a destroyed model drop its defaults and callbacks, too, in this process.
+    """Let destroyed models also drop their defaults and callbacks, in this process.
 
-    Bokeh 3.9.2 drops the values that were set; defaults that can be changed in place
-    (lists, mappings, sets) know their model and keep it. What it is to call knows the
-    document, which keeps models that the browser has not acknowledged.
+    Bokeh 3.9.2 drops only the values that were set. Mutable defaults (lists, mappings,
+    sets) refer to their model and keep it alive. Callbacks refer to the document, which
+    keeps models that the browser has not acknowledged.
     """
     destroy = Model.destroy
 

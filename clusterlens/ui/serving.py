@@ -1,4 +1,4 @@
-"""A session and its page for each browser that connects."""
+"""Session and page for each browser that connects."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from clusterlens.ui.work.turns import is_serving
 
 
 def _is_lost_page() -> bool:
-    """Whether a page asks for its session again (`Connection`), which is gone."""
+    """Return whether a page reconnects (`Connection`) to a session that has ended."""
     request = pn.state.curdoc.session_context.request
     return request.path.endswith("/ws") and request.query == "again"
 
 
 def serve_page(server: Server, file: Path | None = None) -> None:
-    """Make a session for the browser that has just connected, and show its page.
+    """Make a session for the newly connected browser, and show its page.
 
-    A server that warms itself up (`panel serve --warm`) calls this before anybody can
-    connect; then the kernels begin, and there is no session.
+    A server that warms up (`panel serve --warm`) calls this before anybody can connect.
+    Kernels are then compiled, without a session.
 
     Parameters
     ----------
     server : Server
-        What all sessions share.
+        Owner of the resources that all sessions share.
     file : Path, optional
         Table that the page begins with.
     """
@@ -48,9 +48,9 @@ def serve_page(server: Server, file: Path | None = None) -> None:
         server.warming.start()
         return
     if _is_lost_page():
-        return  # nothing, by which it knows that its session is gone
-    # Browsers send the style sheets of widgets that came later back whole, as well as
-    # their names: harmless (Bokeh pull request 12915), and of no use in a log.
+        return  # an empty page shows the client that its session has ended
+    # Browsers send style sheets of later widgets back in full, besides their names.
+    # This is harmless (Bokeh pull request 12915) and would only fill the log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
     # Of the markup of a page. Parts of one that was sent before would not know it, and
@@ -61,7 +61,7 @@ def serve_page(server: Server, file: Path | None = None) -> None:
         session.jobs.notify("warning", server.told)
     pn.config.exception_handler = _handler(session)
     shell = Shell(session)
-    # Panel reads no addresses with two question marks, or of IPv6; here Query does.
+    # Panel cannot read addresses with two question marks, or of IPv6; Query can.
     shell.view.servable(location=False)
     pn.state.on_session_destroyed(lambda context: shell.close())
     hold(session, pn.state.curdoc.session_context)
@@ -93,7 +93,7 @@ async def _load_file(session: Session, file: Path) -> None:
 
 
 def _handler(session: Session) -> Callable[[Exception], None]:
-    """Return what tells of errors of a session, which it does not keep alive."""
+    """Return a handler of errors of a session that does not keep it alive."""
     known = weakref.ref(session.jobs)
 
     def tell(error: Exception) -> None:

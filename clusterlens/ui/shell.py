@@ -1,4 +1,4 @@
-"""The shell: what stands around the pages (header, rail, keys), and the pages."""
+"""Shell: the frame around the pages (header, navigation, keys), and the pages."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from clusterlens.ui.state.address import restore_look, to_query
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.work.turns import is_serving
 
-# Keys that are about the page as a whole, also in a lesson.
+# Keys for the page as a whole, also during a lesson.
 OF_SHELL = ("?", "a")
-# Over the page, so that nothing moves when it comes and goes.
+# An overlay, so that nothing moves when it appears or disappears.
 OVERLAY = """
 :host { position: absolute !important; left: 50%; transform: translateX(-50%);
   width: min(760px, 94%) !important; z-index: 30; top: 60px; }
@@ -76,19 +76,19 @@ button:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 TITLE = "ClusterLens"
 TEMPLATE = Path(__file__).with_name("page.html")
 WARM_AFTER_SECONDS = 1
-# How much larger text is for a projector.
+# Text scale for projectors.
 LARGE = 1.3
 HEADER_HEIGHT = 48
 HEADER_STYLE = {
     "& .MuiToolbar-root": {"minHeight": f"{HEADER_HEIGHT}px !important"},
     "& .MuiAppBar-root": {
         "backgroundColor": f"{ACCENT} !important",
-        # Another theme would put light on it, on which white cannot be read.
+        # The dark theme would lighten the header, and white text would be illegible.
         "backgroundImage": "none !important",
         "color": "#fff !important",
     },
     "& main": {"overflow": "hidden"},
-    # Of the page itself; work under way is told by the bar of jobs.
+    # Activity bar of the template; the status bar shows running work instead.
     "& .MuiLinearProgress-root": {"display": "none"},
 }
 
@@ -160,13 +160,13 @@ class Shell:
             sidebar=[],
             sx=HEADER_STYLE,
         )
-        # It would be told of each event that it is busy, and then that it is not, which
-        # walks over all its models: half of the event loop's time while a slider moves.
-        # Another reference in the place of that one lets the page go when it is closed.
+        # The template would be notified of busy and idle at each event, which walks
+        # over all its models: half of the event loop's time while a slider moves.
+        # Another reference instead lets the page be freed after it is closed.
         with pn.util.edit_readonly(self.view):
             self.view.busy = pn.rx(False)
         session.look.param.watch(self._turn, ["page"])
-        # What the page shows is made when the browser has drawn what is around it.
+        # The page's content is made after the browser has drawn its frame.
         self.pages[session.look.page].view.visible = True
         session.history.param.watch(self._mark, ["steps", "cursor"])
         self._mark()
@@ -178,18 +178,18 @@ class Shell:
 
     @property
     def in_force(self) -> Session:
-        """The session that undo, keys and the header are about: also of a lesson."""
+        """The session for undo, keys and the header; during a lesson, its session."""
         in_lesson = self.session.look.page == "lessons" and self.room.lesson is not None
         return self.room.session if in_lesson else self.session
 
     def begin(self) -> None:
-        """Show the page in a browser that listens, then begin to compile kernels."""
+        """Show the page in a connected browser, then begin to compile kernels."""
         self._turn()
         loop, warming = asyncio.get_running_loop(), self.session.server.warming
         loop.call_later(WARM_AFTER_SECONDS, warming.start)
 
     def close(self) -> None:
-        """Stop everything for good, and let go of it when it has stopped."""
+        """Stop all work finally, and free the page after it has stopped."""
         for session in (self.session, self.room.session):
             session.close()
         if is_serving():
@@ -213,7 +213,7 @@ class Shell:
         write()
 
     def _state(self) -> Text:
-        """Return the line of the header that says what is loaded and read."""
+        """Return the line of the header with the loaded table and the selected run."""
 
         def start(what: str) -> None:
             self.session.look.param.update(page="data", starting=True)
@@ -255,7 +255,7 @@ class Shell:
         return text
 
     def _results(self) -> list[Text]:
-        """Return the chips that say what the result is, of the session and a lesson."""
+        """Return the chips with the result of the session and of a lesson."""
         self._chips = [ResultChip(one) for one in (self.session, self.room.session)]
 
         def write(*events: Any) -> None:
@@ -304,7 +304,7 @@ class Shell:
         return pn.Row(buttons, size, margin=0)
 
     def _turn(self, *events: Any) -> None:
-        """Show the page that is looked at, and mark it in the rail."""
+        """Show the selected page, and mark it in the navigation."""
         shown = self.session.look.page
         for key, page in self.pages.items():
             if key != shown:
@@ -313,13 +313,13 @@ class Shell:
         self._mark()
 
     def _mark(self, *events: Any) -> None:
-        """Mark the page that is shown in the rail, and those that need a table."""
+        """Mark the displayed page in the navigation, and pages that need a table."""
         session = self.session
         self._rail.body = _rail(session.look.page, session.analysis.table is not None)
 
 
 def _named(name: str, size: str) -> str:
-    """Return a name, cut where room is short, and a size, as markup."""
+    """Return a name, which may be cut, and a size, as markup."""
     name = safe(name)
     return (
         f"<bdi class='cut' title='{name} · {size}'>{name}</bdi> "
@@ -343,7 +343,7 @@ def _of(step: Step | None) -> str:
 def _rail(shown: str, loaded: bool) -> str:
     """Return the navigation: one button per page, the current one marked.
 
-    Those that need a table are pale before one is loaded; they say what they need.
+    Pages that need a table are pale before one is loaded; they explain what they need.
     """
     rows = []
     for key, title, icon, heading in PAGES:
@@ -360,7 +360,7 @@ def _rail(shown: str, loaded: bool) -> str:
 
 
 def _taker(session: Session) -> FileTaker:
-    """Take what is dropped anywhere; on New rows it is the new table."""
+    """Return the taker of files dropped anywhere; on New rows they are new tables."""
     taker = FileTaker(session.receive, everywhere=True, width=1, height=1)
 
     def tell(*events: Any) -> None:
@@ -374,7 +374,7 @@ def _taker(session: Session) -> FileTaker:
 
 
 def _saved(session: Session) -> Text:
-    """Return the chip that says whether what was done is on the disk."""
+    """Return the chip that tells whether all steps are saved."""
     memory = session.memory
 
     def retry(what: str) -> None:
@@ -384,8 +384,8 @@ def _saved(session: Session) -> Text:
         does=retry,
         css_classes=["cl-saved"],
         styles={"color": "white", "align-self": "center", "flex": "none", **TOLD},
-        # As wide as what it says: the names beside it have what is left. But as wide
-        # before as after a step is saved, or the page is laid out with each.
+        # The width follows the text, so that names beside it get the rest. A minimum
+        # width keeps the layout the same before and after a step is saved.
         stylesheets=[
             ":host { width: max-content !important; white-space: nowrap; } "
             ".chip { box-sizing: border-box; min-width: 6.2em; text-align: center; }"
@@ -415,7 +415,7 @@ def _saved(session: Session) -> Text:
 
 
 def _query(session: Session) -> Query:
-    """Keep the address of the page a link to what is on it."""
+    """Keep the address of the page equal to a link to its present view."""
     memory, look = session.memory, session.look
     query = Query(lambda page: restore_look(look, {"page": page}))
 
@@ -430,7 +430,7 @@ def _query(session: Session) -> Query:
 
 
 def _connection(session: Session) -> Connection:
-    """Let the page know what it has to say when its connection is lost."""
+    """Provide the texts that the page shows when its connection is lost."""
     memory, connection = session.memory, Connection()
 
     def write(*events: Any) -> None:
@@ -457,7 +457,7 @@ def _connection(session: Session) -> Connection:
 
 
 def _unsaved(memory: Memory) -> str:
-    """Say what is lost with the server."""
+    """List the work that would be lost with the server."""
     if not memory.under_way:
         return ""
     what = ", ".join(f"{intent.title}{how_far(intent)}" for intent in memory.under_way)
@@ -469,7 +469,7 @@ def _unsaved(memory: Memory) -> str:
 
 
 def _help(session: Session) -> Text:
-    """Return the list of keys and words with the way to the manual, on request."""
+    """Return the list of keys and words, with a link to the manual, on request."""
     rows = "".join(
         f"<tr><td><kbd>{safe(key.replace('arrow', ''))}</kbd></td>"
         f"<td>{safe(move.words)}</td></tr>"
