@@ -29,14 +29,14 @@ MAX_TEXT_BYTES = 20_000_000  # pieces of an upload take 7 MB as base64
 MAX_VALUES = 4_000_000  # a selection of a million samples takes one each
 MAX_CONTAINERS = 200_000
 MAX_BUFFER_BYTES = 100_000_000
-# In a text shorter than this, compressed values are short, too (at most 1,032 times).
+# Compressed values in a shorter text are harmless (expansion at most 1,032 times).
 _SHORT = 64_000
 _LOG_CHARACTERS = 1_000
 _ARGUMENT_CHARACTERS = 200
 _MOST_FILES = 65_536
 # Largest number of equal messages in the log per minute.
 _REPEATS = 10
-# Stands for the token in the markup that is made once for all pages.
+# Placeholder of the token in the markup that all pages share.
 _TOKEN = "token-of-this-page"
 _LOG = logging.getLogger(__name__)
 _TOO_BIG = 1009  # close code of RFC 6455
@@ -48,16 +48,16 @@ def signed_sessions() -> dict[str, Any]:
 
 
 def harden(server: Any, empty_page: Callable[[Any, str], str]) -> None:
-    """Limit what a server takes and makes for a stranger, and who may embed its pages.
+    """Limit the work that a stranger can cause, and the pages that may embed this one.
 
     Parameters
     ----------
     server : bokeh.server.server.Server
-        Has not started.
+        Server that has not started.
     empty_page : callable
         Returns the markup of a page for resources of Bokeh and a token.
     """
-    application = server._tornado  # which has no public name
+    application = server._tornado  # no public name
     for rule in application.wildcard_router.rules:
         if rule.target is WSHandler:
             rule.target = LimitedSocket
@@ -133,10 +133,10 @@ class _Request:
 
 
 class EmptyPage(DocHandler):
-    """Sends the page without a session, which is made when its browser connects."""
+    """Handler that sends the page without a session, which is made on connection."""
 
     def initialize(self, *args: Any, markup: Callable[[], str], **kwargs: Any) -> None:
-        """Note what returns the markup; other arguments as of `DocHandler`."""
+        """Store the maker of the markup; other arguments as of `DocHandler`."""
         super().initialize(*args, **kwargs)
         self._markup = markup
 
@@ -168,9 +168,9 @@ class LimitedSocket(WSHandler):
         self._buffer_bytes, self._turn = 0, turn
 
     async def open(self, *args: Any, **kwargs: Any) -> None:
-        """Connect in turn, because what is shown is made now, in some 0.2 s.
+        """Connect in turn, because the page is made now, in some 0.2 s.
 
-        Others are answered between two pages. Who has left meanwhile gets none.
+        Other requests are answered between two pages. A visitor who has left gets none.
         """
         stream = self.ws_connection.stream
         stream.set_close_callback(self.on_connection_close)
