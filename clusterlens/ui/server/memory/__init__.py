@@ -1,6 +1,6 @@
-"""Memory: what was decided and found, kept on disk.
+"""Memory: decisions and results, stored on disk.
 
-`contents` keeps bytes under their hash, `store` the log in SQLite, `records` turn an
-analysis into plain values and typed bytes and back, `memory` keeps one session,
-`archive` puts one analysis into one file.
+`contents` stores bytes under their hash, `store` the log in SQLite, `records` convert
+an analysis to plain values and typed bytes and back, `memory` stores one session,
+`archive` writes one analysis as one file.
 """

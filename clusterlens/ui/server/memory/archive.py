@@ -1,10 +1,10 @@
 """Archive: one analysis as one file, and back.
 
     analysis.json      version, cursor, look, steps and checks as plain values
-    contents/<sha256>  tables, results and uploaded files that steps and checks hold
+    contents/<sha256>  tables, results and uploaded files of steps and checks
 
-The file may come from anywhere: names and sizes are checked before memory is taken,
-every content is compared with its hash, and what is not asked for is refused.
+The file is untrusted: names and sizes are checked before memory is allocated, every
+content is compared with its hash, and unknown entries are refused.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _MAX_LOG_BYTES, _VALUES_PER_BYTE = 200_000_000, 4
 
 
 class ArchiveError(ValueError):
-    """A file is no analysis that can be taken in; the message says why."""
+    """Error of a file that cannot be imported as an analysis, with the reason."""
 
 
 class NewerError(ArchiveError):
-    """A file is an analysis that only a newer version can take in."""
+    """Error of an analysis that only a newer version can import."""
 
 
 def export_analysis(store: Store, analysis: str) -> bytes:
-    """Return an analysis of the store, with all that it holds, as one file."""
+    """Return an analysis of the store, with all its contents, as one file."""
     stored, (checks, _) = store.read(analysis), store.checks(analysis)
     log = {
         "format": FORMAT,
@@ -70,25 +70,25 @@ def import_analysis(
     max_bytes: int = MAX_BYTES,
     apart: Callable[..., Any] | None = None,
 ) -> str:
-    """Take a file in as a new analysis of the store; return its id.
+    """Import a file as a new analysis of the store; return its id.
 
     Parameters
     ----------
     store : Store
-        Where it is kept.
+        Store for the analysis.
     data : bytes
-        The file.
+        Content of the file.
     max_bytes : int
-        Most bytes of its contents.
+        Largest number of bytes of its contents.
     apart : callable, optional
-        Calls a function with the file, and what else it is given, in a process that may
-        end (`read_apart`). Default in this one.
+        Calls a function with the file and further arguments in a separate process
+        (`read_apart`). Default: this process.
 
     Raises
     ------
     ArchiveError
-        If it is damaged, no such file, made by a newer version, or too large. Nothing
-        is taken in then.
+        If it is damaged, no analysis, made by a newer version, or too large. Nothing is
+        imported then.
     """
     if apart is None:
         log = check_analysis(io.BytesIO(data), max_bytes)
@@ -107,7 +107,7 @@ def import_analysis(
 
 
 def check_analysis(file: IO[bytes], max_bytes: int) -> dict[str, Any]:
-    """Return the log of a file, after everything in it was read once."""
+    """Return the log of a file, after reading everything in it once."""
     try:
         with zipfile.ZipFile(file) as archive:
             log = _log(archive, file.seek(0, io.SEEK_END))
@@ -144,7 +144,7 @@ def _checks(log: Mapping[str, Any]) -> list[CheckRow]:
 
 
 def _held(rows: Iterable[Row], checks: Iterable[CheckRow]) -> list[str]:
-    """Keys of the contents that steps and checks hold."""
+    """Return the keys of the contents of steps and checks."""
     held = {key for row in rows for key in row.holds}
     return sorted(held | {check.content for check in checks if check.content})
 
@@ -178,7 +178,7 @@ def _log(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
         raise ArchiveError(f"its log claims {whole(info.file_size)} bytes")
     with archive.open(info) as file:
         text = file.read(_MAX_LOG_BYTES + 1)
-    # So that a small file cannot hold many; what people write packs less well.
+    # So that a small file cannot contain many values; real logs compress less.
     most_values = MOST_VALUES + _VALUES_PER_BYTE * packed
     log = read_plain(text, _MAX_LOG_BYTES, most_values)
     if not isinstance(log, dict) or not isinstance(log.get("format"), int):
@@ -195,7 +195,7 @@ def _log(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
 
 
 class _Contents:
-    """The contents of an archive that it holds by its log, as `Contents` of a store."""
+    """Contents of an archive listed in its log, with the interface of `Contents`."""
 
     def __init__(
         self, archive: zipfile.ZipFile, held: Iterable[str], max_bytes: int
@@ -213,11 +213,11 @@ class _Contents:
             raise ArchiveError("a content is compressed")
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the keys."""
+        """Iterate over the keys."""
         return iter(self._infos)
 
     def get(self, key: str) -> bytes:
-        """Return a content after a look at its hash."""
+        """Return a content after checking its hash."""
         if key not in self._infos:
             raise ArchiveError(f"a step names the content {key[:12]}…, which it lacks")
         data = self._archive.read(self._infos[key])

@@ -1,7 +1,7 @@
-"""Contents: bytes in files named by their SHA-256, so that each is kept once.
+"""Contents: bytes in files named by their SHA-256, so that each is stored once.
 
-A file is complete when it has its name: it is written under another one, brought to
-the disk, and renamed. Several processes may write and read the same folder.
+A file with such a name is complete: it is written under another name, flushed to the
+disk, and renamed. Several processes may write and read the same folder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from clusterlens.ui.work.private_files import (
 )
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-# What is being written now belongs to no analysis yet.
+# Younger files may not belong to an analysis yet.
 _YOUNG_SECONDS = 3600
 _PIECE = 1_000_000
 
 
 def is_key(value: object) -> bool:
-    """Whether a value has the form of a SHA-256 in hexadecimal digits."""
+    """Return whether a value has the form of a SHA-256 in hexadecimal digits."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
@@ -41,15 +41,15 @@ class Contents:
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Folder, created if missing.
     writer : str
-        Name of the process, for what it is writing.
+        Name of the process, for unfinished files.
 
     Attributes
     ----------
     alive, keys : weak mappings
-        Things in memory by the key of their content, and back: none of them is written
-        or read twice, whichever session it belongs to.
+        Objects in memory by the key of their content, and the reverse, so that no
+        session writes or reads an object twice.
     """
 
     def __init__(self, folder: Path, writer: str = "") -> None:
@@ -59,16 +59,16 @@ class Contents:
         make_folder(folder)
 
     def path(self, key: str) -> Path:
-        """Where a content is kept; ValueError if the key is no SHA-256."""
+        """Return the path of a content; raise ValueError if the key is no SHA-256."""
         if not is_key(key):
             raise ValueError(f"{key!r} is no SHA-256 in hexadecimal digits.")
         return self.folder / key
 
     def put(self, data: bytes) -> str:
-        """Keep bytes; return their SHA-256 when they are on the disk."""
+        """Store bytes; return their SHA-256 after they are on the disk."""
         key = hashlib.sha256(data).hexdigest()
         path = self.path(key)
-        with contextlib.suppress(OSError):  # then it is written anew
+        with contextlib.suppress(OSError):  # if it fails, the file is written again
             if self.renew(key) and _holds(path, data):
                 return key
         draft = self.folder / f"{self._writer}.{secrets.token_hex(8)}.part"
@@ -86,7 +86,7 @@ class Contents:
         return key
 
     def renew(self, key: str) -> bool:
-        """Make a content new, so that no cleaning takes it now; False if it is lost."""
+        """Renew the age of a content, so that cleaning spares it; False if lost."""
         with contextlib.suppress(FileNotFoundError):
             if key in self:
                 os.utime(self.path(key))
@@ -94,10 +94,11 @@ class Contents:
         return False
 
     def get(self, key: str) -> bytes:
-        """Return a content; ValueError if it is lost or damaged."""
+        """Return a content; raise ValueError if it is lost or damaged."""
         try:
             with open_plain(self.path(key)) as file:
-                # Before it takes memory: what is damaged may have any size.
+                # Checked before memory is allocated, because a damaged file may have
+                # any size.
                 if hashlib.file_digest(file, "sha256").hexdigest() == key:
                     file.seek(0)
                     return file.read()
@@ -116,15 +117,15 @@ class Contents:
         )
 
     def __contains__(self, key: str) -> bool:
-        """Whether a content is kept."""
+        """Return whether a content is stored."""
         return self.path(key).is_file()
 
     def size(self) -> int:
-        """Bytes of all files."""
+        """Return the bytes of all files."""
         return sum(status.st_size for _, status in plain_files(self.folder))
 
     def clean(self, used: Collection[str]) -> int:
-        """Remove what is not used and not new; return the bytes gained."""
+        """Remove unused files that are not young; return the bytes gained."""
         gained, before = 0, time.time() - _YOUNG_SECONDS
         for path, status in plain_files(self.folder):
             if path.name not in used and status.st_mtime < before:
@@ -134,14 +135,14 @@ class Contents:
 
 
 def remove_drafts(folder: Path, is_there: Callable[[str], bool]) -> None:
-    """Remove what processes that are gone have not written to the end.
+    """Remove unfinished files of processes that have ended.
 
     Parameters
     ----------
     folder : Path
-        May be missing.
+        Folder, which may be missing.
     is_there : callable
-        Says whether a writer is.
+        Returns whether a writer is still running.
     """
     for path in folder.glob("*.part"):
         if not is_there(path.name.partition(".")[0]):
@@ -150,7 +151,7 @@ def remove_drafts(folder: Path, is_there: Callable[[str], bool]) -> None:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """Whether a file is whole: what is damaged is written anew."""
+    """Return whether a file holds these bytes; a damaged file is written again."""
     view = memoryview(data)
     with open_plain(path) as file:
         if os.fstat(file.fileno()).st_size != len(view):
@@ -160,7 +161,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system can do that."""
+    """Flush the names in a folder to the disk, if the system supports it."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

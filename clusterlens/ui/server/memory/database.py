@@ -1,4 +1,4 @@
-"""Database: the file of a store, its tables and versions, and what if it is damaged."""
+"""Database: the file of a store, its tables and versions, and its repair."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterlens.ui.work.private_files import make_file
 
 FILE = "clusterlens.sqlite"
 HOME = "CLUSTERLENS_HOME"
-# Marks a SQLite file as one of ours: "CLns".
+# Application id of our SQLite files: "CLns".
 APPLICATION = 0x434C6E73
 # Each script leads from the version of its position to the next; none ever changes.
 MIGRATIONS = (
@@ -78,23 +78,23 @@ MIGRATIONS = (
 )
 _PATIENCE_SECONDS = 20.0
 _ASIDE = ".damaged-"
-# Of a damaged file SQLite may quote what is no text.
+# SQLite may quote bytes of a damaged file that are no text.
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
-# What SQLite says of a damaged file where it only reads; an error in SQL is one in the
-# SQL that the file holds.
+# Errors of SQLite that a damaged file causes. An SQL error while reading concerns SQL
+# stored in the file.
 _OWN_FAULT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
 class StoreError(ValueError):
-    """The store cannot be used; the message says why and what to do."""
+    """Error of a store that cannot be used, with the reason and a remedy."""
 
 
 class Damaged(StoreError):
-    """The file is no database any more, or not what its version says."""
+    """Error of a file that is no database, or does not match its version."""
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open a database as it is; bytes that are no UTF-8 are shown as such."""
+    """Open a database unchanged; bytes that are no UTF-8 are replaced."""
     db = sqlite3.connect(
         file, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -103,7 +103,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 
 def open_database(file: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open the file of a store in the present version; also say whether it was empty.
+    """Open the file of a store in the present version; also return if it was empty.
 
     Raises
     ------
@@ -118,12 +118,12 @@ def open_database(file: Path) -> tuple[sqlite3.Connection, bool]:
         version = _check(db, file)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
-        # What is written is in the file itself at once: a damaged log loses nothing.
+        # Every write reaches the file itself at once, so a damaged log loses nothing.
         db.execute("PRAGMA wal_autocheckpoint = 1")
         db.execute("PRAGMA foreign_keys = ON")
         if version < len(MIGRATIONS):
             _migrate(db, file)
-        db.execute("DELETE FROM pool WHERE 0")  # its head may forbid all writes
+        db.execute("DELETE FROM pool WHERE 0")  # the header may forbid all writes
     except BaseException as error:
         db.close()
         if isinstance(error, ERRORS):
@@ -133,8 +133,8 @@ def open_database(file: Path) -> tuple[sqlite3.Connection, bool]:
 
 
 def _check(db: sqlite3.Connection, file: Path) -> int:
-    """Return the version of a sound file of ours, 0 of an empty one."""
-    db.execute("BEGIN")  # another process may be making the file at this moment
+    """Return the version of a sound file of ours, 0 for an empty one."""
+    db.execute("BEGIN")  # another process may be creating the file now
     version = db.execute("PRAGMA user_version").fetchone()[0]
     parts = _parts(db)
     mark = db.execute("PRAGMA application_id").fetchone()[0]
@@ -161,7 +161,7 @@ def _check(db: sqlite3.Connection, file: Path) -> int:
 
 
 def _parts(db: sqlite3.Connection) -> set[tuple[str, ...]]:
-    """Kind, name and column of all there is, but for what SQLite notes by itself."""
+    """Return kind, name and column of everything except SQLite's own statistics."""
     return set(
         db.execute(
             "SELECT m.type, m.name, p.name FROM sqlite_master m LEFT JOIN "
@@ -180,7 +180,7 @@ def _parts_of(version: int) -> set[tuple[str, ...]]:
 
 
 def _migrate(db: sqlite3.Connection, file: Path) -> None:
-    """Take the steps to the present version, all or none, one process at a time."""
+    """Migrate to the present version, all or nothing, one process at a time."""
     db.execute("BEGIN EXCLUSIVE")
     try:
         version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -201,7 +201,7 @@ def _migrate(db: sqlite3.Connection, file: Path) -> None:
 
 
 def _told(file: Path, error: BaseException) -> StoreError:
-    """Say that a file cannot be opened, and whether that is its own fault."""
+    """Return an error of a file that cannot be opened, Damaged if it is at fault."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     says_read_only = code == sqlite3.SQLITE_READONLY and os.access(file, os.W_OK)
     if code in _OWN_FAULT or says_read_only:
@@ -213,10 +213,10 @@ def _told(file: Path, error: BaseException) -> StoreError:
 
 
 def set_aside(file: Path) -> Path:
-    """Give a damaged file another name, with what belongs to it; return its path."""
+    """Rename a damaged file with its log; return the new path."""
     when = datetime.now(UTC).strftime("%Y-%m-%d-%H%M%S")
     aside = file.with_name(f"{file.name}{_ASIDE}{when}-{secrets.token_hex(2)}")
-    # Its log first: beside the next file it would be taken for that of the next.
+    # The log first, because a new database would take it for its own.
     for end in ("-wal", "-shm", ""):
         with suppress(FileNotFoundError):
             os.rename(f"{file}{end}", f"{aside}{end}")
@@ -224,6 +224,6 @@ def set_aside(file: Path) -> Path:
 
 
 def lying_aside(file: Path) -> list[Path]:
-    """The files that were set aside and still lie there, the oldest first."""
+    """Return the damaged files that were set aside, the oldest first."""
     found = file.parent.glob(f"{file.name}{_ASIDE}*")
     return sorted(path for path in found if path.suffix[-4:] not in ("-wal", "-shm"))

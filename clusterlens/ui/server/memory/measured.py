@@ -1,7 +1,8 @@
 """Checks as plain values and typed bytes, and back.
 
-Reading checks the sizes of all arrays, the range of all numbers and which may be
-missing. Whether a check fits the clusters on screen is checked there (`Node.fitted`).
+Reading validates the sizes of all arrays, the range of all numbers and which may be
+missing. Whether a check belongs to the clusters on screen is validated by its node
+(`Node.fitted`).
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 About = dict[str, Any]
-_ROOM = 1e-9  # of sums that were rounded
+_ROOM = 1e-9  # tolerance for rounded sums
 _CURVES = ("cdf", "area", "pac", "stability", "valley")
-# Whole numbers and scores of a pair of classes; the range of each score.
+# Whole numbers and scores of a pair of classes, with the range of each score.
 _PAIRS = ("class_a", "class_b", "n_a", "n_b", "n_permutations", "exact")
 _MOST_GAIN = 3.0  # decimal digits between all pairs and the floor of `select_k`
 _SCORES = {
@@ -70,7 +71,7 @@ def write_checks(checks: Iterable[Check], contents: Contents) -> list[CheckRow]:
 
 
 def read_checks(rows: Iterable[CheckRow], contents: Any) -> list[Check]:
-    """Read checks; RecordError if one is damaged or made up."""
+    """Read checks; raise RecordError if one is damaged or forged."""
     return [_read_check(row, contents) for row in rows]
 
 
@@ -92,7 +93,7 @@ def pack_check(check: Check) -> bytes:
 
 
 def unpack_check(kind: str, data: bytes) -> Any:
-    """Read the value of a check; ValueError or KeyError if it is not of its kind."""
+    """Read the value of a check; raise ValueError or KeyError for another kind."""
     arrays, about = arrays_from_bytes(data)
     CHECK_VALUES[kind](about)
     return _KINDS[kind].unpack(arrays, about)
@@ -173,7 +174,7 @@ def _unpack_numbers(arrays: Arrays, about: About) -> KSelection:
     if (np.diff(numbers) <= 0).any() or about["k"] not in (None, *numbers.tolist()):
         raise RecordError("its numbers of clusters are none")
     n, kinds = len(numbers), about.pop("references")
-    deepest = 2 * np.sqrt(about["n_samples"] + 1)  # of valleys, by their definition
+    deepest = 2 * np.sqrt(about["n_samples"] + 1)  # bound of valleys by definition
     data = _curves(arrays, "data", (n,), deepest)
     more = {
         "references": {k: _curves(arrays, k, (None, n), deepest) for k in kinds},
@@ -187,7 +188,7 @@ def _unpack_numbers(arrays: Arrays, about: About) -> KSelection:
 def _curves(
     arrays: Arrays, kind: str, shape: tuple[int | None, ...], deepest: float
 ) -> Curves:
-    """Return the measures of one table, or of as many copies as the first says."""
+    """Return the measures of one table, or of several copies."""
     area = _take(arrays, f"{kind} area", shape, 0, 1)
     shares = _take(arrays, f"{kind} pac", area.shape, 0, 1)
     cdf = _take(arrays, f"{kind} cdf", (*area.shape, len(CONSENSUS_GRID)), 0, 1)

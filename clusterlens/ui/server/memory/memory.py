@@ -1,10 +1,10 @@
-"""Memory: the history of one session, kept in the store while it changes.
+"""Memory: the history of one session, saved in the store while it changes.
 
-Whatever changes the history wakes the writer, which works on a thread until the store
-holds what the history holds; then, and only then, the state is "saved". It also notes
-what is under way, so that what a lost server was doing can be done again. Of several
-pages on one analysis the later writer finds out that it is behind, takes over what the
-others did, and puts its own step on top.
+Every change of the history starts the writer, which works on a thread until the store
+equals the history; only then is the state "saved". It also records running work, so
+that work interrupted by a server stop can be repeated. If several pages show one
+analysis, a later writer detects that it is behind, loads the changes of the others, and
+applies its own step on top.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from clusterlens.ui.work.turns import is_serving
 
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
-# What follows from a step on screen comes before it is written.
+# Results of a step are shown before it is written.
 _REST_SECONDS = 0.1
-# How far work is is noted at most this often, after the first time.
+# Minimum interval between records of progress, after the first.
 _NOTE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """What the store holds of a history."""
+    """The stored state of a history."""
 
     id: str | None = None
     revision: int = 0
@@ -84,20 +84,20 @@ class Files(dict[str, bytes]):
 
 
 class Memory(param.Parameterized):
-    """Keeps a history in the store of a server.
+    """Storage of a history in the store of a server.
 
     Parameters
     ----------
     server : Server
-        Keeps nothing where it has no store.
+        Server; without a store nothing is saved.
     history : History
-        What is kept.
+        History to save.
     look : Look
-        What is looked at, kept with every change of the history or of the page.
+        View state, saved with every change of the history or of the page.
     checks : Checks
-        Measurements; each is stored as soon as it ends.
+        Measurements; each is stored when it ends.
     notify : callable
-        `(severity, text)`, to tell the analyst something.
+        `(severity, text)`, notifies the analyst.
     """
 
     state = param.Selector(
@@ -135,9 +135,9 @@ class Memory(param.Parameterized):
         self._writer: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._behind = False
-        # The page that the store says was looked at last.
+        # The last page in the store.
         self._page = ""
-        # What the store says that this page has under way, and since when.
+        # Running work of this page in the store, and the time of the last record.
         self._noted: dict[str, Intent] = {}
         self._noted_at = 0.0
         self._is_over = False
@@ -150,7 +150,7 @@ class Memory(param.Parameterized):
 
     @property
     def revision(self) -> int:
-        """How often the analysis was written."""
+        """Number of writes of the analysis."""
         return self._kept.revision
 
     @property
@@ -160,11 +160,11 @@ class Memory(param.Parameterized):
 
     @property
     def imported(self) -> bool:
-        """Whether the analysis, or what it goes on from, came as a file."""
+        """Whether the analysis, or its predecessor, was imported."""
         return self._kept.imported
 
     def _wake(self, *events: Any) -> None:
-        """Let the writer see to it that the store holds what the history holds."""
+        """Start the writer, unless the store equals the history."""
         if self.store is None or (self._writer and not self._writer.done()):
             return
         if not (self._is_kept() and self._is_left_here()) or (
@@ -177,7 +177,7 @@ class Memory(param.Parameterized):
     retry = _wake
 
     async def settled(self) -> bool:
-        """Wait until the history is saved, or cannot be, and what was left is noted.
+        """Wait until the history is saved, or cannot be, and closed work is recorded.
 
         Return whether it is saved.
         """
@@ -196,7 +196,7 @@ class Memory(param.Parameterized):
         return kept.steps == history.steps and kept.cursor == history.cursor
 
     def _is_left_here(self) -> bool:
-        """Whether the analysis, if it is kept, would open on the page that is shown."""
+        """Return whether a stored analysis would open on the displayed page."""
         return self.analysis is None or self._page == self._look.page
 
     def begin(
@@ -206,14 +206,14 @@ class Memory(param.Parameterized):
         given: Mapping[str, Any],
         look: Mapping[str, Any] | None = None,
     ) -> str:
-        """Note that work is under way; return its id, with which it ends."""
+        """Record that work is running; return its id, which ends it."""
         intent = Intent(new_id(), kind, title, given, look or {})
         self.under_way = (*self.under_way, intent)
         self._wake()
         return intent.id
 
     def progress(self, kind: str, title: str, done: int, total: int) -> None:
-        """Note how far an action of a kind is, or without one what has a title."""
+        """Record the progress of an action by kind, or of other work by title."""
         for at, intent in enumerate(self.under_way):
             if intent.kind == kind and (kind or intent.title == title):
                 stage = "" if title == intent.title else title
@@ -225,7 +225,7 @@ class Memory(param.Parameterized):
             self._wake()
 
     def end(self, intent: str) -> None:
-        """Note that work has ended; what came of it is written at the same time."""
+        """Record that work has ended; its result is written at the same time."""
         self.under_way = tuple(i for i in self.under_way if i.id != intent)
         self._wake()
 
@@ -233,21 +233,21 @@ class Memory(param.Parameterized):
         return self.analysis is not None and self._to_note() != ([], set())
 
     def _to_note(self) -> tuple[list[Intent], set[str]]:
-        """What the store shall say of what is under way, and ids of what has ended."""
+        """Return running work to record, and ids of work that has ended."""
         is_due = time.monotonic() - self._noted_at >= _NOTE_SECONDS
         intents = []
         for intent in self.under_way:
             noted = self._noted.get(intent.id)
-            # That anything is known of how far it is waits for nothing.
+            # The first record of any progress is not delayed.
             if noted is None or (noted != intent and (is_due or not noted.total)):
                 intents.append(intent)
         return intents, self._noted.keys() - {i.id for i in self.under_way}
 
     async def _note(self) -> None:
-        """Write what is under way."""
+        """Write the running work."""
         (intents, ended), analysis = self._to_note(), self.analysis
         await self._on_thread(lambda: self.store.note(analysis, intents, ended))
-        if self._is_over:  # since this was asked for
+        if self._is_over:  # the session has ended meanwhile
             await self._leave([intent.id for intent in intents])
             return
         self._noted_at = time.monotonic()
@@ -260,7 +260,7 @@ class Memory(param.Parameterized):
         self._noted = {k: i for k, i in self._noted.items() if k not in ended}
 
     async def look_around(self) -> None:
-        """Find what was interrupted, and what is under way elsewhere."""
+        """Find interrupted work, and work that runs elsewhere."""
         store, analysis = self.store, self.analysis
         try:
             alive, interrupted = await self._on_thread(
@@ -282,7 +282,7 @@ class Memory(param.Parameterized):
         )
 
     async def take(self, intent: Intent) -> bool:
-        """Put what was interrupted under way here; False where another page did."""
+        """Claim interrupted work for this page; return False if another page did."""
         is_taken = await self._on_thread(lambda: self.store.take(intent.id))
         self._settle(intent)
         if is_taken:
@@ -291,12 +291,12 @@ class Memory(param.Parameterized):
         return is_taken
 
     async def dismiss(self, intent: Intent) -> None:
-        """Forget what was interrupted."""
+        """Forget interrupted work."""
         await self._on_thread(lambda: self.store.note(self.analysis, (), {intent.id}))
         self._settle(intent)
 
     def _settle(self, intent: Intent) -> None:
-        """Offer no more, on any page, to do again what was interrupted."""
+        """Withdraw the offer to repeat interrupted work, on all pages."""
         for memory in list(self._server.memories):
             left = (i for i in memory.interrupted if i.id != intent.id)
             memory.interrupted = tuple(left)
@@ -316,7 +316,7 @@ class Memory(param.Parameterized):
                     await self._write_look()
                 elif self._is_to_note():
                     await self._note()
-                elif not self._behind:  # it may have been told of another write since
+                elif not self._behind:  # another write may have been reported since
                     break
             except Conflict:
                 self._behind = True
@@ -328,20 +328,20 @@ class Memory(param.Parameterized):
         self.param.update(state="saved", problem="")
 
     async def _write_look(self) -> None:
-        """Write what is looked at, for when the analysis is opened again."""
+        """Write the view, for the next time the analysis is opened."""
         analysis, page, look = self.analysis, self._look.page, plain_look(self._look)
         await self._on_thread(lambda: self.store.write_look(analysis, look))
         self._page = page
 
     async def _write(self) -> None:
-        """Write what the store does not hold yet; other pages are told."""
+        """Write changes that the store lacks, and notify other pages."""
         history, look = self._history, plain_look(self._look)
         page = self._look.page
         steps, cursor, kept = history.steps, history.cursor, self._kept
         _, ended = self._to_note()
 
         def write() -> Kept:
-            time.sleep(_REST_SECONDS)  # on this thread, which the end waits for
+            time.sleep(_REST_SECONDS)  # the end waits for this thread
             return _write(self.store, kept, steps, cursor, look, self.files, ended)
 
         self._kept = await self._on_thread(write)
@@ -355,7 +355,7 @@ class Memory(param.Parameterized):
         self._tell_others()
 
     async def _write_checks(self) -> None:
-        """Write new checks, and tell the other pages of the analysis."""
+        """Write new checks, and notify the other pages of the analysis."""
         held, kept, store = self._checks.held, self._kept, self.store
         new = newer(held, kept.checks)
         await self._on_thread(
@@ -366,7 +366,7 @@ class Memory(param.Parameterized):
         self._tell_others()
 
     async def _read_checks(self) -> None:
-        """Take over the checks of other pages."""
+        """Load the checks of other pages."""
         kept, held = self._kept, self._checks.held
         stored, _ = await self._on_thread(
             lambda: _stored_checks(self.store, kept.id, held)
@@ -375,19 +375,19 @@ class Memory(param.Parameterized):
         self._checks.put(*newer(stored, held))
 
     def _tell_others(self) -> None:
-        """Let other pages of the analysis see what has changed."""
+        """Notify other pages of the analysis of a change."""
         for other in list(self._server.memories):
             if other is not self and other.analysis == self.analysis:
                 other.hear()
 
     def hear(self) -> None:
-        """Take over what another page did, soon, as one of this page's own tasks."""
+        """Load the changes of another page, soon, in a task of this page."""
         self._behind = True
         loop = asyncio.get_running_loop()
         loop.call_soon(self._wake, context=self._context)
 
     async def _follow(self) -> None:
-        """Take over what others did, and put what is not stored yet on top."""
+        """Load the changes of others, and apply unsaved steps on top."""
         kept, store = self._kept, self.store
         if kept.id is None:
             return
@@ -401,7 +401,7 @@ class Memory(param.Parameterized):
         except StoreError:
             raise
         except ValueError:
-            # Deleted or damaged: what is on this page becomes an analysis of its own.
+            # Deleted or damaged: the steps of this page become an analysis of its own.
             self._kept = Kept(title=kept.title, imported=kept.imported)
             return
         mine = self._history.steps
@@ -436,7 +436,7 @@ class Memory(param.Parameterized):
             self._notify("warning", text)
 
     def adopt(self, kept: Kept) -> None:
-        """Take an analysis that was read from the store as the one on this page."""
+        """Adopt an analysis that was read from the store as this page's."""
         self._kept, self._page = kept, self._look.page
         self.param.update(
             state="saved",
@@ -450,21 +450,21 @@ class Memory(param.Parameterized):
         self._history.replace(kept.steps, kept.cursor)
 
     def forget(self) -> None:
-        """Keep nothing any more: the session has ended, and what it has under way.
+        """Stop saving: the session has ended, with its running work.
 
-        Nothing is told of it: what would show it may have gone before.
+        No events are sent, because their receivers may be gone.
         """
         self._server.memories.discard(self)
         self._is_over = True
         left, self._noted = list(self._noted), {}
         with param.discard_events(self):
             self.under_way = ()
-        if left and is_serving():  # what a process leaves that ends is interrupted
+        if left and is_serving():  # work of a process that ends counts as interrupted
             loop = asyncio.get_running_loop()
             self._leaving = loop.create_task(self._leave(left))
 
     async def _leave(self, ids: Collection[str]) -> None:
-        """Let what was under way be interrupted; other pages are told."""
+        """Mark running work as interrupted, and notify other pages."""
         try:
             await self._on_thread(lambda: self.store.leave(ids))
         except Exception as error:
@@ -477,12 +477,12 @@ def read(
     analysis: str,
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Kept, list[str], dict[str, Any]]:
-    """Read an analysis; return it, what differs from before, and the look.
+    """Read an analysis; return it with notes on differences, and the view.
 
     Raises
     ------
     ValueError
-        If there is none of this id, or something it needs is lost or damaged.
+        If there is none of this id, or a content is lost or damaged.
     """
     stored = store.read(analysis)
     records = Records(store.contents)
@@ -501,9 +501,9 @@ def read(
 def _stored_checks(
     store: Store, analysis: str, known: Mapping[str, Check]
 ) -> tuple[dict[str, Check], list[str]]:
-    """Read the checks of an analysis but for whole ones that are known.
+    """Read the checks of an analysis, except complete ones that are known.
 
-    Also say so if some cannot be read, which are left out.
+    Unreadable checks are left out, with a note.
     """
     rows, n_lost = store.checks(analysis)
     found: dict[str, Check] = {}
@@ -520,7 +520,7 @@ def _stored_checks(
 
 
 def describe(kept: Kept, steps: tuple[Step, ...], cursor: int) -> dict[str, Any]:
-    """Say in plain values what an analysis is about, for a list."""
+    """Return a summary of an analysis for a list, as plain values."""
     analysis = steps[cursor].analysis
     if analysis.table is None:
         found = (s.analysis for s in reversed(steps) if s.analysis.table is not None)
@@ -548,10 +548,10 @@ def _write(
     files: Files,
     ended: Collection[str],
 ) -> Kept:
-    """Write what differs from what is kept; a new table begins a new analysis."""
+    """Write changes to the stored state; a new table begins a new analysis."""
     first = _first_difference(kept.steps, steps) if kept.id else 0
     if kept.id and _brings_table(steps, first) and _has_table(kept.steps):
-        # The analysis of the table before stays as it is; this one goes on from it.
+        # The analysis of the earlier table stays unchanged; this one continues from it.
         kept, first = Kept(imported=kept.imported), 0
     records, files = Records(store.contents), dict(files)
     rows = [
@@ -572,7 +572,7 @@ def _first_difference(kept: tuple[Step, ...], steps: tuple[Step, ...]) -> int:
 
 
 def _check(intent: Intent) -> None:
-    """Refuse a note of what was under way that is not as one is written."""
+    """Refuse a record of running work with an invalid form."""
     choice(*INTENTS)(intent.kind)
     INTENTS[intent.kind](vars(intent))
 
@@ -588,7 +588,7 @@ def _stopped(intents: Iterable[Intent]) -> list[Check]:
 
 
 def _brings_table(steps: tuple[Step, ...], first: int) -> bool:
-    """Whether a step from a position on loads a table."""
+    """Return whether a step from a position on loads a table."""
     return any(
         step.analysis.table is not before.analysis.table
         and step.analysis.table is not None
@@ -601,13 +601,13 @@ def _has_table(steps: tuple[Step, ...]) -> bool:
 
 
 def _is_same(mine: tuple[Step, ...], theirs: tuple[Step, ...]) -> bool:
-    """Whether both end with the same step."""
+    """Return whether both end with the same step."""
     told = {(s[-1].kind, s[-1].at, json.dumps(s[-1].values)) for s in (mine, theirs)}
     return len(mine) == len(theirs) and len(told) == 1
 
 
 def _on_top(before: Analysis, step: Step, current: Analysis, store: Store) -> Analysis:
-    """Do a step again on top of another analysis; a slow one keeps its result."""
+    """Apply a step to another analysis; a slow step keeps its result."""
     action = ACTIONS.get(step.kind)
     if action is None or action.slow:
         if same_table(store.contents, before.table, current.table):
@@ -617,7 +617,7 @@ def _on_top(before: Analysis, step: Step, current: Analysis, store: Store) -> An
 
 
 def _why(error: BaseException, store: Store | None) -> str:
-    """Say why it cannot save, and what to do."""
+    """Explain why saving failed, with a remedy."""
     where = store.folder if store else ""
     return (
         f"What you did last is on this page only ({error}). Make room in {where}, or "

@@ -1,4 +1,4 @@
-"""What a pool found, and memberships, as typed bytes and back; plain values."""
+"""Ensembles and memberships as typed bytes, and back; plain values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 
 class RecordError(ValueError):
-    """A record does not describe an analysis."""
+    """Error of a record that does not describe an analysis."""
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON would give it back, numbers of NumPy as plain ones."""
+    """Return a value as it is after a round trip through JSON."""
     return json.loads(json.dumps(value, default=_plain_one))
 
 
@@ -37,7 +37,7 @@ def _plain_one(value: Any) -> Any:
 
 
 def pack(ensemble: Ensemble) -> bytes:
-    """Write what a pool found as typed bytes."""
+    """Write an ensemble as typed bytes."""
     about = {
         "names": ensemble.names,
         "families": ensemble.families,
@@ -64,7 +64,7 @@ def pack(ensemble: Ensemble) -> bytes:
 
 
 def unpack(data: bytes) -> Ensemble:
-    """Read what a pool found; ValueError where it is none."""
+    """Read an ensemble; raise ValueError for other bytes."""
     arrays, about = arrays_from_bytes(data)
     ENSEMBLE(about)
     labels, kind = arrays["labels"], arrays["type"].dtype
@@ -88,7 +88,7 @@ def unpack(data: bytes) -> Ensemble:
 
 
 def _note(stored: Any) -> Note:
-    """Read a fact, or a sentence as earlier versions wrote it."""
+    """Read a note, or a sentence written by an earlier version."""
     if isinstance(stored, str):
         return as_note(stored)
     kind, subject, numbers = stored
@@ -96,7 +96,7 @@ def _note(stored: Any) -> Note:
 
 
 def pack_soft(table: SoftTable) -> bytes:
-    """Write uploaded memberships as typed bytes, their rows by plain ids."""
+    """Write uploaded memberships as typed bytes, with rows by plain ids."""
     return arrays_to_bytes(
         {"rows": table.rows.memberships}, {"ids": plain(table.row_ids)}
     )

@@ -1,4 +1,4 @@
-"""Pools of one's own: entries under a name, kept in the store for every analysis."""
+"""Saved pools: entries under a name, available to every analysis of the store."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ LONGEST_NAME = 40
 
 
 class OwnPools:
-    """Pools that were given a name; without a store they end with the session.
+    """Named pools; without a store they end with the session.
 
     Parameters
     ----------
     store : Store or None
-        Where they are kept.
+        Store of the pools.
     """
 
     def __init__(self, store: Store | None) -> None:
@@ -23,24 +23,24 @@ class OwnPools:
         self._texts: dict[str, str] = {}
 
     def names(self) -> list[str]:
-        """Names in alphabetical order."""
+        """Return the names in alphabetical order."""
         return sorted(self._all(), key=str.casefold)
 
     def read(self, name: str) -> Entries:
-        """Return the entries of a pool; ValueError if it is gone or cannot be read."""
+        """Return a pool's entries; raise ValueError if it is gone or unreadable."""
         texts = self._all()
         if name not in texts:
             raise ValueError(f"the pool {name!r} is gone; choose another.")
         return read_entries(texts[name])
 
     def save(self, name: str, entries: Entries) -> str:
-        """Keep entries under a name, in place of what had it; return the name."""
+        """Save entries under a name, replacing earlier ones; return the name."""
         name = _checked(name)
         self._write(name, write_entries(entries))
         return name
 
     def rename(self, name: str, other: str) -> str:
-        """Give a pool another name, which no pool has; return it."""
+        """Rename a pool to an unused name; return it."""
         other = _checked(other)
         if other in self._all():
             raise ValueError(
@@ -52,7 +52,7 @@ class OwnPools:
         return other
 
     def delete(self, name: str) -> None:
-        """Forget a pool."""
+        """Delete a pool."""
         self._write(name, None)
 
     def _all(self) -> dict[str, str]:
@@ -68,7 +68,7 @@ class OwnPools:
 
 
 def _checked(name: str) -> str:
-    """Return a name without room around it, or say what is wrong with it."""
+    """Return a name without surrounding spaces; raise ValueError if it is invalid."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
         raise ValueError(

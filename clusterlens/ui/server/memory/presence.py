@@ -1,7 +1,7 @@
-"""Presence: which of the processes that share a folder are still there.
+"""Presence: detection of running processes that share a folder.
 
-Each holds a lock on a file of its own, which the system lets go of however the process
-ends. Unlike the number of a process, the name of the file is never given again.
+Each process locks a file of its own, and the system releases the lock whenever the
+process ends. Unlike process ids, the names of the files are never reused.
 """
 
 from __future__ import annotations
@@ -13,29 +13,30 @@ from pathlib import Path
 
 from clusterlens.ui.work.private_files import make_file, make_folder
 
-# So long a process waits for another that is coming in.
+# Longest time that a process waits for another one to enter.
 _TURN_SECONDS = 20.0
 
 
 @contextmanager
 def one_by_one(file: Path) -> Iterator[None]:
-    """Let in one process after the other; sqlite3.Error if one does not come out."""
+    """Let processes enter one by one; sqlite3.Error if one takes too long."""
     with closing(_connect(file, _TURN_SECONDS)) as lock:
         _hold(lock)
         yield
 
 
 class Presence:
-    """Is there until it is closed, or its process ends.
+    """Presence of a process until it is closed, or the process ends.
 
-    A process becomes present `one_by_one`, as its file is not held at first.
+    A process becomes present within `one_by_one`, because its file is not locked at
+    first.
 
     Parameters
     ----------
     folder : Path
-        Holds a file for each process; made if it is not there.
+        Folder with a file for each process; created if missing.
     name : str
-        Of the file, like no other.
+        Unique name of the file.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -49,19 +50,19 @@ class Presence:
         _hold(self._lock)
 
     def others(self) -> bool:
-        """Whether another process is there, too."""
+        """Return whether another process is present."""
         names = (path.name for path in self._folder.iterdir())
         return any(is_there(self._folder, n) for n in names if n != self.name)
 
     def close(self) -> None:
-        """Be there no more."""
+        """End the presence."""
         self._lock.close()
 
 
 def is_there(folder: Path, name: object) -> bool:
-    """Whether the process that made a file of a folder holds it.
+    """Return whether the process that made a file of a folder is running.
 
-    A name from a damaged store may be anything, and lead anywhere.
+    A name from a damaged store may be anything, including a path to elsewhere.
     """
     path = next((path for path in folder.glob("*") if path.name == name), None)
     if path is None or not path.is_file():
@@ -77,7 +78,7 @@ def is_there(folder: Path, name: object) -> bool:
 
 
 def _connect(path: Path, seconds: float = 0) -> sqlite3.Connection:
-    """Open a file as a database, as the locks of one are the same everywhere."""
+    """Open a file as a database, because its locks work the same on all systems."""
     make_file(path)
     return sqlite3.connect(
         path, timeout=seconds, isolation_level=None, check_same_thread=False

@@ -1,9 +1,9 @@
 """Records: an analysis as plain values and typed bytes, and back.
 
-A step is recorded as the fields that it changed. Tables go into Parquet files, what a
-pool found into NumPy archives, each kept once under its hash. Prepared tables are
-prepared again: their rules are plain, and a fingerprint tells where another version of
-a library would prepare them differently.
+A step is recorded as the fields that it changed. Tables are stored as Parquet files and
+ensembles as NumPy archives, each once under its hash. Prepared tables are prepared
+again from their rules; a fingerprint detects whether another version of a library
+prepares them differently.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ _CLOSE = 1e-6
 
 
 class Records:
-    """Writes and reads steps; bytes go to and come from `contents`.
+    """Writer and reader of steps, with bytes in `contents`.
 
     Parameters
     ----------
     contents : Contents
-        Where tables and results are kept.
+        Storage of tables and results.
     max_bytes : int
         Largest size of a table in memory.
 
     Attributes
     ----------
     notes : list of str
-        What differs from what was recorded, since the reader was made.
+        Differences from the recorded analysis, found while reading.
     """
 
     def __init__(self, contents: Contents, *, max_bytes: int = 2_000_000_000) -> None:
@@ -72,16 +72,16 @@ class Records:
     def write(
         self, step: Step, before: Analysis | None, files: Mapping[str, bytes]
     ) -> Row:
-        """Record a step: what it changed since the analysis before it.
+        """Record a step as the changes from the analysis before it.
 
         Parameters
         ----------
         step : Step
-            What was done.
+            Step to record.
         before : Analysis or None
             The analysis of the step before; None records every field.
         files : mapping of str to bytes
-            Uploaded files by SHA-256; those that the values name are kept.
+            Uploaded files by SHA-256; files named in the values are stored.
         """
         self._held = set()
         changes = {
@@ -118,7 +118,7 @@ class Records:
         Raises
         ------
         RecordError
-            If the rows, or the contents that they name, are no analysis.
+            If the rows, or their contents, do not form an analysis.
         """
         steps: list[Step] = []
         known = _defaults()
@@ -142,7 +142,7 @@ class Records:
         self, changes: Mapping[str, Any], known: Mapping[str, Any]
     ) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        for name in _FIELDS:  # the table before what is made of it
+        for name in _FIELDS:  # the table before results that depend on it
             if name in changes:
                 value = changes[name]
                 if name in _READERS and value is not None:
@@ -226,7 +226,7 @@ class Records:
             preset=_preset(record, len(dataset.X)),
         )
         same = before.get(run.id)
-        # The very same where nothing changed, as it was when it was recorded.
+        # The same object if nothing changed, as it was when it was recorded.
         return same if same and vars(same) == vars(run) else run
 
     def _write_result(
@@ -319,9 +319,9 @@ class Records:
         )
 
     def _keep(self, thing: Any, pack: Callable[[], bytes], name: str = "") -> str:
-        """Keep a table or a result, unless it is kept already; return its key.
+        """Store a table or a result, unless it is stored already; return its key.
 
-        A name that the content does not hold tells apart what is alive.
+        `name` distinguishes objects in memory with equal contents.
         """
         key = self._keys.get(thing)
         if key is None or not self.contents.renew(key):
@@ -377,7 +377,7 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
 
 
 def _check_whole(analysis: Analysis) -> None:
-    """Refuse fields that do not belong together, as pages rely on it."""
+    """Refuse inconsistent fields, because pages rely on their consistency."""
     made = (analysis.dataset, analysis.result, *analysis.runs, *analysis.segmentations)
     if analysis.table is None and any(one is not None for one in made):
         raise RecordError("it has results, but no table")
@@ -404,7 +404,7 @@ def _links(records: Iterable[Any]) -> tuple[Link, ...]:
 
 
 def same_table(contents: Contents, one: Dataset | None, other: Dataset | None) -> bool:
-    """Whether two tables are the same, or are stored as the same."""
+    """Return whether two tables are the same, or are stored as the same."""
     if one is None or other is None or one is other:
         return one is other
     keys = [contents.keys.get(table) for table in (one, other)]
@@ -416,17 +416,17 @@ def _same_frame(one: Dataset, other: Dataset) -> bool:
 
 
 def check_row(row: Row) -> None:
-    """Refuse a step that is none, before anything is made of its values.
+    """Refuse an invalid step before its values are used.
 
     Parameters
     ----------
     row : Row
-        As it was read.
+        Row as read.
 
     Raises
     ------
     ValueError
-        If something in it is not what belongs there.
+        If a value has an invalid form.
     """
     shape = STEPS.get(row.kind) if isinstance(row.kind, str) else None
     if shape is None:
@@ -435,7 +435,7 @@ def check_row(row: Row) -> None:
 
 
 def _defaults() -> dict[str, Any]:
-    """The fields of an analysis without a decision; a record may lack newer ones."""
+    """Return the fields of an empty analysis; a record may lack newer ones."""
     return {
         field.name: field.default
         if field.default is not MISSING
@@ -452,7 +452,7 @@ def _preset(record: Mapping[str, Any], n_samples: int) -> PresetUsed | None:
 
 
 def _fingerprint(dataset: Dataset) -> dict[str, Any]:
-    """Return what tells two prepared tables apart, but not their last bits."""
+    """Return values that distinguish prepared tables, except in their last bits."""
     X, rows = dataset.X, dataset.row_ids
     names = json.dumps([*dataset.feature_names, str(rows[0]), str(rows[-1])])
     weights = np.cos(np.arange(len(X)))

@@ -1,8 +1,8 @@
-"""Rows: an analysis in the tables of a store, and back, with what tells damage.
+"""Rows: an analysis in the tables of a store, and back, with detection of damage.
 
-A step has a digest of all that it is, and the entry of its analysis one of all its
-steps, so that nothing is read that was not written. What an earlier version wrote has
-none, and is read as it is.
+A step has a digest of its content, and the entry of its analysis one of all its steps,
+so that only data as written is read. Rows of an earlier version have no digest and are
+read without this check.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 from clusterlens.compute._plain import read_plain
 from clusterlens.ui.server.memory.database import ERRORS, FILE
 
-# Characters of what one step decided.
+# Largest number of characters of one step's values.
 _LONGEST = 200_000_000
-# As many as nobody writes; the next one is a number of SQLite, too.
+# Upper bound on revisions; the next one still fits SQLite's integers.
 _MOST_REVISIONS = 2**62
 
 
 class Lost(ValueError):
-    """An analysis is not in the store, or not as it was written."""
+    """Error of an analysis that is missing from the store, or damaged."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Row:
     Parameters
     ----------
     kind, title, at : str
-        As of the step; `at` is a time in UTC.
+        Fields of the step; `at` is a time in UTC.
     given : dict
         Values of the action.
     changes : dict
-        Fields of the analysis that differ from those of the step before.
+        Fields of the analysis that differ from the step before.
     holds : frozenset of str
-        Contents that the changes and values name.
+        Keys of contents named by the changes and values.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class Stored:
 
 
 def listed(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Id, last change and deletion of what can be seen, from both ends of the list."""
+    """Return id, last change and deletion of readable entries, from both ends."""
     found: dict[tuple[Any, ...], None] = {}
     for order in ("ASC", "DESC"):
         sql = f"SELECT id, changed, deleted FROM analysis ORDER BY rowid {order}"
@@ -97,7 +97,7 @@ def listed(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
 def read_analysis(
     db: sqlite3.Connection, analysis: str, *, deleted: bool = False
 ) -> Stored:
-    """Read an analysis whole and as it was written; Lost where that cannot be."""
+    """Read an analysis completely and as written; raise Lost if this fails."""
     head = db.execute(
         "SELECT revision, cursor, about, look, digest FROM analysis "
         "WHERE id = ? AND (? OR deleted IS NULL)",
@@ -165,7 +165,7 @@ def insert_steps(
 
 
 def seal(db: sqlite3.Connection, analysis: str) -> None:
-    """Note the digest of an entry and of the steps that belong to it."""
+    """Write the digest of an entry and of its steps."""
     sql = "SELECT cursor, about, look FROM analysis WHERE id = ?"
     head = db.execute(sql, (analysis,)).fetchone()
     sql = "SELECT digest FROM step WHERE analysis = ? ORDER BY position"
@@ -177,7 +177,7 @@ def seal(db: sqlite3.Connection, analysis: str) -> None:
 
 
 def insert_check(db: sqlite3.Connection, analysis: str, row: CheckRow) -> None:
-    """Write a check with its digest, in place of one under the same key."""
+    """Write a check with its digest, replacing one under the same key."""
     cells = (row.key, as_text(row.record), row.content)
     db.execute(
         "INSERT OR REPLACE INTO measured (analysis, key, record, content, digest) "
@@ -189,7 +189,7 @@ def insert_check(db: sqlite3.Connection, analysis: str, row: CheckRow) -> None:
 def readable_checks(
     db: sqlite3.Connection, analysis: str
 ) -> tuple[list[CheckRow], int]:
-    """Read the checks of an analysis; also say how many are damaged."""
+    """Read the checks of an analysis; return the number of damaged ones, too."""
     found = db.execute(
         "SELECT digest, key, record, content FROM measured WHERE analysis = ? "
         "ORDER BY rowid",
@@ -208,13 +208,13 @@ def _digest(*cells: Any) -> str:
 
 
 def _compare(digest: str, *cells: Any) -> None:
-    """Refuse what is not as it was written; before there were digests none was."""
+    """Refuse cells that do not match their digest; earlier versions wrote none."""
     if digest and digest != _digest(*cells):
         raise ValueError("it is not as it was written")
 
 
 def read_values(text: Any) -> dict[str, Any]:
-    """Read values by name; TypeError or ValueError where there are none."""
+    """Read values by name; raise TypeError or ValueError for other text."""
     values = read_plain(text, _LONGEST, _LONGEST)
     if not isinstance(values, dict):
         raise TypeError("values without names")
@@ -227,7 +227,7 @@ def as_text(values: Any) -> str:
 
 
 def plain_or_none(text: Any) -> Any:
-    """Return the values of a text, None where it holds none."""
+    """Return the values of a text, None if it holds none."""
     try:
         return read_plain(text, _LONGEST, _LONGEST)
     except (ValueError, TypeError):

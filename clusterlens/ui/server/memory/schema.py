@@ -1,7 +1,7 @@
-"""Schema: what belongs into the records of an analysis, field by field.
+"""Schema: the valid records of an analysis, field by field.
 
-Whatever is read is checked here before anything else sees it: a file that somebody sent
-and a store that was damaged take the same road.
+Everything is checked here before other code sees it. Imported files and damaged stores
+take the same path.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from clusterlens.ui.state.shapes import (
     sequence,
 )
 
-# Of a prepared table: where it comes from, the rules, and what tells it from another.
+# A prepared table: its source, its rules, and a fingerprint.
 _DATASET = record(
     {
         "table": key,
@@ -64,7 +64,7 @@ _DATASET = record(
         ),
     }
 )
-# Of two rows, and by whom where a file said so.
+# Two rows, with the respondent if a file names one.
 _PAIRS = sequence(any_of(row(ROW_ID, ROW_ID), row(ROW_ID, ROW_ID, TEXT)))
 _RUN = record(
     {
@@ -143,7 +143,7 @@ _FIELDS: dict[str, Shape] = {
     "new_part": _PART,
     "new_parts": sequence(LONG_TEXT),
 }
-# One step, by what was done; the first of a history is the start.
+# One step, by its kind; the first of a history is the start.
 _GIVEN = {"start": record(), **{kind: action.takes for kind, action in ACTIONS.items()}}
 STEPS: dict[str, Shape] = {
     kind: record(
@@ -157,7 +157,7 @@ STEPS: dict[str, Shape] = {
     )
     for kind, given in _GIVEN.items()
 }
-# A note of what is under way, by the kind of action; without one a node was asked for.
+# A record of running work, by the kind of action; without a kind, of a requested node.
 INTENTS: dict[str, Shape] = {
     kind: record(
         {
@@ -172,9 +172,9 @@ INTENTS: dict[str, Shape] = {
         "": record({"node": TEXT}, {"check": row(choice(*KINDS), key)}),
     }.items()
 }
-# What a model made for answers said of each when that was held out.
+# Answers of a model made for answers to each held-out answer.
 _HELD_OUT = record(dict.fromkeys(ANSWERS, sequence(row(COUNT, COUNT))))
-# What stands beside the arrays of an ensemble, and of uploaded memberships.
+# Plain values beside the arrays of an ensemble, and of uploaded memberships.
 _NOTE = row(choice(*WORDS), LONG_TEXT, record(others=any_of(LONG_TEXT, COUNT)))
 ENSEMBLE = record(
     {
@@ -239,7 +239,7 @@ CHECK_VALUES: dict[str, Shape] = {
         }
     ),
 }
-# What an analysis is about, for a list, and what was looked at.
+# Summary of an analysis for a list, and its last view.
 ABOUT = record(
     optional={
         "title": TEXT,
@@ -253,7 +253,7 @@ ABOUT = record(
     }
 )
 _LOOK = record(others=plain)
-# A file of an analysis; its steps are checked one by one, as those of a store.
+# A file of an analysis; its steps are checked one by one, like a store's.
 _STEP = dict.fromkeys(("kind", "title", "at", "given", "changes"), anything)
 ARCHIVE = record(
     {

@@ -1,15 +1,16 @@
 """Store: the log of every analysis, in one SQLite file, and the contents beside it.
 
-    <home>/clusterlens.sqlite    analyses and their steps, pools of one's own (WAL)
+    <home>/clusterlens.sqlite    analyses and their steps, saved pools (WAL)
     <home>/contents/<sha256>     tables, results and uploaded files
-    <home>/found/<sha256>        what follows from results, and took long
-    <home>/present/<id>          held by a process that has the store open
+    <home>/found/<sha256>        expensive derived results
+    <home>/present/<id>          locked by a process that has the store open
 
-A write is one transaction on top of the revision that its writer has seen; where
-somebody else wrote meanwhile it is refused and nothing is changed. So any number of
-servers on one machine may share a store. WAL does not work on network file systems.
-What is damaged is never removed: a file that cannot be read is set aside, and what can
-be read of it taken over; a row that is not as it was written is told where it is read.
+A write is one transaction based on the revision that its writer has seen. If another
+writer came first, it is refused and nothing is changed. So any number of servers on one
+machine may share a store. WAL does not work on network file systems.
+
+Damaged data is never removed: an unreadable file is set aside, and its readable part is
+copied; reading reports a row that is not as it was written.
 """
 
 from __future__ import annotations
@@ -70,14 +71,14 @@ from clusterlens.ui.work.private_files import make_folder, plain_files
 
 
 class Conflict(Exception):
-    """Somebody else wrote to the analysis since it was read."""
+    """Error of a write that is not based on the latest revision."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One analysis in a list: what it is about, when it changed, whether deleted.
+    """One analysis in a list: its summary, the time of its last change, its deletion.
 
-    `about` is what could be read of it, and may be anything where it is damaged.
+    `about` is the readable summary, and may be anything if the entry is damaged.
     """
 
     id: str
@@ -88,24 +89,24 @@ class Entry:
 
 @dataclass(frozen=True)
 class Intent:
-    """Work under way on an analysis, with all that it takes to do it again.
+    """Running work on an analysis, with everything needed to repeat it.
 
     Parameters
     ----------
     id : str
-        Like no other.
+        Unique id.
     kind : str
-        Of the action; empty for a result that was asked for.
+        Kind of the action; empty for a requested result.
     title : str
-        What is being done, for the screen.
+        Description for the screen.
     given : dict
         Values of the action, or the name of the result.
     look : dict
-        What is looked at once it is done.
+        View to show at its end.
     stage : str
-        What it is at, where that is not what the title says.
+        Present stage, if it differs from the title.
     done, total : int
-        How far it is.
+        Progress.
     """
 
     id: str
@@ -119,7 +120,7 @@ class Intent:
 
 
 def home() -> Path:
-    """Where analyses are kept: CLUSTERLENS_HOME, else the place of the platform."""
+    """Return the folder of analyses: CLUSTERLENS_HOME, by default the platform's."""
     chosen = os.environ.get(HOME)
     if chosen:
         return Path(chosen).expanduser()
@@ -127,7 +128,7 @@ def home() -> Path:
 
 
 def new_id() -> str:
-    """Make an id that nobody guesses."""
+    """Make an id that cannot be guessed."""
     return secrets.token_hex(8)
 
 
@@ -138,10 +139,10 @@ _Found = TypeVar("_Found")
 def _alone(
     does: Callable[Concatenate[Store, _Given], _Found],
 ) -> Callable[Concatenate[Store, _Given], _Found]:
-    """Do what a method does on the thread of its store, and wait for it.
+    """Run a method on the thread of its store, and wait for it.
 
-    When the process ends, that thread does what it was asked for, and takes no more:
-    what comes then is done here, one after the other.
+    When the process ends, that thread finishes its calls and accepts no more. Later
+    calls run on their own thread, one after another.
     """
 
     @wraps(does)
@@ -162,18 +163,18 @@ def _alone(
 class Store:
     """The analyses of a folder; safe to use from several threads and processes.
 
-    The database has a thread of its own, which takes one call after the other, so that
-    there is no lock that anybody could hold. Who calls waits: an event loop never does.
+    The database has a thread of its own, which takes one call after another, so that
+    nobody can hold a lock. Callers wait, so an event loop must not call.
 
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Folder, created if missing.
 
     Raises
     ------
     StoreError
-        If the file was made by a newer version, is none of ours, or is damaged while
+        If the file was made by a newer version or another program, or is damaged while
         another process has it open.
     OSError
         If the folder cannot be written.
@@ -181,7 +182,7 @@ class Store:
     Attributes
     ----------
     told : str
-        What became of a store that was damaged or lost; empty if nothing was wrong.
+        Report on the repair of a damaged or lost store; empty if it was sound.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -205,12 +206,12 @@ class Store:
 
     @property
     def name(self) -> str:
-        """Of this process where it has the store open, like no other."""
+        """Unique name of this process's access to the store."""
         return self._presence.name
 
     @_alone
     def _open(self) -> None:
-        """Open the database, or begin a new one where it is damaged."""
+        """Open the database, or begin a new one if it is damaged."""
         with one_by_one(self.folder / "opening"):
             self._presence = Presence(self._present, new_id())
             self.contents = Contents(self.folder / "contents", self.name)
@@ -222,7 +223,7 @@ class Store:
                 self._tell_lost(is_new)
 
     def _begin_anew(self, why: Damaged) -> None:
-        """Set a damaged file aside, and take over what can be read of it."""
+        """Set a damaged file aside, and copy its readable part."""
         if self._presence.others():
             raise StoreError(
                 f"{why} Another ClusterLens has it open: stop all of them and start "
@@ -239,7 +240,7 @@ class Store:
         )
 
     def _take_over(self, aside: Path) -> tuple[int, int]:
-        """Copy what is whole in a damaged file; return how much, and what was not."""
+        """Copy the intact analyses of a damaged file; return the numbers of both."""
         taken = lost = 0
         old = connect(aside)
         try:
@@ -272,11 +273,11 @@ class Store:
             )
 
     def aside(self) -> list[Path]:
-        """Damaged files that lie beside the one in use."""
+        """Return damaged files that lie beside the one in use."""
         return lying_aside(self.file)
 
     def close(self) -> None:
-        """Let go of the file, once what was asked for is done."""
+        """Close the file after finishing pending calls."""
         self._let_go()
         self._turns.shutdown()
 
@@ -287,7 +288,7 @@ class Store:
 
     @contextmanager
     def _turn(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """Do several statements or none of them, on the thread of the store."""
+        """Run several statements, all or none, on the thread of the store."""
         try:
             self._db.execute(begin)
             yield self._db
@@ -316,24 +317,24 @@ class Store:
     ) -> int:
         """Replace the steps from a position on; return the new revision.
 
-        An analysis that was deleted meanwhile is brought back.
+        An analysis that was deleted meanwhile is restored.
 
         Parameters
         ----------
         stored : Stored
-            Id, the revision that was seen (0 for a new analysis), cursor, about and
-            look; its rows do not matter.
+            Id, the last seen revision (0 for a new analysis), cursor, about and look;
+            its rows are ignored.
         first : int
-            Position of the first row that changes.
+            Position of the first changed row.
         rows : sequence of Row
-            All rows from there on.
+            All rows from that position on.
         ended : collection of str
-            Ids of what is under way no more, as the rows hold what came of it.
+            Ids of work that has ended, with results in the rows.
 
         Raises
         ------
         Conflict
-            If the revision is another one by now.
+            If the revision has changed.
         """
         with self._turn() as db:
             values = (stored.cursor, now(), as_text(stored.about), as_text(stored.look))
@@ -363,7 +364,7 @@ class Store:
 
     @_alone
     def write_look(self, analysis: str, look: Mapping[str, Any]) -> None:
-        """Write what is looked at; it is no change of the analysis."""
+        """Write the view; this does not count as a change of the analysis."""
         with self._turn() as db:
             sql = "UPDATE analysis SET look = ? WHERE id = ?"
             if db.execute(sql, (as_text(look), analysis)).rowcount:
@@ -371,7 +372,7 @@ class Store:
 
     @_alone
     def write_checks(self, analysis: str, rows: Iterable[CheckRow]) -> None:
-        """Keep checks with an analysis, in place of those under the same keys."""
+        """Store checks with an analysis, replacing those under the same keys."""
         with self._turn() as db:
             sql = "SELECT 1 FROM analysis WHERE id = ?"
             if db.execute(sql, (analysis,)).fetchone():
@@ -380,7 +381,7 @@ class Store:
 
     @_alone
     def checks(self, analysis: str) -> tuple[list[CheckRow], int]:
-        """Return the checks of an analysis, and how many are damaged."""
+        """Return the checks of an analysis, and the number of damaged ones."""
         with self._turn("BEGIN") as db:
             return readable_checks(db, analysis)
 
@@ -388,7 +389,7 @@ class Store:
     def note(
         self, analysis: str, intents: Sequence[Intent], ended: Collection[str] = ()
     ) -> None:
-        """Note what this process has under way on an analysis, and what ended."""
+        """Record running work of this process on an analysis, and work that ended."""
         with self._turn() as db:
             for intent in intents:
                 values = (intent.id, self.name, as_text(asdict(intent)))
@@ -401,9 +402,9 @@ class Store:
             _end(db, ended)
 
     def under_way(self, analysis: str) -> tuple[list[Intent], list[Intent]]:
-        """Return what is under way on an analysis, and what was interrupted.
+        """Return running work on an analysis, and interrupted work.
 
-        Interrupted is what was left, and what a process had under way that ended.
+        Work is interrupted if it was left, or if its process has ended.
         """
         rows = self._read(
             "SELECT id, process, intent FROM under_way "
@@ -417,9 +418,9 @@ class Store:
 
     @_alone
     def leave(self, ids: Collection[str]) -> None:
-        """Let what is under way be interrupted, though this process goes on.
+        """Mark running work as interrupted, although this process continues.
 
-        Where it cannot be written, this process knows it all the same.
+        If this cannot be written, this process still knows it.
         """
         self._left.update(ids)
         with self._turn() as db:
@@ -433,7 +434,7 @@ class Store:
 
     @_alone
     def take(self, intent: str) -> bool:
-        """Put what was interrupted under way here; False where another did before."""
+        """Claim interrupted work for this process; return False if another did."""
         with self._turn() as db:
             sql = "SELECT process FROM under_way WHERE id = ?"
             found = db.execute(sql, (intent,)).fetchone()
@@ -446,12 +447,12 @@ class Store:
 
     @_alone
     def read(self, analysis: str) -> Stored:
-        """Return an analysis; Lost if there is none of this id, or it is damaged."""
+        """Return an analysis; raise Lost if the id is unknown, or it is damaged."""
         with self._turn("BEGIN") as db:
             return read_analysis(db, analysis)
 
     def revision(self, analysis: str) -> int | None:
-        """Return the revision of an analysis, None if there is none of this id."""
+        """Return the revision of an analysis, None if the id is unknown."""
         found = self._read("SELECT revision FROM analysis WHERE id = ?", analysis)
         return found[0][0] if found else None
 
@@ -469,7 +470,7 @@ class Store:
 
     @_alone
     def rename(self, analysis: str, name: str) -> None:
-        """Give an analysis a name of its own."""
+        """Name an analysis."""
         with self._turn() as db:
             about = {**read_analysis(db, analysis).about, "title": name}
             db.execute(
@@ -488,11 +489,11 @@ class Store:
         return copy.id
 
     def delete(self, analysis: str) -> None:
-        """Take an analysis off the list; `restore` brings it back until cleaning."""
+        """Remove an analysis from the list; `restore` undoes it until cleaning."""
         self._mark(analysis, now())
 
     def restore(self, analysis: str) -> None:
-        """Bring a deleted analysis back."""
+        """Restore a deleted analysis."""
         self._mark(analysis, None)
 
     @_alone
@@ -503,39 +504,39 @@ class Store:
             )
 
     def pools(self) -> dict[str, str]:
-        """Entries of the pools that were given a name, by name."""
+        """Return the entries of the saved pools, by name."""
         rows = self._read("SELECT name, entries FROM pool")
         return {str(name): str(entries) for name, entries in rows}
 
     @_alone
     def write_pool(self, name: str, entries: str | None) -> None:
-        """Keep the entries of a pool under a name; None forgets it."""
+        """Save the entries of a pool under a name; None deletes it."""
         with self._turn() as db:
             db.execute("DELETE FROM pool WHERE name = ?", (name,))
             if entries is not None:
                 db.execute("INSERT INTO pool VALUES (?, ?)", (name, entries))
 
     def size(self) -> int:
-        """Bytes on the disk."""
+        """Return the bytes on the disk."""
         files = [*plain_files(self.folder, f"{FILE}*"), *plain_files(self.found)]
         return self.contents.size() + sum(status.st_size for _, status in files)
 
     def clean(self) -> int:
-        """Forget deleted analyses and what no analysis holds; return bytes gained.
+        """Delete marked analyses and unused contents; return the bytes gained.
 
-        Contents stay as long as a damaged file lies there, which may hold them.
+        Contents stay while a damaged file is set aside, because it may refer to them.
         """
         before, held = self.size(), self._forget_deleted()
         if not self.aside():
             self.contents.clean(held)
-        for path, _ in plain_files(self.found):  # found again where it is missed
+        for path, _ in plain_files(self.found):  # computed again if needed
             path.unlink(missing_ok=True)
         self._make_small()
         return max(0, before - self.size())
 
     @_alone
     def _forget_deleted(self) -> set[str]:
-        """Forget deleted analyses; return the contents that the others hold."""
+        """Delete marked analyses; return the contents of the others."""
         with self._turn() as db:
             db.execute("DELETE FROM analysis WHERE deleted IS NOT NULL")
             sql = "SELECT content FROM holds UNION SELECT content FROM measured"
@@ -544,7 +545,7 @@ class Store:
 
     @_alone
     def _make_small(self) -> None:
-        """Give what the file does not use any more back to the disk."""
+        """Return unused space of the file to the disk."""
         try:
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -560,7 +561,7 @@ def _intent(text: Any) -> Intent:
 
 
 def _moment(text: Any) -> str:
-    """Return a time as it is, the present one where it is none."""
+    """Return a valid time unchanged, otherwise the present time."""
     try:
         return datetime.fromisoformat(text).isoformat()
     except (TypeError, ValueError):
