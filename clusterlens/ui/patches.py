@@ -1,10 +1,11 @@
-"""The one patch of a library: every change of a page is sent.
+"""The only patch of a library: it makes Panel send every change of a page.
 
-Panel writes changes that come while it is writing from a queue. Whoever has emptied the
-queue takes its mark away after the last write; what was put in meanwhile, and its
-writer, then find no mark, and wait for the next change of the page, which may never
-come: a page that has come to rest does not show its last change. Panel 1.9.4 and 1.10.0
-do so; `tests/ui/test_patches.py` has it in a few lines, and fails when this can go.
+Panel queues changes that are made while it is writing. The writer that has emptied the
+queue removes its mark after its last write. A change queued in between, and its writer,
+then find no mark and wait for the next change of the page. That may never come, and the
+page does not show its last change. Panel 1.9.4 and 1.10.0 have this fault.
+`tests/ui/test_patches.py` reproduces it in a few lines, and fails when the patch can be
+removed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from panel.io import document
 
 @cache
 def send_everything() -> None:
-    """Let every change of a page be sent, in this process, from now on."""
+    """Make Panel send every change of a page, in this process, from now on."""
     write_queue = document._dispatch_msgs
 
     async def write_all(doc: Any) -> None:
@@ -30,6 +31,6 @@ def send_everything() -> None:
 
 
 def queues() -> Any:
-    """Return what Panel has still to write, by document."""
+    """Return the changes that Panel has yet to write, by document."""
     has_events = hasattr(document, "_WRITE_EVENTS")  # since 1.10
     return document._WRITE_EVENTS if has_events else document._WRITE_MSGS

@@ -53,8 +53,8 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     # This is harmless (Bokeh pull request 12915) and would only fill the log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
-    # Of the markup of a page. Parts of one that was sent before would not know it, and
-    # ask another host for their style sheets.
+    # Part of the page's markup, which is sent before the session is made. Without it
+    # components would request their style sheets from another host.
     pn.state.curdoc.template_variables.setdefault("dist_url", LOCAL_DIST)
     session = Session(server)
     if server.told:

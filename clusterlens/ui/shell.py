@@ -343,7 +343,7 @@ def _of(step: Step | None) -> str:
 def _rail(shown: str, loaded: bool) -> str:
     """Return the navigation: one button per page, the current one marked.
 
-    Pages that need a table are pale before one is loaded; they explain what they need.
+    Pages that need a table are pale before one is loaded; they explain their needs.
     """
     rows = []
     for key, title, icon, heading in PAGES:

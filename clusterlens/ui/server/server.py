@@ -106,9 +106,9 @@ class Server:
         return cls(store, store.told)
 
     def close(self) -> None:
-        """Save what is to be saved; end its processes, store and threads.
+        """Finish pending writes; end its processes, store and threads.
 
-        Threads finish what they do, but nobody waits for that, unless it is saved.
+        Only writing threads are waited for; other threads finish on their own.
         """
         self.workers.close()
         self.readers.close()
