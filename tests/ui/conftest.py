@@ -10,7 +10,7 @@ from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.server import server as shared
 from tests.ui.runs import VIEWPORT, Runs
 
-# Hands on what the server says that many milliseconds after it came.
+# Delays messages of the server by so many milliseconds.
 LATE = """(() => {
   const setter = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage').set;
   Object.defineProperty(WebSocket.prototype, 'onmessage', {set(handler) {
@@ -19,7 +19,7 @@ LATE = """(() => {
     }, %d));
   }});
 })()"""
-# Begins all work of a session that many milliseconds late.
+# Delays all work of a session by so many milliseconds.
 LATE_APP = """
 import asyncio
 from clusterlens.ui.cli import open_page
@@ -43,7 +43,7 @@ IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
 @pytest.fixture(scope="session")
 def workers():
-    """Processes that wait for the next test, as they take seconds to start."""
+    """Processes that serve all tests, because they take seconds to start."""
     workers = Workers(os.cpu_count() or 1)
     yield workers
     workers.close()
@@ -51,7 +51,7 @@ def workers():
 
 @pytest.fixture(autouse=True)
 def shared_workers(monkeypatch, workers):
-    """Let the servers of tests have the same workers, and nothing else in common."""
+    """Give the servers of tests the same workers, and nothing else in common."""
     monkeypatch.setattr(shared, "Workers", lambda *limits: workers)
 
 
@@ -79,7 +79,7 @@ def browser_context_args(browser_context_args):
 
 @pytest.fixture(scope="session")
 def context(browser, browser_context_args, pytestconfig):
-    """What the pages of all tests share: scripts that the browser has read once."""
+    """Browser context of all tests, so that scripts are loaded once."""
     with browser.new_context(**browser_context_args) as context:
         if late := pytestconfig.getoption("--late"):
             context.add_init_script(LATE % late)
@@ -112,7 +112,7 @@ def server(tmp_path_factory, pytestconfig):
 
 @contextmanager
 def watched(page, server):
-    """Fail on script errors and foreign hosts meanwhile."""
+    """Fail on script errors and on requests to foreign hosts."""
     errors, foreign = [], []
 
     def note(request):
@@ -149,13 +149,13 @@ def fresh(page, server):
 
 @pytest.fixture
 def app(fresh):
-    """The app in a fresh browser session; a file may take `blobs` instead."""
+    """The app in a fresh browser session; a file may override it by `blobs`."""
     return fresh
 
 
 @pytest.fixture(scope="session")
 def runs(context, server, tmp_path_factory):
-    """Opens one page with a run, for many tests."""
+    """Opener of one page with a run, for many tests."""
     runs = Runs(context, server, tmp_path_factory.mktemp("blobs"))
     yield runs
     runs.close()
@@ -163,10 +163,10 @@ def runs(context, server, tmp_path_factory):
 
 @pytest.fixture
 def blobs(runs, server, request):
-    """A page with a run of blobs as it came, which tests share.
+    """A shared page with a run of blobs in its initial state.
 
-    A test may look at all of it; of what it does undo takes back all, but for another
-    run. It leaves what outlives a run (text size, shading, order) as it was.
+    A test may change anything that undo restores, except the run. It must restore
+    whatever outlives a run (text size, shading, order).
     """
     failed = request.session.testsfailed
     app = runs.take()

@@ -1,4 +1,4 @@
-"""An event loop for a test, also where that of the browser is already running."""
+"""An event loop for a test, even while the browser's loop is running."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ def run(coroutine, seconds=120):
 
 
 def taking(make):
-    """Return what runs a scenario, a coroutine function, with what `make` makes."""
+    """Return a runner of scenarios, coroutine functions, with the output of `make`."""
 
     def take(scenario):
         async def main():
@@ -27,7 +27,7 @@ def taking(make):
 
 
 async def rest(owner):
-    """Return when no job of a session, or of another owner of jobs, is under way."""
+    """Return when no job of a session, or of another owner of jobs, is running."""
     await asyncio.sleep(0)
     while not owner.jobs.at_rest:
         await asyncio.sleep(0.01)

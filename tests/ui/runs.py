@@ -1,4 +1,4 @@
-"""One page with a run, which tests hand on instead of opening one each."""
+"""One page with a run that tests share instead of opening one each."""
 
 import re
 from pathlib import Path
@@ -12,8 +12,8 @@ VIEWPORT = {"width": 1440, "height": 900}
 ROWS = 200
 FIGURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
 STEP = "Run the pool"
-# Whether figures show all there is, and pictures of just that: beside those of matrices
-# (below 0) is a strip.
+# Whether figures show the whole, and pictures exactly that; matrices have a strip
+# beside them (below 0).
 WHOLE = f"""(classes) => {{ {FIND}
   return classes.every((css) => {{
     const view = figureView(css);
@@ -35,16 +35,16 @@ WHOLE = f"""(classes) => {{ {FIND}
 
 
 class Runs:
-    """Opens a page with a run of blobs, once, and brings it back to that run.
+    """Opener of a page with a run of blobs, which is restored for each test.
 
     Parameters
     ----------
     context : BrowserContext
-        Opens the page.
+        Browser context of the page.
     server : Served
-        Serves it.
+        Server of the page.
     folder : Path
-        Holds the table.
+        Folder for the table.
     """
 
     def __init__(self, context: BrowserContext, server: Served, folder: Path) -> None:
@@ -53,9 +53,9 @@ class Runs:
         self._page: Page | None = None
 
     def take(self) -> Page:
-        """Return the page, which shows the run as it came.
+        """Return the page in the initial state of the run.
 
-        One that cannot be brought back is closed, so that the next test has another.
+        If restoring fails, the page is closed, so that the next test opens another one.
         """
         try:
             if self._page is None:
@@ -71,7 +71,7 @@ class Runs:
         return self._page
 
     def _open(self) -> Page:
-        """Open a page with a run; one that comes to nothing is closed."""
+        """Open a page with a run; close it on failure."""
         page = self._context.new_page()
         try:
             page.goto(f"{self._server.address}/app", timeout=PATIENCE)
@@ -83,16 +83,16 @@ class Runs:
         return page
 
     def close(self) -> None:
-        """Close the page; who is next has another."""
+        """Close the page; the next test opens another one."""
         if self._page is not None:
             self._page.close()
             self._page = None
 
 
 def back_to_run(app: Page) -> None:
-    """Undo all since the run, and that; to redo it forgets what was looked at.
+    """Undo everything down to the run, and the run; redo resets the view.
 
-    Two steps of one name that follow each other are not told apart.
+    Two consecutive steps of one name are not distinguished.
     """
     app.set_viewport_size(VIEWPORT)
     app.locator(".cl-nav-consensus button").click()
@@ -107,7 +107,7 @@ def back_to_run(app: Page) -> None:
     expect(app.locator(".cl-headline")).to_contain_text(
         "if a majority must agree", timeout=PATIENCE
     )
-    # The second click on a tab in front closes the drawer of narrow pages.
+    # The second click on a front tab closes the drawer of narrow pages.
     for tab in ("sample", "model", "model"):
         app.locator(f".cl-inspector .cl-tab-{tab}").click()
     expect(app.locator(".cl-inspector")).not_to_have_class(re.compile("drawer-open"))

@@ -1,4 +1,4 @@
-"""What axe-core finds on every page, in both themes, and where Tab leads."""
+"""Tests of accessibility: axe-core on every page in both themes, and the Tab order."""
 
 import io
 
@@ -16,12 +16,12 @@ GRAVE = ("serious", "critical")
 ASKED = {"resultTypes": ["violations"], "preload": False, "iframes": False}
 LOOKS = 6
 COLOURS = {"runOnly": ["color-contrast"]}
-# More than any page has places for the focus.
+# More than the number of focusable places on any page.
 STEPS = 400
-# Pixels of the side of a block, and what all of its channels have where it is white.
+# Side of a block in pixels, and least channel value of white.
 BLOCK, WHITE = 24, 225
-# What has the focus: its name, its box, its card, and whether a ring is around it;
-# where another card had it before, also the box of that one now.
+# The focused element: its name, its box, its card, and whether it has a ring. If
+# another card had the focus before, also the present box of that card.
 FOCUSED = """() => {
   let part = document.activeElement;
   while (part?.shadowRoot?.activeElement) part = part.shadowRoot.activeElement;
@@ -50,9 +50,9 @@ FOCUSED = """() => {
 
 
 def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list[str]:
-    """What axe-core holds to be serious or critical, a line for each element.
+    """Return serious and critical findings of axe-core, a line for each element.
 
-    Colours fade into those of another theme: what is found is looked for again.
+    Colours fade into another theme, so findings are checked again.
     """
     for _ in range(LOOKS):
         violations = Axe().run(app, options={**ASKED, **options}).response["violations"]
@@ -68,7 +68,7 @@ def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list
 
 
 def white_blocks(app: Page, where: str) -> list[str]:
-    """Say where a page in dark has a block that is all but white."""
+    """Return the places of nearly white blocks on a dark page."""
     picture = np.asarray(Image.open(io.BytesIO(app.screenshot())).convert("RGB"))
     height, width = (side // BLOCK * BLOCK for side in picture.shape[:2])
     darkest = picture[:height, :width].min(axis=2)
@@ -89,7 +89,7 @@ def open_iris(app: Page) -> None:
 
 
 def turn_to(app: Page, key: str) -> None:
-    """Show a page, and wait until nothing on it is under way."""
+    """Show a page, and wait until no work on it is running."""
     app.locator(f".cl-nav-{key} button").click()
     page = app.locator(f".cl-page-{key}").first
     expect(page).to_be_visible(timeout=LONG)
@@ -98,12 +98,12 @@ def turn_to(app: Page, key: str) -> None:
 
 
 def after(one: dict[str, float], other: dict[str, float]) -> bool:
-    """Whether a card is read after another one: below it, or right of it."""
+    """Return whether a card is read after another one: below it, or right of it."""
     return one["top"] >= other["bottom"] - 1 or one["left"] >= other["right"] - 1
 
 
 def wrong_places(app: Page, where: str) -> list[str]:
-    """Walk from the rail through a page with Tab; what is wrong with the way."""
+    """Walk from the navigation through a page with Tab; return errors of the order."""
     wrong = []
     app.evaluate("window.cardBefore = null")
     app.locator(".cl-nav-lessons button").focus()
@@ -129,7 +129,7 @@ def wrong_places(app: Page, where: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def walk(browser, browser_context_args, server):
-    """One way through all pages: what is wrong with Tab, with dark, for axe-core."""
+    """One walk through all pages: errors of Tab order, dark theme, and axe-core."""
     wrong, found, white = [], [], []
     with browser.new_context(**browser_context_args) as context:
         page = context.new_page()
@@ -146,7 +146,7 @@ def walk(browser, browser_context_args, server):
                     found += grave_findings(app, f"{key}, {theme} theme", options)
                     if theme == "first":
                         wrong += wrong_places(app, key)
-                    elif key != "report":  # which is a page of paper
+                    elif key != "report":  # the report is a page of white paper
                         white += white_blocks(app, key)
                 app.get_by_role("button", name="Toggle theme").click()
     return wrong, found, white

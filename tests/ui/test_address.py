@@ -1,4 +1,4 @@
-"""What an address says is read with bounds, and what does not fit is left out."""
+"""Tests of addresses: read with limits; unsuitable values are left out."""
 
 import json
 

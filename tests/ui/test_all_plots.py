@@ -1,4 +1,4 @@
-"""Every plot: the numbers that it is given, in both back ends, open to restyling."""
+"""Tests of every plot: its numbers, in both back ends, open to restyling."""
 
 import doctest
 from functools import cache
@@ -18,19 +18,19 @@ from tests.test_architecture import UI_MODULES
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 MODULES = sorted(name for name in UI_MODULES if name.startswith(f"{plots.__name__}."))
-# What would be markup, mathematics that fails, and the end of a text.
+# Text that would be markup, invalid mathematics, and a closing quote.
 HOSTILE = r"<script>alert(1)</script> $\frac$ & 'x'"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def back_ends():
-    """Both back ends, Bokeh in force as in a notebook."""
+    """Load both back ends, with Bokeh current as in a notebook."""
     hv.extension("bokeh", "matplotlib", logo=False)
 
 
 @cache
 def results():
-    """A result of each kind; names of models, families, columns are hostile."""
+    """Return a result of each kind; names of models, families, columns are hostile."""
     rng = np.random.default_rng(0)
     X = np.repeat([[0.0, 0.0], [9.0, 3.0], [3.0, 9.0]], 20, axis=0)
     X += rng.normal(size=X.shape)

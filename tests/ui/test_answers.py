@@ -1,4 +1,4 @@
-"""Answers on the Consensus page without a browser."""
+"""Tests of answers on the page Consensus without a browser."""
 
 import re
 from dataclasses import replace
@@ -32,7 +32,7 @@ TRUTH = 2
 
 
 def answer_by(session, truth, n):
-    """Answer the first n pairs of rows, far from each other, as a model would."""
+    """Answer the first n pairs of distant rows, as a model would."""
     labels = session.analysis.ensemble.labels[truth]
     for k in range(n):
         a, b = (7 * k) % 150, (11 * k + 75) % 150

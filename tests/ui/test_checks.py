@@ -1,4 +1,4 @@
-"""A check is stored under a hash of all that can change it, and of nothing else."""
+"""Tests of keys of checks: a hash of everything that matters, and of nothing else."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from clusterlens.ui.state.checks import (
     numbered_by_rows,
 )
 
-# All checks, with what is measured of what; keys and digests follow from the rest.
+# All checks with their inputs; keys and digests are derived from these.
 CHECKS = {
     "null_check": {"samples", "pool", "random_state", "noise"},
     "k_selection": {"samples", "random_state"},
@@ -24,7 +24,7 @@ CHECKS = {
     "judged_apart": {"judged"},
     "label_evidence": {"judged"},
 }
-# Words that change no value, and the results in which they are.
+# Words that change no value, with the results that contain them.
 WORDS = {
     "note": set(),
     "cluster_names": {
@@ -61,7 +61,7 @@ def test_words_are_inputs_only_of_results_that_show_them(field):
 
 
 def needed(name, seen=frozenset()) -> set[str]:
-    """Names of all that a node follows from."""
+    """Return the names of all direct and indirect inputs of a node."""
     found = set()
     for given in inputs(name):
         found |= {given} | (needed(given) if given in NODES else set())

@@ -1,4 +1,4 @@
-"""The console command: what it refuses, and what it serves."""
+"""Tests of the console command: refusals, and serving."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ LONG = 60_000
 
 @pytest.fixture
 def keep_signals():
-    """Serving sets the handlers of signals for the process."""
+    """Restore the signal handlers, which serving sets for the process."""
     handlers = {
         name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)
     }
@@ -30,7 +30,7 @@ def keep_signals():
 
 @pytest.fixture
 def taken():
-    """A port that somebody listens on."""
+    """A port that is in use."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()

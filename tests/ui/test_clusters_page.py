@@ -1,4 +1,4 @@
-"""The page Clusters: a partition chosen, read, named, kept, compared."""
+"""Tests of the page Clusters: a partition chosen, read, named, kept, compared."""
 
 import re
 from dataclasses import replace
@@ -38,7 +38,7 @@ GROUPS = np.repeat([0, 1, 2], 20)
 
 
 def planted(*, labels=True):
-    """Three groups, seen alike by three models and split by a fourth."""
+    """Return a session with three groups that three models find and a fourth splits."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
@@ -66,7 +66,7 @@ def planted(*, labels=True):
 
 
 def opened(session, then):
-    """Open the page, wait, and return what `then(page)` returns."""
+    """Open the page, wait, and return the output of `then(page)`."""
 
     async def main():
         page = ClustersPage(session)
@@ -406,7 +406,7 @@ def test_rows_come_least_typical_first():
         assert (np.diff(value(session, "members").own) <= 0).all()
         card = panel(page, "ClusterRows")
         assert "row" in card._rows.body
-        # What is selected are all rows, whether or not some of them are doubtful.
+        # The selection has all rows, whether or not some of them are doubtful.
         total = len(value(session, "members").positions)
         assert re.search(rf"{total} rows, <button[^>]*>select them", card._head.body)
         doubtful = value(session, "members").doubtful
@@ -493,7 +493,7 @@ def test_a_later_name_replaces_the_earlier_of_the_same_rows_and_no_other():
     names = named(names, "new", ["c", "b", "a"], among)
     assert [name.text for name in names] == ["wider", "new"]
     assert named(names, "", among, among) == (names[1],)
-    # In a run without the row d both names are of the same rows.
+    # In a run without the row d both names have the same rows.
     assert named(names, "", ["a", "b", "c"], ["a", "b", "c"]) == ()
 
 
@@ -507,7 +507,7 @@ def test_a_cluster_has_the_name_of_its_rows_and_is_like_that_of_most_of_them():
     own = ClusterName("own", ("r0", "r1"))
     for order in ([name, own], [own, name]):
         assert str(names_of(clusters, ids, order)[0]) == "own"
-    # Of rows that are not there nothing is known.
+    # Rows outside of the run do not matter.
     beyond = ClusterName("own", ("r0", "r1", "elsewhere"))
     assert str(names_of(clusters, ids, [beyond])[0]) == "own"
     most = Called("n", 305 / 306)

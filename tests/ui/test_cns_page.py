@@ -1,4 +1,4 @@
-"""The CNS page: what it shows, what its controls do, and pixels in a browser."""
+"""Tests of the page CNS: its contents, its controls, and pixels in a browser."""
 
 import asyncio
 import html
@@ -39,7 +39,7 @@ def three_groups(rows=150):
 
 
 class Opened:
-    """A session looked at through the page."""
+    """A session shown by the page."""
 
     def __init__(self):
         self.session = Session(Server())
@@ -141,7 +141,7 @@ def test_of_many_moves_the_last_is_drawn():
         assert slider.value == 0.5
         left = len(alphas)
         await opened.rest()
-        # Older wishes are dropped: at most one under way and the last are still made.
+        # Older requests are dropped: at most the running and the last one are computed.
         assert len(alphas) <= left + 2
         assert alphas[-1] == 0.5
         assert opened.value("cns_solution").alpha == pytest.approx(0.5)
@@ -291,7 +291,7 @@ def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
 
 
 def rings():
-    """Three rings; the widest comes last."""
+    """Return three rings; the widest comes last."""
     rng = np.random.default_rng(0)
     parts = []
     for rows, radius in ((140, 3), (70, 1), (210, 6)):
@@ -565,7 +565,7 @@ def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
 
 
 def open_wine(app):
-    """Go to wine on CNS by way of Data; what is expected of the automatic choice."""
+    """Open wine on CNS by way of Data; return an expectation of the choice."""
     app.locator(".cl-nav-cns button").click()
     app.locator(".cl-to-data").click()
     app.locator(".cl-gallery .card", has_text="Wine").locator(".cl-data-only").click()
@@ -592,7 +592,7 @@ def test_alpha_moves_the_pixels_of_the_map(app):
     expect(field).to_have_value("7")
 
 
-# Where thumb and mark of a slider stand, of its ends, and what its value is.
+# Ends and value of a slider, with the places of its thumb and its mark.
 PLACED = """(slider) => {
   const at = (part) => parseFloat(slider.querySelector(part)?.style.left) / 100;
   const {min, max, value} = slider.querySelector('input');

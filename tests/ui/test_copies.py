@@ -1,4 +1,4 @@
-"""Copies of rows: said where they count, used once by one click, and taken back."""
+"""Tests of copied rows: reported with scores, used once by one click, and undone."""
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,12 @@ from tests.ui.test_data_page import Opened
 from tests.ui.test_labels_page import Opened as LabelsOpened
 from tests.ui.test_main_job import LONG, load
 
-# Bokeh hands tables on by a way that pandas is about to give up.
+# Bokeh passes tables in a way that pandas is about to remove.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
 
 def repeated(rows: int = 60, times: int = 3) -> pd.DataFrame:
-    """Rows of which each stands there several times."""
+    """Return a table in which each row occurs several times."""
     rng = np.random.default_rng(0)
     some = pd.DataFrame(rng.normal(size=(rows, 2)).round(3), columns=["a", "b"])
     some["group"] = np.where(np.arange(rows) < rows // 2, "left", "right")

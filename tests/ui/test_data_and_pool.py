@@ -1,4 +1,4 @@
-"""From nothing to a run in a real browser: the pages Data and Pool."""
+"""Tests from an empty page to a run in a browser: the pages Data and Pool."""
 
 import json
 
@@ -11,7 +11,7 @@ from clusterlens.ui.pages import PAGES
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 LONG = 90_000
 
-# Writes the examples anew, as work under way does with what tells of it.
+# Rewrites the examples, as progress reports of running work do.
 WRITE_ANEW = """() => {
   for (const model of Bokeh.documents[0]._all_models.values())
     if (model.data?.body?.includes("cl-data-only")) model.data.body += " ";
@@ -38,7 +38,7 @@ def choose(app, css, text):
 
 def test_from_the_gallery_to_a_run(app):
     pale = app.locator("nav button.pale")
-    expect(pale).to_have_count(len(PAGES) - 2)  # all but Data and Lessons
+    expect(pale).to_have_count(len(PAGES) - 2)  # all except Data and Lessons
     app.locator(".cl-example", has_text="Iris").locator(".cl-load-example").click()
     prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
     expect(app.locator(".cl-gallery")).to_be_hidden()

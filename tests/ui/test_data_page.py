@@ -1,4 +1,4 @@
-"""The Data page without a browser: what it shows and what its controls do."""
+"""Tests of the page Data without a browser: its contents and its controls."""
 
 import asyncio
 import base64
@@ -23,13 +23,13 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
 
-# Bokeh hands tables on by a way that pandas is about to give up.
+# Bokeh passes tables in a way that pandas is about to remove.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 
 
 class Job:
-    """A job that nobody waits for."""
+    """A job that is never cancelled."""
 
     def cancelled(self) -> bool:
         return False
@@ -39,7 +39,7 @@ class Job:
 
 
 class Opened:
-    """A session looked at through the Data page."""
+    """A session shown by the page Data."""
 
     def __init__(self) -> None:
         self.session = Session(Server())
@@ -47,7 +47,7 @@ class Opened:
         self.page.look(True)
 
     def __getattr__(self, name: str):
-        """Return a card of the table, which is made when there is one."""
+        """Return a card of the table, which is made when there is a table."""
         kinds = {
             "columns": "Columns",
             "preparation": "Preparation",
@@ -61,7 +61,7 @@ class Opened:
         await self.receive(name, frame.to_csv(index=False).encode())
 
     async def receive(self, name: str, content: bytes) -> None:
-        """Take a file in as it comes from a browser, in three pieces."""
+        """Receive a file as from a browser, in three pieces."""
         upload = Upload(name, len(content))
         step = max(1, -(-len(content) // 3))
         for start in range(0, len(content), step):
@@ -427,7 +427,7 @@ def test_what_separates_the_cells_of_a_text_is_chosen_and_taken_back():
         assert (chosen.visible, chosen.value) == (True, "|")
         assert list(chosen.options)[:4] == ["comma", "semicolon", "tab", "vertical bar"]
         card = write_card(session.history.done, lambda lines: [lines.name("table")])
-        assert "separator=" not in card  # found out, again as now
+        assert "separator=" not in card  # detected, as now
         await opened.rows._read_part(",")
         await opened.rest()
         assert list(session.analysis.table.table) == ["a|b", "c", "d"]

@@ -1,4 +1,4 @@
-"""Nodes are computed when needed, once per set of inputs, and never stale."""
+"""Tests of nodes: computed on demand, once per set of inputs, and never stale."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.ui.loop import rest, run
 
 
 class Bench:
-    """Nodes over an analysis and a look, with a record of what was computed."""
+    """Nodes over an analysis and a view state, with a record of computations."""
 
     def __init__(self, server: Server | None = None, **nodes: Node) -> None:
         self.history, self.look = History(), Look()
@@ -334,7 +334,7 @@ def test_a_view_that_cannot_draw_does_not_keep_others_from_it(caplog):
 
 
 def a_file(*functions, **more):
-    """A module of nodes with these functions."""
+    """Return a module of nodes with these functions."""
     for function in functions:
         function.__module__ = "a_page.nodes"
     names = {function.__name__: function for function in functions}
@@ -350,7 +350,7 @@ def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
         look_page: str,
         leader: Later[int],
     ) -> str:
-        """Join what is given."""
+        """Join the inputs."""
 
     assert collect_nodes(
         [a_file(tried, NODES={"leader": Node(("run_id?",), len)})],
@@ -371,7 +371,7 @@ def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
 def test_an_input_that_is_nowhere_is_refused_with_function_and_parameter():
     @node()
     def told(score: str, look_nowhere: str) -> str:
-        """Join what is given."""
+        """Join the inputs."""
 
     with pytest.raises(TypeError, match=r"parameter look_nowhere of the node told\b"):
         collect_nodes([a_file(told)], ["score", "look.page"])
@@ -382,7 +382,7 @@ def test_a_node_that_computes_for_long_takes_the_job_first():
 
         @node("live", "Trying")
         def echo(score: str) -> str:
-            """Return what is given."""
+            """Return the input."""
 
 
 def test_two_nodes_of_one_name_are_refused():
@@ -514,7 +514,7 @@ def test_what_is_watched_does_not_wait_behind_checks_of_what_was_left(lane):
 
 
 def checked(measure, **how) -> dict[str, Node]:
-    """A check of the score, of the kind "copies", that costs ten seconds."""
+    """Return a check of the score, of the kind "copies", that costs ten seconds."""
     asked = {"asked_for": True, "check": COPIES, "cost": "cost", **how}
     return {
         "key": Node(("score",), lambda score: f"key of {score}"),
@@ -524,7 +524,7 @@ def checked(measure, **how) -> dict[str, Node]:
 
 
 async def measured(bench) -> Result:
-    """Ask for the check, and return what is known of it then."""
+    """Request the check, and return its result."""
     bench.derived.ask("check")
     bench.derived.get("check")
     await bench.rest()

@@ -1,4 +1,4 @@
-"""Values of a pool as texts, and what editing does to its entries."""
+"""Tests of drafts: values of a pool as texts, and edits of its entries."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""A figure with all the room of its page."""
+"""Tests of figures enlarged to the whole page."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,4 @@
-"""What comes from data is written as text on every page, whatever it looks like."""
+"""Tests of escaping: strings of the data are text on every page."""
 
 from dataclasses import replace
 
@@ -15,12 +15,12 @@ from tests.ui.exports.test_files import BAD, hostile
 from tests.ui.loop import rest, run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
-# Their texts become text nodes or attributes in the browser, never markup.
+# Components with texts that become text nodes or attributes, never markup.
 WRITES_TEXT = {"Select", "TextInput", "RankedRows"}
 
 
 def marked_up() -> Session:
-    """A session whose analysis has markup wherever a name or a note may stand."""
+    """Return a session of an analysis with markup in every name and note."""
     analysis = hostile()
     ids = analysis.samples.row_ids
     rows = FuzzyPartition(np.random.default_rng(0).dirichlet(np.ones(3), len(ids)))

@@ -1,4 +1,4 @@
-"""Every card says what it shows, how to read it, and what it does not say."""
+"""Tests of explanations: every card states contents, reading and limits."""
 
 import re
 
@@ -11,7 +11,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
-# What the widget set and Bokeh do is about to be given up.
+# Deprecated calls of the widget set and of Bokeh.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The inplace keyword"),
     pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style'"),
@@ -19,7 +19,7 @@ pytestmark = [
 
 
 def cards():
-    """The class of every card of every page, and the markup inside."""
+    """Return the class of every card of every page, and its markup."""
     found = {}
 
     async def main():

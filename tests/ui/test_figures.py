@@ -1,4 +1,4 @@
-"""Figures show the numbers they are given."""
+"""Tests of figures: they show the numbers they are given."""
 
 import asyncio
 import base64
@@ -152,7 +152,7 @@ ALL, PART = ((0.0, 8.0), (0.0, 8.0)), ((2.0, 4.0), (2.0, 4.0))
 
 
 class Hand:
-    """A map of 40 x 40 pixels, the changes that wait for their turn, what it told."""
+    """A map of 40 x 40 pixels, with pending changes and reports."""
 
     def __init__(self) -> None:
         self.told, self.waiting = [], []
@@ -171,7 +171,7 @@ class Hand:
             self.waiting.pop(0)()
 
     def move(self, view) -> None:
-        """Put the ranges there as a browser does, whose hand is not yet at rest."""
+        """Set the ranges as a browser does during a movement."""
         ranges = (self.frame.figure.x_range, self.frame.figure.y_range)
         for axis, ends in zip(ranges, view, strict=True):
             for name, value in zip(("start", "end"), ends, strict=True):
@@ -181,11 +181,11 @@ class Hand:
         self.frame.figure._trigger_event(RangesUpdate(self.frame.figure))
 
     def say(self, view, times: int) -> None:
-        """Say what the browser shows after ranges were set so many times."""
+        """Report the ranges of the browser after the server set them so many times."""
         self.frame.figure.set_from_json("tags", [times, *np.ravel(view)])
 
     async def tell(self) -> dict:
-        """Return what is told next."""
+        """Return the next report."""
         self.told.clear()
         while not self.told:
             await asyncio.sleep(0.01)
@@ -216,7 +216,7 @@ def test_ranges_that_were_told_are_not_told_again_when_something_else_is_looked_
         hand.move(PART)
         hand.rest()
         assert (await hand.tell())["x"] == PART[0]
-        # All of another pair is asked for, and its picture is not there yet.
+        # The whole of another pair is requested, and its picture is not ready.
         hand.rest()
         assert await hand.tell() == {"width": 40, "height": 40}
         hand.show(Viewport(width=40, height=40))
@@ -431,7 +431,7 @@ def test_numbers_of_rings_stand_apart_and_each_on_a_sample_of_its_own():
     places = number_places(xy, codes, [0, 1, 2])
     assert np.linalg.norm(places, axis=1) == pytest.approx([1, 2, 3])
     assert pdist(places).min() >= 0.05 * 6
-    # Of clusters that lie on each other, too.
+    # Overlapping clusters, too.
     heap = np.random.default_rng(0).normal(size=(200, 2))
     places = number_places(np.vstack([heap, heap + 1e-3]), codes[:400], [0, 1])
     assert pdist(places).min() >= 0.05 * np.ptp(heap, axis=0).max()

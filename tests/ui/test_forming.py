@@ -1,4 +1,4 @@
-"""A run while its models are fitted: what is told, looked at and kept of it."""
+"""Tests of partial runs: events, display, and keeping."""
 
 import asyncio
 import time
@@ -44,7 +44,7 @@ class Endless:
 
 
 class Failing:
-    """A clusterer that fails while there is no file."""
+    """A clusterer that fails until there is a file."""
 
     def __init__(self, until="never"):
         self.until = until
@@ -66,7 +66,7 @@ def clusterers(monkeypatch):
 
 @pytest.fixture
 def play(tmp_path):
-    """Run a scenario with a session and every value it was told of a run so far."""
+    """Run a scenario with a session and its record of partial runs."""
 
     def watch(scenario):
         async def main():
@@ -83,7 +83,7 @@ async def until(condition):
 
 
 class Watched:
-    """A session with iris and every value that it was told of a run so far."""
+    """A session with iris and a record of its partial runs."""
 
     def __init__(self, go_on):
         self.go_on = go_on
@@ -149,7 +149,7 @@ def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so(play):
             run.ensemble.notes
         )
         assert (run.n_asked, run.stopped_of) == (0, 4)
-        # Done again, it is what was kept, and does not wait for what was not fitted.
+        # Repeated, it gives the kept models, and does not fit the others.
         again = run_pool(run.dataset.X, list(run.pool), random_state=run.random_state)
         assert again.names == run.ensemble.names
         assert np.array_equal(again.labels, run.ensemble.labels)

@@ -1,4 +1,4 @@
-"""The Fuzzy page: what it shows against the library, and what clicks do."""
+"""Tests of the page Fuzzy: its values against the library, and its clicks."""
 
 import io
 import subprocess
@@ -49,7 +49,7 @@ def groups(rows=60):
 
 
 class Opened:
-    """A session looked at through the page."""
+    """A session shown by the page."""
 
     def __init__(self):
         self.session = Session(Server())
@@ -78,7 +78,7 @@ class Opened:
         return self.session.derived.get(name).value
 
     def keys(self, kind, *models):
-        """Keys of models by their positions."""
+        """Return keys of models by their positions."""
         names = self.session.analysis.ensemble.names
         return tuple(f"{kind} {names[at]}" for at in models)
 
@@ -114,7 +114,7 @@ def test_values_are_those_of_the_library():
                 found = opened.value(f"fuzzy_{model}")[side]
                 assert found.value == expected.value
                 assert fixed(expected.value, 3) in opened.values._text.body
-            # In the row of the raw value what each model expects bears its name.
+            # The row of the raw value names the expectation of each model.
             title = RANDOM_MODELS[model].title
             name = f"{title[:4]}<em>{title[4:]}</em>"
             assert f">{name}</span>" in opened.values._text.body

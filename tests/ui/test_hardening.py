@@ -1,4 +1,4 @@
-"""What a stranger makes up is refused before it is unpacked; logs keep no data."""
+"""Tests of hardening: forged requests are refused unread; logs contain no data."""
 
 import asyncio
 import base64
@@ -175,7 +175,7 @@ def test_the_log_of_a_server_leaves_out_what_repeats(monkeypatch):
     for _ in range(100):
         root.error("%s open files: %s", "too many", "secret" * 100)
     lines = written.getvalue().splitlines()
-    assert len(lines) in (10, 20)  # a minute may end meanwhile
+    assert len(lines) in (10, 20)  # a new minute may begin meanwhile
     assert "no more of it" in lines[9]
     assert "secretsecret" not in written.getvalue()
 
@@ -203,7 +203,7 @@ HALF = [
     b"",
     b"GET / HTTP/1.1\r\n",
     b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nabc",
-    b"GET /liveness HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",  # and no other after it
+    b"GET /liveness HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",  # and no further request
 ]
 
 
@@ -226,7 +226,7 @@ def test_visitors_are_answered_though_others_hold_all_connections(sent, monkeypa
                 )
                 assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
                 held.append((reader, writer))
-            for reader, _ in held[:20]:  # which waited longest and made room
+            for reader, _ in held[:20]:  # those that waited longest are closed
                 await reader.read()
         finally:
             for _, writer in held:
@@ -238,7 +238,7 @@ def test_visitors_are_answered_though_others_hold_all_connections(sent, monkeypa
 
 @asynccontextmanager
 async def empty_pages(monkeypatch):
-    """Yield a server of empty sessions, and the arguments of each that it made."""
+    """Yield a server of empty sessions, and the arguments of each session."""
     made, shared = [], Server()
     monkeypatch.setattr(cli, "the_server", lambda: shared)
     monkeypatch.setattr(
@@ -254,7 +254,7 @@ async def empty_pages(monkeypatch):
 
 
 async def token_of(server, query: str = "") -> str:
-    """Ask for a page; return the token that came with it."""
+    """Request a page; return its token."""
     url = f"http://127.0.0.1:{server.port}/{query}"
     page = (await AsyncHTTPClient().fetch(url)).body
     assert b"being prepared" in page

@@ -1,4 +1,4 @@
-"""What is said of the leader rests on the samples that it says it rests on."""
+"""Tests of the headline: its statements match the samples behind them."""
 
 import re
 from dataclasses import replace

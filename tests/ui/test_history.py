@@ -1,4 +1,4 @@
-"""Undo and redo move a cursor over frozen analyses."""
+"""Tests of undo and redo: they move a cursor over frozen analyses."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Under an unknown name nothing is served: no page, no token, no connection."""
+"""Tests of unknown host names: no page, no token, no connection."""
 
 import http.client
 import json
@@ -20,7 +20,7 @@ SENTENCE = b"Nothing is served under the name"
 
 
 def asked(address: str, path: str, host: str, **headers: str) -> tuple[int, bytes]:
-    """Send a request under a name of its own; return status and what comes."""
+    """Send a request for a host of its own; return status and body."""
     place = urlsplit(address).netloc
     with closing(http.client.HTTPConnection(place, timeout=120)) as connection:
         connection.request("GET", path, headers={"Host": host, **headers})
@@ -29,19 +29,19 @@ def asked(address: str, path: str, host: str, **headers: str) -> tuple[int, byte
 
 
 def made_up(address: str) -> str:
-    """Return a token as anybody can make it, who says to have a good name."""
+    """Return a forged token that claims a good host."""
     told = {"headers": {"Host": urlsplit(address).netloc}, "cookies": {}}
     return generate_jwt_token(generate_session_id(), extra_payload=told)
 
 
 def given(address: str, host: str, path: str = "/") -> str:
-    """Return the token of a page as the server gives it."""
+    """Return the token of a page of the server."""
     _, page = asked(address, path, host)
     return re.search(rb'"token": ?"([^"]+)"', page)[1].decode()
 
 
 async def shown(address: str, path: str, host: str, token: str) -> list[object]:
-    """Connect as a page under a name does; return what its session shows."""
+    """Connect as a page of a host; return the contents of its session."""
     url = f"ws://{urlsplit(address).netloc}{path}"
     headers = {
         "Host": host,

@@ -1,4 +1,4 @@
-"""Partitions made elsewhere take part in the consensus."""
+"""Tests of partitions of other tools, which take part in the consensus."""
 
 import asyncio
 

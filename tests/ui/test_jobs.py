@@ -1,4 +1,4 @@
-"""Work in three lanes: progress, cancel, displacement, notices."""
+"""Tests of work in three lanes: progress, cancel, displacement, notices."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Kept results: the latest used stay, in number and in bytes."""
+"""Tests of cached results: the latest used stay, in number and in bytes."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Keys of the page in a real browser: wherever the focus is, in map and matrices."""
+"""Tests of keys in a browser: at any focus, in map and matrices."""
 
 import re
 
@@ -16,7 +16,7 @@ from tests.ui.test_workbench import until
 from tests.ui.test_zooming import FILLED, MAPPED, MATRICES
 
 STEP = 8
-# The ranges of a figure and those of all it shows, low to high.
+# The ranges of a figure and its whole ranges, low to high.
 RANGES = f"""css => {{
   const {{x_range, y_range}} = ({FIGURE})(css), ends = [];
   for (const axis of [x_range, y_range])
@@ -24,7 +24,7 @@ RANGES = f"""css => {{
       ends.push([axis[one], axis[other]].sort((a, b) => a - b));
   return ends;
 }}"""
-# Whether a figure shows a part of the width of all there is.
+# Whether a figure shows a given fraction of its whole width.
 SHOWS = f"""([css, part]) => {{
   const [[low, high], [first, last]] = ({RANGES})(css);
   return Math.abs((high - low) / (last - first) - part) < 1e-3;
@@ -33,7 +33,7 @@ SHOWS = f"""([css, part]) => {{
 
 @pytest.fixture(scope="module")
 def page(browser, browser_context_args):
-    """The page of all tests here, each of which turns to Consensus first."""
+    """The page of all tests here; each opens Consensus first."""
     with browser.new_context(**browser_context_args) as context:
         yield context.new_page()
 
@@ -107,7 +107,7 @@ def test_a_select_and_a_field_keep_the_keys_that_are_theirs(app):
 
 
 def steer(app: Page, css: str):
-    """Go by Tab from the last button above a figure to it; return it."""
+    """Move by Tab from the last button above a figure to the figure; return it."""
     picture(app, css)
     app.wait_for_function(SHOWS, arg=[css, 1])
     app.locator(f"{css} .cl-enlarge button").focus()
@@ -193,7 +193,7 @@ def test_one_key_leads_to_the_next_step_of_a_page(app):
     app.locator(".cl-nav-pool button").click()
     expect(app.locator(".cl-ranking-table")).to_be_hidden()
     run = app.locator(".cl-run-pool button")
-    app.wait_for_function(IDLE, timeout=LONG)  # what is disabled loses the focus
+    app.wait_for_function(IDLE, timeout=LONG)  # a disabled button loses the focus
     expect(run).to_be_enabled()
     app.keyboard.press("n")
     expect(run).to_be_focused()
@@ -228,7 +228,7 @@ def test_the_map_of_models_is_walked_and_selected_by_keys(app):
 
 def test_a_link_is_made_by_keys_costs_one_tab_and_its_buttons_have_names(app):
     rows = app.locator(".cl-links tr[data-roving]")
-    # The focus is still in the rail.
+    # The focus is still in the navigation.
     app.keyboard.press("Space")
     expect(app.locator(".cl-must")).to_be_visible(timeout=LONG)
     app.keyboard.press("m")
@@ -291,7 +291,7 @@ def test_an_analysis_opens_on_the_page_that_was_left(app, server):
 
 
 def focused(app: Page) -> str:
-    """The name of what has the focus."""
+    """Return the name of the focused element."""
     return app.evaluate(
         """() => {
           let part = document.activeElement;
@@ -303,7 +303,7 @@ def focused(app: Page) -> str:
 
 def test_the_pool_is_run_after_sixty_tabs_and_arrow_keys_reach_each_of_its_values(app):
     app.locator(".cl-nav-pool button").click()
-    # Pages are drawn beside each other: Tab would lead through the one before.
+    # Pages are drawn side by side: Tab would lead through the previous one.
     expect(app.locator(".cl-ranking-table")).to_be_hidden()
     run = app.locator(".cl-run-pool button")
     app.wait_for_function(IDLE, timeout=LONG)
@@ -371,7 +371,7 @@ def test_enter_opens_the_model_of_a_row_in_clusters_and_is_in_the_list_of_keys(a
 
 def test_enter_is_for_what_has_the_focus_not_for_a_select_that_is_drawn_anew(app):
     app.locator(".cl-score").get_by_role("combobox").focus()
-    # As when it is taken out of the page and put back.
+    # As when it is removed from the page and inserted again.
     app.evaluate(
         """() => {
           let part = document.activeElement;

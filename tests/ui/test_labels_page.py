@@ -1,4 +1,4 @@
-"""The Class labels page: what it shows against the library, and what clicks do."""
+"""Tests of the page Class labels: its values against the library, and its clicks."""
 
 import html
 import re
@@ -41,7 +41,7 @@ POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
 
 
 class Opened:
-    """A session looked at through the page."""
+    """A session shown by the page."""
 
     def __init__(self):
         self.session = Session(Server())
@@ -102,7 +102,7 @@ def test_what_is_judged_can_be_chosen_where_no_labels_are_given():
         await opened.read(make_dataset(frame[["shade", "a", "b"]], name="bare"))
         headline = opened.headline
         assert "Choose another column" in headline.status.body
-        # A card takes away what stands below its note.
+        # An empty note would hide the select of a card.
         assert headline.status not in headline.view.objects
         assert headline._source.visible
         assert headline._source.options["column “shade”"] == "column:shade"
@@ -228,12 +228,12 @@ def test_the_clusters_of_a_model_are_judged_in_the_same_way():
     looked_at(scenario)
 
 
-# What is said of given labels only.
+# Words that apply to given labels only.
 OF_LABELS = r"given|labels?\b|class(es)?\b|picked|reaches|agreement|DBCV|pool"
 
 
 def text_of(markup):
-    """What is read, without the Python that a button copies."""
+    """Return the visible text, without the Python of a copy button."""
     return re.sub(r"<[^>]*>", " ", markup)
 
 
@@ -285,7 +285,7 @@ def test_four_parts_of_uniform_noise_are_not_groups():
         verdict = opened.value("label_verdict")
         assert (verdict.answer, verdict.again, verdict.apart) == ("Hardly", "no", "no")
         assert "0 of 4 clusters found again" in text_of(opened.headline._text.body)
-        # What scores high in noise says so.
+        # Scores that are high in noise say so.
         assert opened.value("label_check").score > 0.9
         assert "parts of noise come near 1" in opened.pairs._how.body
         assert "scale passes" not in opened.evidence._table.body
@@ -493,7 +493,7 @@ def test_a_merged_class_bears_the_names_of_all():
 
 
 def copied(opened):
-    """What the copied Python finds."""
+    """Return the variables of the copied Python."""
     judge = opened.value("judged_by")
     lines = opened.headline._script(opened.value("judged"), judge).splitlines()
     found = {"__name__": "__main__"}
@@ -698,7 +698,7 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
 
 
 def clusters_table(page):
-    """The table of clusters of the page Clusters, names without their emphasis."""
+    """Return the table of clusters of the page Clusters, without emphasis."""
     panels = {type(panel).__name__: panel for panel in page.panels}
     body = panels["ClusterProfilesTable"]._table.body
     return body.replace("<b>", "").replace("</b>", "")

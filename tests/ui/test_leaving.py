@@ -1,4 +1,4 @@
-"""A session that ends gives its memory back at once, without the garbage collector."""
+"""Tests of ended sessions: their memory is freed without the garbage collector."""
 
 import asyncio
 import gc
@@ -23,14 +23,14 @@ from tests.folders import ROOT
 from tests.ui.loop import run
 
 CHECK_MILLISECONDS = 50
-# What Panel's tables ask of pandas.
+# Deprecated pandas calls of Panel's tables.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
 
 def fresh(test):
     """Run a test in a process of its own, as a server has one.
 
-    In one that held sessions of other tests before, this session was not let go.
+    Sessions of earlier tests in the same process would keep objects alive.
     """
 
     @wraps(test)
@@ -52,7 +52,7 @@ def fresh(test):
 
 @pytest.fixture
 def opened(monkeypatch, tmp_path):
-    """Shells in the order they were made, of a server whose sessions end at once."""
+    """Shells in order of creation, of a server that ends sessions at once."""
     shells = []
 
     class Shell(shell.Shell):
@@ -69,14 +69,14 @@ def opened(monkeypatch, tmp_path):
 
 
 async def end(session):
-    """Let a session of the server end as one does that was not used for long."""
+    """End a session of the server like one that was long unused."""
     session.request_expiration()
     while not session.destroyed:
         await asyncio.sleep(0.05)
 
 
 async def coming(opened, server, address):
-    """Open a session and turn to a page of it, of which the first card is made."""
+    """Open a session and a page of it, and wait for its first card."""
     visitor = await Visitor.open(address)
     await visitor.load()
     shown, document = opened[-1](), server.get_sessions()[-1].document
@@ -89,14 +89,14 @@ async def coming(opened, server, address):
 
 
 async def gone(parts):
-    """Wait until none of these is alive, while the collector is off."""
+    """Wait until all of these are freed, while the collector is off."""
     while alive := [part() for part in parts if part() is not None]:
         del alive
         await asyncio.sleep(0.05)
 
 
 def serve(visit):
-    """Run `visit(server, address)` beside a session that stays, without a collector."""
+    """Run `visit(server, address)` beside a lasting session, without a collector."""
 
     async def work():
         server = cli.make_server(0, "127.0.0.1")
@@ -177,7 +177,7 @@ def test_page_of_a_session_that_ends_does_not_come(opened):
 
     async def visit(server, address):
         visitor, shown, document, page = await coming(opened, server, address)
-        for model in document.models:  # as Bokeh does before it says so
+        for model in document.models:  # as Bokeh does before its notification
             model.destroy()
         await asyncio.wait({page._coming})
         assert not page.made

@@ -1,9 +1,9 @@
-"""A lesson in a real browser: one step done by hand, the others by the coach."""
+"""Tests of a lesson in a browser: one step by hand, the others by the coach."""
 
 from playwright.sync_api import expect
 
 LONG = 90_000
-# Whether nothing lies over the middle of an element.
+# Whether no other element covers the centre of an element.
 IS_ON_TOP = """(part) => {
   const {x, y, width, height} = part.getBoundingClientRect();
   let at = document.elementFromPoint(x + width / 2, y + height / 2);
@@ -15,7 +15,7 @@ IS_ON_TOP = """(part) => {
 
 
 def go_on(coach, title):
-    """Leave a step that is not done: Next shows its finding, then the next step."""
+    """Leave an unfinished step: Next shows its outcome, then the next step."""
     following = coach.get_by_role("button", name="Next")
     following.click()
     expect(coach.locator(".cl-coach-after")).not_to_be_empty(timeout=2 * LONG)
@@ -45,7 +45,7 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     expect(coach.locator("h1")).to_have_text("Meet the leader", timeout=LONG)
     go_on(coach, "Find the rings")
     coach.get_by_role("button", name="Show me").click()
-    # The leader and what was selected are shown beside each other.
+    # The leader and the selected model are shown side by side.
     told = coach.locator(".beside figcaption")
     expect(told).to_have_text(
         [
@@ -58,7 +58,7 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     assert len(set(maps)) == 2
     following.click()
     expect(coach.locator("h1")).to_have_text("Ask the majority", timeout=LONG)
-    # Inside of the card, whose place cuts off what lies outside.
+    # Inside the card, because its place clips everything outside.
     card = app.locator(".cl-page-lessons .cl-threshold.cl-card")
     expect(card).to_have_css("outline", "rgb(224, 123, 0) solid 2px", timeout=LONG)
     expect(card).to_have_css("outline-offset", "-3px")
@@ -97,7 +97,7 @@ def test_on_a_narrow_page_all_that_is_told_of_a_step_is_in_sight(app):
     app.locator("button.lesson", has_text="a quarter later").click()
     coach = app.locator(".cl-coach")
     show = coach.get_by_role("button", name="Show me")
-    expect(show).to_be_visible(timeout=2 * LONG)  # once the lesson is opened
+    expect(show).to_be_visible(timeout=2 * LONG)  # once the lesson is open
     for title in ("The summer", "Who belongs nowhere", "What moved"):
         go_on(coach, title)
     show.click()

@@ -1,4 +1,4 @@
-"""Linking on the Consensus page without a browser."""
+"""Tests of links on the page Consensus without a browser."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Brush, Viewport
 from tests.ui.loop import rest, run
 
-# What the widget set and Bokeh do is about to be given up.
+# Deprecated calls of the widget set and of Bokeh.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The inplace keyword"),
     pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style'"),
@@ -35,7 +35,7 @@ POOL = ({"clusterer": "k-means", "n_clusters": [2, 3]},)
 
 
 def cut_iris() -> Analysis:
-    """A run on iris whose models cut one column each into two to four parts."""
+    """Return a run on iris with models that cut one column each into 2 to 4 parts."""
     dataset = prepare(load_example("iris"))
     cuts = [(column, k) for column in dataset.X.T for k in (2, 3, 4)]
     quantiles = [np.quantile(column, np.arange(1, k) / k) for column, k in cuts]
@@ -47,7 +47,7 @@ def cut_iris() -> Analysis:
 
 
 class Opened:
-    """A session with a run of iris, looked at through the Consensus page."""
+    """A session with a run of iris, shown by the page Consensus."""
 
     def __init__(self) -> None:
         self.session = Session(Server())
@@ -265,7 +265,7 @@ def test_an_answer_that_contradicts_is_not_offered_and_its_chain_is_shown():
 
 
 def ends_of(opened, source) -> set:
-    """The links that a source of the map draws, each as a set of two places."""
+    """Return the links that a source of the map draws, each as a set of two places."""
     data = source.data
     ends = zip(data["x0"], data["y0"], data["x1"], data["y1"], strict=True)
     return {frozenset([(x0, y0), (x1, y1)]) for x0, y0, x1, y1 in ends}
@@ -496,9 +496,9 @@ def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
             (opened.matrix, opened.binarised), expected, strict=True
         ):
             assert f"The pair that is asked about: {words}." in part.steering.words
-            # Where a label would leave the frame it is moved back, about its cell.
+            # A label that would leave the frame is moved back, near its cell.
             assert part.figure._cell.data["y"] == [min(places) + 0.5]
-        # Zoomed to the other cell of the pair the label is there.
+        # Zoomed to the other cell of the pair, the label is there.
         low, high = min(places), max(places)
         zoom = (low - 2.0, low + 3.0), (high - 2.0, high + 3.0)
         session.look.matrix_view = Viewport(*zoom, 300, 300)
@@ -528,7 +528,7 @@ def test_enter_opens_in_clusters_what_the_inspector_is_about():
         await opened.press("arrowdown")
         model = look.model
         assert await enter() == ("model", None)
-        # Nor is it waited for what follows from a model that was just selected.
+        # Results of a newly selected model are not waited for, either.
         look.param.update(page="consensus", model=3, partition="auto")
         assert not session.derived.get("clusters").ready
         press(session, "enter")
@@ -540,7 +540,7 @@ def test_enter_opens_in_clusters_what_the_inspector_is_about():
             look.param.update(inspected=sample, tab="sample")
             assert await enter() == ("model", clusters[sample])
         assert look.model == model
-        # On other pages it is not a key.
+        # On other pages the key does nothing.
         await opened.press("enter")
         assert look.page == "clusters"
         brush = Brush(np.arange(20), "box on the map")
@@ -595,7 +595,7 @@ def test_answers_to_suggestions_bring_new_ones_until_there_is_nothing_to_ask():
         while session.look.pair:
             asked.append(session.look.pair)
             assert len(asked) < 200
-            # The next batch may be ready before the next answer, or not.
+            # The next batch may or may not be ready before the next answer.
             press(session, "mc"[len(asked) % 3 == 0])
             if len(asked) % 2:
                 await opened.rest()

@@ -1,4 +1,4 @@
-"""Links by row ids: actions, what is refused, and what a run makes of them."""
+"""Tests of links by row ids: actions, refusals, and their effect on a run."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ N = 12
 
 
 def session_of(row_ids=None, n_models: int = 6) -> Session:
-    """A session that reads a run of random partitions."""
+    """Return a session with a run of random partitions."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(N, 2)), columns=["x", "y"], index=row_ids)
     dataset = prepare(make_dataset(table, name="t"))
@@ -135,7 +135,7 @@ def test_links_are_refused_exactly_where_no_labelling_can_keep_them(steps):
 
 
 def can_be_kept(links) -> bool:
-    """Merge groups of rows until none changes; then look at the cannot-links."""
+    """Merge groups of rows until none changes; then check the cannot-links."""
     group = list(range(N))
     for _ in links:
         for link in links:
@@ -319,7 +319,7 @@ def test_a_file_keeps_unsure_pairs_and_the_library_reads_it(write):
     assert b'"by"' not in write(links[:1], unsure[:1])
     found = links_from_text(data.decode(), pd.RangeIndex(9))
     by_kind = tuple(sorted(links, key=lambda one: one.kind == "cannot"))
-    # What is linked is not unsure.
+    # Linked pairs are not unsure.
     assert found == (
         links if write is links_to_csv else by_kind,
         (unsure[0], unsure[2]),

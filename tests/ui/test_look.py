@@ -1,9 +1,9 @@
-"""What is looked at: defaults, and what each parameter is forgotten with."""
+"""Tests of view parameters: defaults, and the events that reset them."""
 
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.looking import Viewport
 
-# What another run or another table leaves as it is.
+# Parameters that another run or another table leaves unchanged.
 STAYS = (
     *("page", "tab", "large", "help", "drawer", "linking", "so_far"),
     *("colour_by", "order_by", "shading", "rows_as", "consensus_by", "obey_links"),

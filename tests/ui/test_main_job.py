@@ -1,4 +1,4 @@
-"""The main job in a real browser: from a file to a ranking to labelled rows."""
+"""Test of the main task in a browser: from a file to a ranking to labelled rows."""
 
 import csv
 import io
@@ -57,12 +57,12 @@ def run_pool(app: Page, preset: str = "quick") -> None:
         expect(headline).to_contain_text(told, timeout=LONG)
 
 
-# The figure inside the first element with a class, null where there is none yet.
+# The figure inside the first element with a class, null before there is one.
 FIGURE = f"""css => {{ {FIND}
   const view = figureView(css);
   return view ? view.model : null;
 }}"""
-# The numbers of an array as text: a list of so many takes seconds to send.
+# The numbers of an array as text, because a long list takes seconds to send.
 PACK = """
 const packed = (numbers) => {
   const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
@@ -81,23 +81,23 @@ PICTURE = f"""([css, kind]) => {{ {PACK}
 
 
 def unpacked(dtype: str, text: str) -> np.ndarray:
-    """Return the numbers of an array that came as text."""
+    """Return the numbers of an array that was sent as text."""
     return np.frombuffer(b64decode(text), dtype)
 
 
 def name_of(row: Locator) -> str:
-    """The whole name of the model of a row of the ranking."""
+    """Return the full name of the model in a row of the ranking."""
     return row.locator(".model").get_attribute("title").partition(" · ")[0]
 
 
 def picture(app: Page, css: str, kind: str = "ImageRGBA") -> np.ndarray:
-    """Return the colours of a figure, once it has some, or the values of an "Image"."""
+    """Return the colours of a figure, or the values of an "Image", once drawn."""
     given = {"arg": [css, kind], "timeout": LONG, "polling": PAUSE}
     shown = app.wait_for_function(PICTURE, **given)
     return unpacked(*shown.json_value())
 
 
-# Whether a picture has the values 0 and 1 alone, once it is as large as it stays.
+# Whether a picture has only the values 0 and 1, at its final size.
 BINARY = f"""css => {{ {FIND}
   const data = imageOf(figureView(css), 'Image'), values = new Set(data?.image[0]);
   return values.size === 2 && values.has(0) && values.has(1);
@@ -110,7 +110,7 @@ def test_file_to_ranking_to_download(app, tmp_path):
     load(app, path)
     expect(app.locator(".cl-roles")).to_contain_text("kind")
     run_pool(app)
-    # Two of them choose another pool than the usual one; to drop a file is none.
+    # Two of them choose another pool than the default; dropping a file is no click.
     assert app.evaluate("clicks") <= 4
     shares = picture(app, ".cl-consensus-matrix", "Image")
     assert shares.min() >= 0
@@ -282,7 +282,7 @@ def levels(colour: str) -> list[int]:
     return [int(part) for part in colour.strip("rgba()").split(",")[:3]]
 
 
-# Holds back what components of React watch, which is then given by `window.watchNow()`.
+# Delays watchers of React components until `window.watchNow()`.
 WATCH_LATE = """() => {
   const model = Bokeh.Models.get('panel.models.esm.ReactiveESM').prototype;
   const {watch} = model, held = [];

@@ -1,4 +1,4 @@
-"""The ranking as a table over the page: columns, order, file."""
+"""Tests of the ranking as a table over the page: columns, order, file."""
 
 import io
 
@@ -74,7 +74,7 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
         assert page._models.visible
         assert not page._samples.visible
         panel = page._map_of_models
-        assert panel._figure.body.count("data-do=") == 2  # the distinct ones
+        assert panel._figure.body.count("data-do=") == 2  # the distinct models
         assert "near-copies 2" in panel._figure.body
         assert "6 copies" in panel._figure.body
         panel._choose("6")

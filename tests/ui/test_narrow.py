@@ -1,4 +1,4 @@
-"""What stays whole at 1024 x 768 pixels, with larger text, or on a wide page."""
+"""Tests of layout at 1024 x 768 pixels, with larger text, and on a wide page."""
 
 from itertools import pairwise
 
@@ -13,14 +13,14 @@ from tests.ui.test_workbench import until
 
 NAME = "customers of spring.csv"
 SCORE = "distance to the consensus"
-# Where the first words of an element end, from the left of the page.
+# End of the first words of an element, from the left of the page.
 ENDS = """(e, words) => {
   const range = document.createRange();
   range.setStart(e.firstChild, 0);
   range.setEnd(e.firstChild, words.length);
   return range.getBoundingClientRect().right;
 }"""
-# Where the text of an element begins and ends, from the left of the page.
+# Start and end of the text of an element, from the left of the page.
 REACH = """e => {
   const range = document.createRange();
   range.selectNodeContents(e);
@@ -28,8 +28,8 @@ REACH = """e => {
   return [left, right];
 }"""
 LONG_COLUMN = "circumference_of_the_widest_stem"
-# Of the elements of a class, through shadow roots: their texts, whether these are cut,
-# and their boxes as [left, top, right, bottom].
+# The elements of a class, through shadow roots: texts, whether they are cut, and boxes
+# as [left, top, right, bottom].
 PARTS = """css => {
   const found = [];
   const walk = (root) => {
@@ -58,12 +58,12 @@ def inside(part: dict, card: dict) -> bool:
 
 
 def assert_inside(app: Page, css: str, around: str) -> None:
-    """Parts, which may still be drawn, come to be all in one that is around them."""
+    """Wait until all parts are inside a surrounding element."""
     until(app, lambda: all_inside(app, css, around))
 
 
 def assert_uncut(app: Page, css: str) -> None:
-    """The texts of parts, which may still be drawn, come to be whole."""
+    """Wait until the texts of parts are not cut."""
     until(app, lambda: not any(one["cut"] for one in within(app, css)))
 
 
@@ -81,12 +81,12 @@ MEASURED = """all => all.filter(e => e.getClientRects().length).map((e) => {
 
 
 def seen_within(app: Page, css: str) -> list[dict]:
-    """The parts of a selector that leads through shadow roots; there may be none."""
+    """Return the parts of a selector, through shadow roots; there may be none."""
     return app.locator(css).evaluate_all(MEASURED)
 
 
 def within(app: Page, css: str) -> list[dict]:
-    """The same, once there is one: much is drawn a while after it was asked for."""
+    """Return the same, but wait until there is a part."""
     found: list[dict] = []
     until(app, lambda: bool(found.extend(seen_within(app, css)) or found))
     return found
@@ -98,7 +98,7 @@ def all_inside(app: Page, css: str, around: str) -> bool:
 
 
 def assert_controls_are_inside(app: Page) -> None:
-    """What stands in the line of a title is in its card, selects with their words."""
+    """Assert that controls in a title's line are in its card, selects with texts."""
     app.wait_for_function(IDLE, timeout=LONG)
     kinds = ".cl-enlarge button, .MuiInputBase-root, .cl-link-mode button"
     for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
@@ -108,7 +108,7 @@ def assert_controls_are_inside(app: Page) -> None:
 
 
 def assert_heads_are_whole(app: Page) -> None:
-    """All heads of the list of columns are in its card, which then does not scroll."""
+    """Assert that all heads of the columns are in the card, without scrolling."""
     app.wait_for_function(IDLE, timeout=LONG)
     heads = ".cl-roles .tabulator-col-title:text-matches('[a-z]')"
     assert [one["text"].strip() for one in within(app, heads)] == list(TITLES.values())
@@ -162,7 +162,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     assert_uncut(app, "button.cl-null-check")
     app.locator(".leader .told-apart").nth(2).wait_for()
     assert [one["cut"] for one in parts(app, ".leader .told-apart")] == [False] * 3
-    # What is cut all the same keeps its beginning.
+    # A cut text keeps its beginning.
     lead = app.locator(".leader .told-apart > span").first
     expect(lead).to_have_css("direction", "ltr")
     assert_inside(app, ".cl-votes .MuiInputBase-root", ".cl-ranking.cl-card")
@@ -334,7 +334,7 @@ def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
     assert_uncut(app, ".cl-label-pairs th span")
     assert_inside(app, ".cl-label-pairs .pairs", ".cl-label-pairs")
     assert_inside(app, ".cl-pair-heading .name", ".cl-pair-heading")
-    # Both names of the cell in focus are told whole.
+    # Both names of the focused cell are shown in full.
     cell = app.locator(".cl-label-pairs button[title^='building front and foliage']")
     told = "e => getComputedStyle(e, '::after').content !== 'none'"
     until(app, lambda: not cell.evaluate(told))
@@ -354,7 +354,7 @@ def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
     assert_uncut(app, "input.exact")
 
 
-# Middles of what is seen of numbers, and the heights that those in bars have.
+# Centres of visible numbers, and their heights in bars.
 NUMBERS_OF_K = """all => all.map(e => {
   const {top, bottom} = e.getBoundingClientRect();
   const look = getComputedStyle(e);

@@ -1,4 +1,4 @@
-"""New rows: a result that is kept, another table, and where its rows belong."""
+"""Tests of new rows: a kept result, another table, and its clusters."""
 
 import asyncio
 import io
@@ -67,7 +67,7 @@ NAME = "<b>four</b>"
 
 
 def rows(n=30, seed=1, **others):
-    """Rows like those of the planted groups, and one far from all."""
+    """Return rows similar to the planted groups, and one far from all."""
     rng = np.random.default_rng(seed)
     group = np.arange(n) % 3
     table = pd.DataFrame(
@@ -102,7 +102,7 @@ async def taken(session, table):
 
 
 def opened(table=None, then=lambda panels: panels):
-    """Look at every panel of the page after a table was taken in."""
+    """Show every card of the page after loading a table."""
 
     async def main():
         session = planted()
@@ -122,7 +122,7 @@ def opened(table=None, then=lambda panels: panels):
 
 
 def found_by(session):
-    """Table and labels of the result that is kept."""
+    """Return table and labels of the kept result."""
     result = session.analysis.result
     return result.dataset, result.clusters + 1
 
@@ -293,7 +293,7 @@ def test_another_share_is_named_where_the_shares_differ_taken_together():
 
 
 def shares(then, now, nowhere):
-    """Clusters with so many rows then and now, and the rows that belong nowhere."""
+    """Return clusters with so many rows then and now, and rows nowhere."""
     of_then, of_now = sum(then), sum(now) + nowhere
     clusters = tuple(
         ThenAndNow(k + 1, f"c{k}", share_of(a, of_then), share_of(b, of_now))
@@ -414,14 +414,14 @@ def test_gaps_are_told_where_they_are_what_changed():
     then = pd.Series([0.0, 1.0, 2.0, 3.0] * 10)
     now = then.where(np.arange(40) % 4 > 0, np.nan)
     assert then_and_now(then, then + 0.01) == ("mean", "1.5", "1.51")
-    # A quarter is gone, and the mean moved by .44 of a spread, for that alone.
+    # A quarter is missing, and only therefore the mean moved by .44 of a spread.
     assert then_and_now(then, now) == ("gaps", "0%", "25%")
     assert then_and_now(then, now + 2)[0] == "mean"
     now = then.where(np.arange(40) % 20 > 3, np.nan)
     assert then_and_now(then, now) == ("gaps", "0%", "20%")
     words = pd.Series(["a", "b"] * 20, dtype=object)
     assert then_and_now(words, words.mask(np.arange(40) < 10)) == ("gaps", "0%", "25%")
-    # A level that was not there says more than one that has as much less.
+    # A new level adds more than a level that lost as much.
     new = words.mask(np.arange(40) % 8 == 0, "c")
     assert then_and_now(words, new) == ("= c", "0%", "12%")
 
@@ -456,7 +456,7 @@ def test_old_rows_lie_under_new_ones_and_crosses_where_rows_belong_nowhere(place
     assert_array_equal(found.projection.coordinates, old.coordinates)
     assert_array_equal(found.positions, np.arange(30))
     assert_array_equal(found.clusters + 1, assigned["cluster"])
-    assert found.n_outside == 1  # the one at 500
+    assert found.n_outside == 1  # the row at 500
     assert_array_equal(found.crosses, found.xy[is_nowhere(assigned)])
     pixels = value(session, "new_map_picture").pixels.reshape(-1, 4)
     shown = set(map(tuple, np.unique(pixels, axis=0).tolist()))
@@ -616,7 +616,7 @@ def test_a_file_dropped_on_the_page_is_a_new_table_and_elsewhere_another_analysi
         for page in ("new-rows", "data"):
             session.look.page = page
             upload = Upload("new.csv", len(content), 0, taker.rows_of)
-            # What the place said counts, not the page that is open when it is read.
+            # The drop zone decides, not the page that is open at the reading.
             session.look.page = "clusters"
             coming = asyncio.create_task(session.receive(upload))
             upload._pieces, upload._missing = [content], 0
@@ -686,7 +686,7 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         await rest(session)
         assert list(session.analysis.new_table.table)[:3] == ["kind", "y", "x"]
         assert card._part.value == ";"
-        assert not card._part.visible  # its columns were found
+        assert not card._part.visible  # its columns were recognised
         lines = Lines()
         _say_new_table(lines, session.history.done[-1], session.analysis)
         assert "separator=';'" in lines.written([lines.name("new_table")])[1][0]

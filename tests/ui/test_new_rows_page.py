@@ -1,4 +1,4 @@
-"""New rows in a real browser: half a table is kept, the other half is placed."""
+"""Test of new rows in a browser: half a table is kept, the other half is assigned."""
 
 import pandas as pd
 from playwright.sync_api import expect
@@ -13,7 +13,7 @@ def give(app, path):
     app.locator(".cl-new-table input[type=file]").set_input_files(path)
 
 
-# How much of what holds an element is out of sight beside it.
+# Horizontal overflow of the container of an element.
 BEYOND = "e => e.parentElement.scrollWidth - e.parentElement.clientWidth"
 
 
@@ -56,8 +56,8 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     rows = pd.read_csv(download.value.path(), index_col=0)
     assert rows["length"].tolist() == table["length"].iloc[100:].tolist()
     found = pd.crosstab(rows["cluster"], rows["kind"])
-    assert found.max(axis=0).sum() >= 95  # hardly a class falls apart
-    # Of the rows that are there the surest lies among those of its cluster.
+    assert found.max(axis=0).sum() >= 95  # classes are hardly split
+    # Among the rows on the page, the surest lies among the rows of its cluster.
     mine = ".cl-assigned-rows tr:has(td:nth-child(2):has-text('occasional visitors'))"
     app.locator(f"{mine} button").last.click()
     expect(app.locator(".cl-new-row-text")).to_contain_text("Nearest prototypes")

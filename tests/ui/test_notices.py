@@ -1,4 +1,4 @@
-"""Where notices and the work under way are told, in a real browser."""
+"""Tests of the places of notices and running work, in a browser."""
 
 import pandas as pd
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""The verdict on a partition follows its rule: found again and apart, by rows."""
+"""Tests of the verdict on a partition: its rule on stability and separation."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The patch of Panel does what it is for, and Panel still needs it."""
+"""Tests of the patch of Panel: it works, and Panel still needs it."""
 
 import asyncio
 import importlib.util
@@ -15,7 +15,7 @@ ROUNDS = 200
 
 
 class Connection:
-    """A connection whose socket takes messages one after the other."""
+    """A connection with a socket that takes messages one after another."""
 
     def __init__(self):
         self.protocol = self._socket = self
@@ -63,7 +63,7 @@ def test_what_comes_while_the_last_write_ends_is_sent(monkeypatch, turns):
 
 
 def test_panel_leaves_a_change_behind_without_the_patch(monkeypatch):
-    """Fails when a version of Panel sends both: then the patch can go."""
+    """Fail when a version of Panel sends both: then the patch can be removed."""
     spec = importlib.util.spec_from_file_location("panel.io.alone", document.__file__)
     alone = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, alone)  # for its data classes

@@ -1,4 +1,4 @@
-"""Plots for notebooks show the numbers they are given."""
+"""Tests of plots for notebooks: they show the numbers they are given."""
 
 import asyncio
 

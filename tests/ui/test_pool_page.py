@@ -1,4 +1,4 @@
-"""The Pool page without a browser: what it shows and what its controls do."""
+"""Tests of the page Pool without a browser: its contents and its controls."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ from tests.ui.test_session import made_run
 
 
 class Opened:
-    """A session with a table, looked at through the Pool page."""
+    """A session with a table, shown by the page Pool."""
 
     def __init__(self, store: Store | None = None) -> None:
         self.session = Session(Server(store))
@@ -46,7 +46,7 @@ class Opened:
 
     @property
     def chips(self) -> list[str]:
-        """Texts of the chips, in order."""
+        """Return the texts of the chips, in order."""
         pattern = r"<span class='chip'[^>]*>([^<]*)"
         return re.findall(pattern, self.grid._form.body)
 
@@ -97,8 +97,8 @@ def test_the_line_of_sizes_marks_the_table_and_keeps_its_texts_apart(size):
     assert len(marks) == 2 * (1 + len(size_limits()))
     assert all(0 <= float(left) <= 100 for left, _, _ in marks)
     for one, other in combinations(marks, 2):
-        if one[1] == other[1]:  # of one row
-            half = 0.3 * (len(one[2]) + len(other[2]))  # of so many percent at least
+        if one[1] == other[1]:  # in the same row
+            half = 0.3 * (len(one[2]) + len(other[2]))  # at least so many percent
             assert abs(float(one[0]) - float(other[0])) > half
 
 
@@ -297,7 +297,7 @@ def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
         assert again.grid._preset.value == "default"
         assert "ours" not in again.grid._preset.options
 
-        # The first page has it still, and says what became of it when it is renamed.
+        # The first page still has it; renaming reports its loss.
         opened.grid._state._handle_msg("rename theirs")
         await opened.rest()
         assert "is gone" in opened.session.jobs.notices[-1].text

@@ -1,4 +1,4 @@
-"""The page behind nginx, with the settings that the manual documents."""
+"""Tests of the page behind nginx, with the settings of the manual."""
 
 import re
 import shutil
@@ -59,7 +59,7 @@ def proxy(folder, port, target):
 
 
 async def connects(address):
-    """Open the page, load what is on it, and get an answer to a question."""
+    """Open the page, load its contents, and get an answer to a question."""
     visitor = await Visitor.open(address)
     try:
         await visitor.load()

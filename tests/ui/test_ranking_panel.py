@@ -1,4 +1,4 @@
-"""The ranking shows the run that is read and lets another one be read."""
+"""Tests of the ranking: it shows the selected run and lets another be selected."""
 
 import asyncio
 import json
@@ -112,7 +112,7 @@ def test_an_undo_right_behind_another_score_takes_that_score_back():
 
 
 def equal_models():
-    """A run of six models, three of which are equal, and two whose names begin so."""
+    """Return a run of six models: three are equal, and two more begin like others."""
     made = made_run(1, n_models=6)
     labels = np.array(made.ensemble.labels)
     labels[1:3] = labels[0]
@@ -180,7 +180,7 @@ def test_the_column_of_a_similarity_is_not_called_a_distance():
 
 
 def list_of(names, bars):
-    """What the list is told of models of ten clusters, each with ranks won."""
+    """Return the input of the list for models of ten clusters, with ranks won."""
     n, rng = len(names), np.random.default_rng(0)
     ranking = cl.rank_partitions(Ensemble(rng.integers(0, 10, (n, 60)), names=names))
     answers = SimpleNamespace(fits=np.full(n, 0.87), before=np.full(n, 0.1))

@@ -1,4 +1,4 @@
-"""Files that come are read in processes that may die, which costs one reading alone."""
+"""Tests of uploads read in separate processes: a crash costs one reading."""
 
 import ast
 import os
@@ -16,7 +16,7 @@ from clusterlens.ui.work import reading
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.reading import read_apart
 
-# They may not be called where pages are served, only be handed to `read_apart`.
+# Functions that serving code may not call, only pass to `read_apart`.
 READ = {
     "load_table",
     "load_part",
@@ -28,7 +28,7 @@ READ = {
     "links_from_file",
     "check_analysis",
 }
-# Reads the file of who starts the server, before it is one.
+# Modules that read the owner's file before serving.
 BEFORE = {"cli.py"}
 
 
@@ -83,7 +83,7 @@ def test_a_small_file_may_take_so_much_memory(job):
     assert read_apart(job, "a.csv", b"", take, 200_000_000) == 200_000_000
     with pytest.raises(DataError, match=r"not enough memory.*more than the 500 MB"):
         read_apart(job, "a.csv", b"", take, 1_000_000_000)
-    # What a small file could not take does not limit the next one.
+    # The limit of a small file does not apply to the next one.
     large = bytes(40_000_000)
     with pytest.raises(DataError, match="not enough memory"):
         read_apart(job, "a.csv", b"", take, 1_000_000_000)
@@ -104,7 +104,7 @@ def test_reading_ends_when_it_is_cancelled(job):
 
 
 def calls(path):
-    """Names of the functions that a module calls, and those it is told to call."""
+    """Yield the functions that a module calls, and those passed to `read_apart`."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call):
             called = node.func
@@ -128,5 +128,5 @@ def test_pages_call_no_reader_of_files():
         for name in calls(path)
         if name in READ
     }
-    # Without a process of its own a script of the library takes an analysis in.
+    # In a library script, without a separate process, an analysis is imported.
     assert called == {("archive.py", "check_analysis")}

@@ -1,4 +1,4 @@
-"""The result: one partition on every page, in every file, whatever is looked at."""
+"""Tests of the result: one partition on every page and in every file."""
 
 import ast
 import io
@@ -45,7 +45,7 @@ WATCHED = (*NEEDED, *WELCOME, "chosen", "looked_at", "model_names", "legend")
 
 @contextmanager
 def watched(session, *panels):
-    """Look at panels and results, as pages do."""
+    """Show cards and watch results, as pages do."""
     session.look.map_view = Viewport(width=80, height=60)
     stop = session.derived.watch(WATCHED, lambda results: None)
     made = [panel(session) for panel in panels]
@@ -58,7 +58,7 @@ def watched(session, *panels):
 
 
 async def choose(session):
-    """Make what the page Clusters reads the result."""
+    """Make the displayed partition of Clusters the result."""
     await rest(session)
     chosen = value(session, "chosen")
     assert await choose_result(session, chosen.choice, chosen.labels, chosen.clusters)
@@ -66,7 +66,7 @@ async def choose(session):
 
 
 def rows_of(session):
-    """The rows that are taken away, as read from the file."""
+    """Return the downloaded rows, as read from the file."""
     content = FILES["rows csv"].make(gather(session), session)
     return pd.read_csv(io.BytesIO(content), index_col=0)
 
@@ -152,7 +152,7 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
             assert "1 of 1 name carry over" not in chip.text.body  # half of its rows
             assert "&lt;mine&gt; would stay behind" in chip.text.body
             pd.testing.assert_frame_equal(rows_of(session), rows)
-            # Clusters that did not change have the colours of the result.
+            # Unchanged clusters have the colours of the result.
             same = clusters != first
             assert_array_equal(value(session, "clusters")[same], clusters[same])
             shown._do("result")
@@ -177,7 +177,7 @@ def test_a_name_leaves_with_its_rows_in_rows_report_and_script():
             await session.act(
                 "name cluster", partition=result, cluster=cluster, name="<mine>"
             )
-            session.look.model = 3  # beside the result
+            session.look.model = 3  # another model than the result
             await rest(session)
             rows = rows_of(session)
             assert_array_equal(rows["cluster name"] == "<mine>", clusters == cluster)
@@ -214,7 +214,7 @@ def test_a_name_is_of_its_rows_and_other_clusters_are_like_it():
             chosen = value(session, "chosen")
             assert chosen.own_names == {0: "the group", 1: "the rest"}
             await choose(session)
-            # 20 of 23 rows, and 20 of 37: the names go with the clusters.
+            # 20 of 23 rows, and 20 of 37: the names stay with the clusters.
             names = {
                 name.text: set(name.rows) for name in session.analysis.cluster_names
             }
@@ -301,7 +301,7 @@ def test_the_script_makes_the_result_again(kind):
 
 @pytest.mark.parametrize("model", ["Gaussian mixture (full) k=3", "DBSCAN eps=0.6"])
 def test_rows_of_the_page_and_of_the_script_are_one_file(tmp_path, model):
-    # A column has the name of what is added, and a row without values no cluster.
+    # New columns are named after their contents, and a row with gaps has no cluster.
     x = np.random.default_rng(0).normal(np.arange(60)[:, None] % 3 * 4, 0.4, (60, 2))
     frame = pd.DataFrame(x, columns=["x", "y"]).round(3).assign(cluster="old")
     frame.loc[[5, 9], ["x", "y"]] = [[np.nan, np.nan], [9, -9]]

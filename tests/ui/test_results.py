@@ -1,4 +1,4 @@
-"""Results of pools are shared by content and bounded in bytes."""
+"""Tests of pool results: shared by content and bounded in bytes."""
 
 import os
 import threading
@@ -125,13 +125,13 @@ def test_the_latest_used_are_kept_within_the_bytes():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder for arrays, of which none was found too soon to be kept."""
+    """A folder for arrays; all of them count as slow enough to be cached."""
     monkeypatch.setattr(results_module, "_LONG_SECONDS", -1.0)
     return tmp_path / "found"
 
 
 def arrays_in(folder, key, value, n_bytes=10**6):
-    """Arrays as a new process finds them."""
+    """Return arrays as a new process finds them."""
     results = Results(n_bytes, folder)
     return results.arrays(key, lambda: {"table": np.full((2, 3), value)}, never)
 

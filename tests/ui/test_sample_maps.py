@@ -1,4 +1,4 @@
-"""A map of samples has their colours where they are."""
+"""Tests of sample maps: colours at the places of the samples."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ RED_BLUE = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)
 
 
 def rgba(xy, colours, view, size, **how):
-    """Colours of pixels, shape (height, width, 4), the lowest y first."""
+    """Return colours of pixels, shape (height, width, 4), the lowest y first."""
     pixels = shade_samples(xy, colours, view, size=size, **how)
     return np.ascontiguousarray(pixels).view(np.uint8).reshape(*size[::-1], 4)
 
@@ -145,7 +145,7 @@ def test_two_kinds_of_samples_differ_in_shape_too():
     discs, triangles = pixels[:, :200] > 0, pixels[:, 200:] > 0
     assert np.array_equal(discs[100:107], discs[100:93:-1])
     widths = triangles.sum(axis=1)[triangles.any(axis=1)]
-    # The lowest row comes first: wide at its foot, a point at its top.
+    # The lowest row comes first: wide at the bottom, a point at the top.
     assert (np.diff(widths) <= 0).all()
     assert widths[0] > 5
     assert widths[-1] == 1
@@ -213,7 +213,7 @@ def iris():
 
 
 def legend(plot):
-    """Names and colours of a legend."""
+    """Return names and colours of a legend."""
     return {
         name: hv.Store.lookup_options("bokeh", entry, "style").kwargs["color"]
         for (name,), entry in plot.NdOverlay.I.data.items()

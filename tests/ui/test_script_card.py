@@ -1,4 +1,4 @@
-"""The script says that it was checked only while it is the one that was run."""
+"""Tests of the script card: its verdict applies only to the script that was run."""
 
 from types import SimpleNamespace
 

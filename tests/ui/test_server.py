@@ -1,4 +1,4 @@
-"""The one owner of what sessions share: where it keeps things, and how it ends."""
+"""Tests of the server: its store, and its end."""
 
 import asyncio
 import os
@@ -97,7 +97,7 @@ def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
 
 
 def _hold(workers, ended):
-    """Keep a worker at work until an event."""
+    """Occupy a worker until an event."""
     job = WorkerJob(b"import time; time.sleep(600)", 1.0)
     with suppress(Cancelled):
         list(

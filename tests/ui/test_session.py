@@ -1,4 +1,4 @@
-"""Actions change the analysis and nothing else; what failed changes nothing."""
+"""Tests of actions: they change only the analysis, and nothing on failure."""
 
 import asyncio
 import io
@@ -325,13 +325,13 @@ def test_two_roles_changed_at_once_are_both_kept():
 
 
 class Switch(param.Parameterized):
-    """Stands for a widget."""
+    """Replacement of a widget."""
 
     value = param.String("discotec-binary")
 
 
 class ScorePanel(Panel):
-    """A panel with one control and nothing to draw."""
+    """A card with one control and nothing to draw."""
 
     needs = ("score",)
 

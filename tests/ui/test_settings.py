@@ -1,4 +1,4 @@
-"""Settings in plain words on the screen, as they are typed where they are typed."""
+"""Tests of settings: plain words on the screen, typed form in fields."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Steering: what the keys of a figure do to its ranges."""
+"""Tests of keyboard control: the effect of keys on a figure's ranges."""
 
 from dataclasses import replace
 
@@ -16,14 +16,14 @@ from tests.ui.loop import run
 
 
 class Told(list):
-    """Keeps what it is told."""
+    """A list that records its calls."""
 
     def __call__(self, *what, **more):
         self.append(what or more)
 
 
 def framed(whole):
-    """Return a matrix that shows a whole, with its steering."""
+    """Return a matrix that shows a whole, with its keyboard control."""
     tapped = Told()
     frame = MatrixFigure(Told(), tapped, Told(), css="c")
     frame._n = 100

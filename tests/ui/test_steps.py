@@ -1,4 +1,4 @@
-"""A page in a browser is made in steps, between which others get their answers."""
+"""Tests of pages made in steps, between which other sessions are served."""
 
 import asyncio
 from itertools import pairwise
@@ -14,13 +14,13 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.work import turns
 from tests.ui.loop import run
 
-# What Panel's tables ask of pandas.
+# Deprecated pandas calls of Panel's tables.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
 
 @pytest.fixture(autouse=True)
 def one_at_a_time(monkeypatch):
-    """Let each turn be one step."""
+    """Make each turn one step."""
     monkeypatch.setattr(turns, "_TURN_SECONDS", 0.0)
 
 
@@ -87,7 +87,7 @@ def test_short_steps_are_taken_some_at_once(monkeypatch):
 
 @pytest.fixture
 def shells(monkeypatch, tmp_path):
-    """Shells in the order they were made, each with its document."""
+    """Shells in order of creation, each with its document."""
     made = []
 
     class Shell(shell.Shell):
@@ -129,7 +129,7 @@ def test_page_is_sent_once_it_is_made_in_steps(shells):
         page = made.pages["clusters"]
         with set_curdoc(document):
             made.session.look.page = "clusters"
-        # It is in sight at once, and says that it is coming.
+        # It is visible at once, and marked as loading.
         assert page.view.visible
         assert page.view.css_classes == ["cl-coming"]
         n_panels = set()

@@ -1,4 +1,4 @@
-"""Teaching the ranking in a real browser, on a server that is killed in between."""
+"""Tests of teaching the ranking in a browser, with a server that is killed."""
 
 import re
 
@@ -20,7 +20,7 @@ from tests.ui.test_workbench import until
 
 @pytest.fixture
 def served(tmp_path):
-    """A server of its own, over a store that holds an analysis with a run."""
+    """A server of its own, with a store that has an analysis with a run."""
     one = Served(tmp_path)
     begin(one.home)
     one.start("--warm")
@@ -50,7 +50,7 @@ def topmost(places):
 
 
 def expect_links(page, number):
-    """Wait until so many links are listed, and the headline says all about them."""
+    """Wait until so many links are listed, and the headline is complete."""
     expect(page.locator(".cl-links tr")).to_have_count(number, timeout=LONG)
     told = re.compile(rf"a majority must agree.*of {number} link", re.DOTALL)
     expect(page.locator(".cl-headline").first).to_contain_text(told, timeout=LONG)
@@ -106,7 +106,7 @@ def test_what_is_taught_by_clicks_keys_and_a_lasso_outlives_a_kill(page, served)
     expect_links(page, 2)
     answer_a_suggestion(page)
     expect_links(page, 3)
-    # Nothing that the page found out has moved the map away under the pointer.
+    # No result of the page has moved the map under the pointer.
     assert page.locator(".cl-map").first.bounding_box() == place
     page.keyboard.press("Control+z")
     expect_links(page, 2)
@@ -117,7 +117,7 @@ def test_what_is_taught_by_clicks_keys_and_a_lasso_outlives_a_kill(page, served)
     served.kill()
     assert is_sound(served.home)
     assert held(served.home) == known
-    # A page that has lost its server loads itself again as soon as there is one.
+    # A page that has lost its server reloads itself as soon as there is one.
     page.goto("about:blank")
     served.start()
     page.goto(f"{served.address}/app", timeout=PATIENCE)

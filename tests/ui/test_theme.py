@@ -1,4 +1,4 @@
-"""Dark or light in a real browser: as the system wishes, or as it was chosen."""
+"""Tests of the theme in a browser: the system's, or the chosen one."""
 
 import io
 
@@ -17,9 +17,9 @@ DARKNESS = """dark => {
     .match(/(\\d+), (\\d+), (\\d+)/).map(Number);
   return dark === (r + g + b < 380);
 }"""
-# What the page is told to be, once it is told.
+# Theme that the page has been set to, if any.
 SCHEME = "document.documentElement.style.getPropertyValue('--cl-scheme')"
-# The markup of what is in sight, larger than a button, and lies light over the page.
+# The markup of visible elements, larger than a button, with a light background.
 LIGHT_BLOCKS = """() => {
   const walk = (root) => [...root.querySelectorAll('*')].flatMap((part) =>
     [part, ...(part.shadowRoot ? walk(part.shadowRoot) : [])]);
@@ -37,8 +37,8 @@ LIGHT_BLOCKS = """() => {
       && alpha > 128 && r + g + b > 600;
   }).map((part) => part.outerHTML.slice(0, 120));
 }"""
-# The small texts and heads of tables in sight, and of how many colours these and what
-# is around them are, but for how much shows through.
+# Small texts and table heads in view: their colours, and those around them, apart from
+# opacity.
 FADED = """() => {
   const walk = (root) => [...root.querySelectorAll('*')].flatMap((part) =>
     [part, ...(part.shadowRoot ? walk(part.shadowRoot) : [])]);
@@ -49,7 +49,7 @@ FADED = """() => {
   return faded.map((part) => [part.outerHTML.slice(0, 90), light(part),
     light(part.parentElement)]);
 }"""
-# Where the numbers of clusters stand on the map, from the corner of the page.
+# Places of the numbers of clusters on the map, from the corner of the page.
 NUMBERS = f"""() => {{ {FIND}
   const view = figureView('.cl-map'), box = view.el.getBoundingClientRect();
   const numbers = view.model.renderers.find(one => one.glyph?.type === 'Text'
@@ -58,7 +58,7 @@ NUMBERS = f"""() => {{ {FIND}
   return Array.from(x, (at, k) =>
     [box.x + x_scale.compute(at), box.y + y_scale.compute(y[k])]);
 }}"""
-# The colours that a button has one after the other, as `window.seen`.
+# The successive colours of a button, as `window.seen`.
 COLOURS_SEEN = """e => {
   const look = () => getComputedStyle(e).backgroundColor;
   const seen = window.seen = [look()];
@@ -97,7 +97,7 @@ def test_the_page_follows_the_system_until_something_is_chosen(app, tmp_path):
     app.get_by_role("button", name="Toggle theme").click()
     wait_until(app, dark=False)
     reload(app)
-    # It is light until it is told, too.
+    # It is also light before the theme is set.
     assert app.evaluate(SCHEME) == "light"
     wait_until(app, dark=False)
     assert app.evaluate("localStorage.getItem('cl-theme')") == "light"
@@ -159,7 +159,7 @@ def test_the_name_of_the_labels_is_whole_and_in_the_colours_of_the_theme(app, tm
     assert all(inside(one, chart) for one in told)
     names = within(app, ".cl-label-scales b bdi")
     assert not any(one["cut"] for one in names)
-    # Colours fade into those of another theme.
+    # Colours fade into another theme.
     light = name.first.evaluate("e => getComputedStyle(e).color")
     app.get_by_role("button", name="Toggle theme").click()
     expect(name.first).not_to_have_css("color", light, timeout=LONG)

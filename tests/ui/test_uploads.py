@@ -1,4 +1,4 @@
-"""Uploads: files in pieces, whole or not at all, and no thread that waits for them."""
+"""Tests of uploads: in pieces, complete or refused, and without waiting threads."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""The verdict on classes follows its rule, on numbers measured on real tables."""
+"""Tests of the verdict on classes: its rule, with numbers of real tables."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ def judged(scores, dbcv, shuffled):
 
 @pytest.mark.parametrize(
     ("table", "pairs", "dbcv", "shuffled", "answer"),
-    [  # pairs apart, between, and as random; measured with `label_evidence`
+    [  # pairs: separate, between, random-like; measured with `label_evidence`
         ("microbes, the others apart at best", (27, 0, 18), -0.93, -0.96, "Hardly"),
         ("digits", (11, 22, 12), -0.39, -0.75, "Hardly"),
         ("yeast", (22, 22, 1), -0.87, -0.89, "Hardly"),

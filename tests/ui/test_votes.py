@@ -1,4 +1,4 @@
-"""Votes on the pages: equal for hubs or families, none for kept partitions."""
+"""Tests of votes on the pages: equal for hubs or families, none if kept."""
 
 import re
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ ROWS, COLUMNS = np.arange(150) // 50, np.arange(150) % 3
 
 
 def two_hubs():
-    """Six copies of one structure and three of another, of two families."""
+    """Return six copies of one structure and three of another, of two families."""
     ensemble = Ensemble(
         [ROWS] * 6 + [COLUMNS] * 3,
         [f"rows {t} k=3" for t in range(6)] + [f"columns {t}" for t in range(3)],
@@ -154,7 +154,7 @@ def test_answers_make_a_model_without_a_vote_the_first():
         await rest(session)
         assert session.derived.get("ranking").value.order[0] == 6
         assert "columns 0" in panels["Headline"]._text.body
-        heard = session.derived.get("heard").value  # by whom matrices are drawn
+        heard = session.derived.get("heard").value  # the votes of the matrices
         assert heard.votes[6:].sum() > 0.9 * heard.n_votes
         assert session.derived.get("broken_by_all").value == frozenset()
 

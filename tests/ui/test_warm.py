@@ -1,4 +1,4 @@
-"""The thread that makes kernels ready: once in a process, step after step."""
+"""Tests of the thread that prepares kernels: once in a process, step by step."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from clusterlens.ui.work.jobs import Progress
 
 DONE = "compiled", "loaded"
 ROOT = Path(__file__).parents[2]
-# Prints the kernels that a pool and its consensus ask for and no first step does.
+# Prints the kernels that a pool and its consensus need and no first step loads.
 FIRST_CONSENSUS = """
 import itertools
 import numpy as np
@@ -69,7 +69,7 @@ for X in (blobs, noise, blobs[:, :4]):
 
 @pytest.fixture
 def steps(monkeypatch):
-    """Steps in place of the real ones, the first two first, and no thread so far."""
+    """Steps in place of the real ones, the first two first, without a thread."""
     made = {name: (lambda: None) for name in ("one", "two", "three")}
     monkeypatch.setattr(warm, "_steps", lambda: (made, 2))
     monkeypatch.setattr(warm, "all_on_disk", lambda: True)

@@ -1,4 +1,4 @@
-"""How numbers are written, for readers of any language."""
+"""Tests of number formats, for readers of any language."""
 
 import ast
 import re
@@ -64,7 +64,7 @@ def test_what_is_no_number_stays_none(text):
 
 
 def said(path):
-    """The words of a module: its texts without what documents it."""
+    """Yield the texts of a module, without docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documents = {
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)

@@ -1,4 +1,4 @@
-"""The workbench in a real browser: one screen, nothing lost, nothing stale."""
+"""Tests of the workbench in a browser: one screen, nothing lost, nothing stale."""
 
 import random
 import re
@@ -26,7 +26,7 @@ LINKS_FILE = """() => {
   return files;
 }"""
 SIZES = [(1440, 900), (1280, 720), (1920, 1080)]
-# Whether each figure in sight is laid out for the place that it has.
+# Whether the layout of each visible figure matches its place.
 FIGURES_FIT = """() => {
   const fits = (view) =>
     (view.model.type !== 'Figure' || view.bbox.width === 0
@@ -50,7 +50,7 @@ def is_square(app: Page, css: str) -> bool:
 
 
 def until(app: Page, is_so: Callable[[], bool]) -> None:
-    """Return when something is so; fail if it does not come about."""
+    """Return when a condition holds; fail if it takes too long."""
     for _ in range(LONG // 100):
         if is_so():
             return
@@ -212,7 +212,7 @@ def test_nothing_is_left_on_screen_of_a_run_that_is_undone(app):
 
 
 def wait_until_seen(app: Page, parts: list[str], seen: bool) -> None:
-    """Wait until all parts, or none, take room and let something through to the eye."""
+    """Wait until all parts, or none, have a size and are visible."""
     for css in parts:
         app.wait_for_function(
             """([css, seen]) => {
@@ -272,7 +272,7 @@ def ranges(app: Page, css: str) -> list[float]:
 
 
 def zoom_in(app: Page, css: str) -> list[float]:
-    """Turn the wheel over a figure; return the ranges it shows then."""
+    """Turn the wheel over a figure; return its ranges afterwards."""
     before, shown = ranges(app, css), picture(app, css)
     app.locator(f"{css} .bk-Canvas").hover()
     app.mouse.wheel(0, -150)
@@ -293,7 +293,7 @@ def test_a_button_that_is_held_before_it_moves_clicks_and_selects(app):
     def hold(x: float, y: float) -> None:
         app.mouse.move(x, y)
         app.mouse.down()
-        app.wait_for_timeout(600)  # longer than what counts as a press
+        app.wait_for_timeout(600)  # longer than a press
 
     hold(*first)
     app.mouse.up()
@@ -341,11 +341,11 @@ def flip(app: Page, css: str, draw: random.Random) -> None:
     try:
         wanted.click(timeout=5_000)
     except TimeoutError:
-        # A list that is offered anew meanwhile closes its menu.
+        # A list with new options meanwhile closes its menu.
         select.click()
         wanted.click()
     expect(options).to_have_count(0)
-    select.blur()  # which the arrow keys would open again
+    select.blur()  # otherwise the arrow keys would open it again
 
 
 def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(spent):

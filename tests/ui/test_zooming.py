@@ -1,4 +1,4 @@
-"""Wheel, box, drag and reset in a real browser: the picture is of what is in view."""
+"""Tests of wheel, box, drag and reset in a browser: pictures match the view."""
 
 import json
 import re
@@ -32,10 +32,10 @@ from tests.ui.test_main_job import (
 )
 
 MATRICES = (".cl-consensus-matrix", ".cl-binarised-matrix")
-# How often pictures are compared that may still be on their way.
+# Largest number of comparisons of pictures that may still be loading.
 LOOKS = 50
-# What a figure shows: its ranges (low to high), the places of its images, and of rings
-# and names where it has them.
+# The state of a figure: its ranges (low to high), the places of its images, and of its
+# rings and names, if any.
 STATE = f"""(css) => {{ {FIND}
   const {{model}} = figureView(css), axes = [model.x_range, model.y_range];
   const columns = (source) => Object.fromEntries(Object.entries(source.data)
@@ -52,9 +52,9 @@ STATE = f"""(css) => {{ {FIND}
   return {{view: axes.map((a) => [a.start, a.end].sort((p, q) => p - q)),
     size: [model.inner_width, model.inner_height], images, rings}};
 }}"""
-# What each of some matrices shows, with the values of its picture and the row ids in
-# view, once a hand has let go, beyond the matrix too, its cells are square again, and
-# the pictures and strips of all are of just what is in view, of n cells.
+# The state of some matrices, with the values of the pictures and the row ids in view.
+# It is returned once a movement has ended (even beyond the matrix), the cells are
+# square again, and all pictures and strips match the view, of n cells.
 FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
   const namesOf = (view) => {{
     const hover = view.model.toolbar.tools.find((tool) => tool.type === 'HoverTool');
@@ -86,14 +86,14 @@ FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
       rows: Array.from(row[0]), columns: Array.from(col[0])}};
   }});
 }}"""
-# Whether a map shows all there is, at the size that it has by now.
+# Whether a map shows the whole, at its present size.
 WHOLE = f"""(css) => {{ {FIND}
   const {{model}} = figureView(css);
   return [model.x_range, model.y_range].every((axis) =>
     [[axis.start, axis.reset_start], [axis.end, axis.reset_end]].every(([end, all]) =>
       Math.abs(end - all) < 1e-3 * Math.abs(axis.reset_end - axis.reset_start)));
 }}"""
-# Whether the picture of a map is of just what is in view.
+# Whether the picture of a map matches the view exactly.
 MAPPED = f"""(css) => {{
   const {{view, images: [[image]]}} = ({STATE})(css);
   return image && view.flat().every((end, k) =>
@@ -159,7 +159,7 @@ def wait_until_whole(app: Page, css: str, whole: list) -> None:
 
 
 def cells_in_view(app: Page, n: int = ROWS) -> list[dict]:
-    """Return what both matrices show once it is what is in view; compare the two."""
+    """Return the state of both matrices once it matches the view; compare the two."""
     found = app.wait_for_function(
         FILLED, arg=[MATRICES, n], timeout=LONG, polling=PAUSE
     )
@@ -175,7 +175,7 @@ def cells_in_view(app: Page, n: int = ROWS) -> list[dict]:
 
 
 class Cells:
-    """What both matrices of a table of blobs have to hold, computed beside the app."""
+    """Expected contents of both matrices of a table of blobs, without the app."""
 
     def __init__(self, app: Page, ensemble: cl.Ensemble) -> None:
         self.app, self.ensemble = app, ensemble
@@ -183,7 +183,7 @@ class Cells:
         self.whole = cells_in_view(app)[0]["view"]
 
     def order(self) -> np.ndarray:
-        """Positions of all samples from the first row of the matrix to the last."""
+        """Return the samples' positions from the matrix's first row to the last."""
         shown = cells_in_view(self.app)[0]
         assert shown["view"] == self.whole
         assert shown["rows"] == shown["columns"]
@@ -191,7 +191,7 @@ class Cells:
         return np.array(shown["rows"], int)
 
     def order_at_rest(self) -> np.ndarray:
-        """As `order`, once the pictures are in it: words come before pixels."""
+        """Return the order once the pictures match it; words come first."""
         for _ in range(LOOKS):
             order = self.order()
             with suppress(AssertionError):
@@ -200,7 +200,7 @@ class Cells:
         return order
 
     def assert_shown(self, order: np.ndarray) -> dict:
-        """Compare both pictures and their names with the tiles of what is in view."""
+        """Compare both pictures and their names with the tiles in view."""
         matrices = cells_in_view(self.app)
         for shown, kind in zip(matrices, ("consensus", "binarised"), strict=True):
             columns, rows = ((int(a), int(b)) for a, b in shown["images"][0][0]["span"])
@@ -221,14 +221,14 @@ class Cells:
 
 
 def models_of(path: Path) -> cl.Ensemble:
-    """What a run of the page finds in a table, and who votes."""
+    """Return the result of a run of the page on a table, with its votes."""
     found = cl.run_pool(cl.prepare(cl.load_table(path)), "quick")
     return found.with_weights(cl.vote_weights(found, CHOSEN_VOTES))
 
 
 @pytest.fixture(scope="module")
 def ensemble(runs):
-    """What the run of the shared page finds, without the page."""
+    """The result of the run on the shared page, computed without the page."""
     return models_of(runs.path)
 
 
@@ -242,13 +242,13 @@ def test_the_wheel_leads_to_single_cells_of_both_matrices_and_reset_back(blobs, 
     order = cells.order()
     for css in MATRICES:
         widths = [width(app, css)]
-        while widths[-1] > 4.01:  # one notch, and look what is there
+        while widths[-1] > 4.01:  # one notch, then check
             turn(app, css, 1)
             wait_until_narrower(app, css, widths[-1])
             cells.assert_shown(order)
             widths.append(width(app, css))
         assert all(after < before for before, after in pairwise(widths))
-        turn(app, css, 40)  # as deep as it goes
+        turn(app, css, 40)  # to the limit
         cells.assert_shown(order)
         assert width(app, css) == pytest.approx(4, rel=1e-3)
         app.evaluate(RESET, css)
@@ -287,13 +287,13 @@ def test_matrices_of_more_rows_than_pixels_fill_their_frames_down_to_cells(
 
 
 MANY = 100_000
-# Row ids of the links of that table: both ends of the matrix, and beside each other.
+# Row ids of the links of that table: both ends of the matrix, and neighbours.
 LINKS = (("must", 77_003, 12_345), ("cannot", 50_000, 50_002))
 
 
 @pytest.fixture
 def many(server):
-    """An analysis of 100,000 rows, six partitions made elsewhere and two links."""
+    """An analysis of 100,000 rows, six partitions of another tool and two links."""
     rng = np.random.default_rng(0)
     labels = np.array([rng.integers(0, k, MANY) for k in (2, 3, 2, 4, 2, 3)])
     table = pd.DataFrame(rng.normal(size=(MANY, 2)).round(3), columns=["x", "y"])
@@ -335,7 +335,8 @@ def test_the_wheel_leads_to_the_cells_of_links_in_both_matrices_of_many_rows(
         whole = cells_in_view(page, MANY)[0]["view"]
         for css, (_, row, column) in zip(MATRICES, LINKS, strict=True):
             while (wide := width(page, css)) > 12:
-                # A pixel is hundreds of rows at first: a hand aims again on its way.
+                # A pixel is hundreds of rows at first, so the wheel is aimed again on
+                # the way.
                 (left, right), (low, high) = state(page, css)["view"]
                 across = (column + 0.5 - left) / (right - left)
                 turn(page, css, 4, at=(across, (row + 0.5 - low) / (high - low)))
@@ -368,7 +369,7 @@ def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(blobs, cells):
     wait_until_narrower(app, css, before / 2)
     cells.assert_shown(order)
     before = width(app, css)
-    turn(app, css, -3, at=(0.1, 0.1))  # towards what lies beyond the last cell
+    turn(app, css, -3, at=(0.1, 0.1))  # towards the area beyond the last cell
     app.wait_for_function(
         f"""([css, before]) => {{
           const {{view}} = ({STATE})(css);
@@ -417,7 +418,7 @@ def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(blobs, cells):
     expect(tooltip).to_have_text(words, timeout=LONG)
 
 
-# The lines that follow the pointer, of each matrix: whether seen, and where.
+# The lines that follow the pointer, for each matrix: whether visible, and where.
 FOLLOWING = f"""(classes) => {{ {FIND}
   return classes.map((css) => figureView(css).model.toolbar.tools
     .find((tool) => tool.type === 'CrosshairTool').overlay
@@ -442,7 +443,7 @@ def test_while_linking_lines_follow_the_pointer_over_both_matrices(blobs, cells)
     (left, right), (low, high) = cells.whole
     assert across == pytest.approx(low + 0.4 * (high - low), abs=2)
     assert along == pytest.approx(left + 0.7 * (right - left), abs=2)
-    # What is said of the cell keeps no key from the page.
+    # The tooltip of the cell keeps no key from the page.
     expect(
         app.locator(".bk-Tooltip", has_text=re.compile("apart|together"))
     ).to_be_visible()
@@ -512,7 +513,7 @@ def test_zoom_links_and_order_hold_together_and_outlive_a_reload(blobs, cells):
 
 
 def assert_zooms(app: Page, css: str) -> None:
-    """Turn the wheel, draw a box, reset; the picture is always of what is in view."""
+    """Turn the wheel, draw a box, reset; the picture always matches the view."""
     app.wait_for_function(MAPPED, arg=css, timeout=LONG)
     app.wait_for_function(WHOLE, arg=css, timeout=LONG)
     for _ in range(3):
@@ -535,8 +536,8 @@ def assert_zooms(app: Page, css: str) -> None:
     app.wait_for_function(MAPPED, arg=css, timeout=LONG)
 
 
-# Lets a figure show what the server does not hear of, as if ranges that both have set
-# had been on their way at one time.
+# Changes the ranges of a figure without notifying the server, as if both had set them
+# at the same time.
 ASTRAY = f"""(css) => {{ {FIND}
   const view = figureView(css), {{y_range}} = view.model;
   y_range.setv({{end: (y_range.end + y_range.start) / 2}}, {{sync: false}});

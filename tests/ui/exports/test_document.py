@@ -1,4 +1,4 @@
-"""The report says what the pages say: its numbers, its words, its sources."""
+"""Tests of the report: its numbers, words and sources are also on the pages."""
 
 import re
 from dataclasses import replace
@@ -30,12 +30,12 @@ NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def numbers(text):
-    """All numbers of a text."""
+    """Return all numbers of a text."""
     return set(NUMBER.findall(text))
 
 
 def sections(text):
-    """Plain text of each section of a report by its heading; "" is the answer."""
+    """Return the plain text of each section of a report by its heading; "" is first."""
     head, *parts = text.split("</h1>")[1].split("<h2>")
     told = {"": head.split("</p>", 1)[1]}
     told |= dict(part.split("</h2>", 1) for part in parts)
@@ -44,12 +44,12 @@ def sections(text):
 
 
 def one_line(text):
-    """Return a text as it is read: no markup left, one blank between words."""
+    """Return a text without markup, with one blank between words."""
     return re.sub(r"\s+", " ", unescape(text)).replace(" .", ".").strip()
 
 
 def on_page(*pages):
-    """What the texts of the pages say, their titles among it, and the ranking."""
+    """Return the texts of the pages with their titles, and the ranking."""
     found = []
     for page in pages:
         for panel in page.panels:
@@ -62,7 +62,7 @@ def on_page(*pages):
 
 @pytest.fixture(scope="module")
 def told():
-    """A report after answers and checks, and what is on the pages beside it."""
+    """A report after answers and checks, and the texts of the pages."""
 
     async def main():
         session = Session(Server())
@@ -109,7 +109,7 @@ def told():
 )
 def test_every_number_of_the_report_stands_on_the_page(told, heading):
     text = sections(told.report)[heading]
-    if heading == "Result":  # when it was chosen
+    if heading == "Result":  # time of the choice
         text = re.sub(r", chosen on .*? UTC", "", text)
     assert numbers(text)
     missing = numbers(text) - numbers(told.pages)

@@ -1,4 +1,4 @@
-"""What is taken away is complete, opens elsewhere, and runs nothing."""
+"""Tests of exported files: complete, readable elsewhere, and without active content."""
 
 import asyncio
 import html
@@ -42,7 +42,7 @@ BAD = "<script>alert(1)</script>"
 
 
 def hostile(n: int = 40) -> Analysis:
-    """Names that are markup, formulas and mathematics; a row without values."""
+    """Return an analysis with names of markup, formulas and mathematics, and a gap."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -71,7 +71,7 @@ def hostile(n: int = 40) -> Analysis:
 
 
 async def on_screen(analysis: Analysis, model: int = 0):
-    """The session of an analysis, and what is found in it."""
+    """Return the session of an analysis with its findings."""
     session = Session(Server())
     session.history.do(Step("test", BAD, analysis))
     session.look.model = model
@@ -133,7 +133,7 @@ def test_the_ranking_holds_every_model_and_what_is_known_of_it(found):
 
 
 class Tags(HTMLParser):
-    """The tags of a document, and the addresses in it."""
+    """Parser that collects the tags of a document and the addresses in it."""
 
     def __init__(self) -> None:
         super().__init__()

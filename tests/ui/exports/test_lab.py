@@ -1,4 +1,4 @@
-"""The lab in the report: asked for, equal to the calls of the library, escaped."""
+"""Tests of the lab in the report: on request, equal to the library, escaped."""
 
 import re
 
@@ -24,7 +24,7 @@ LAB = ("cns", "fuzzy", "labels")
 
 
 async def iris():
-    """A session with a saved pair, its report in sight."""
+    """Return a session with a saved pair and a visible report."""
     session = Session(Server())
     await session.act("load example", name="iris")
     await session.act("run pool", pool=POOL, random_state=0)
@@ -42,7 +42,7 @@ def plain(markup):
 
 @pytest.fixture(scope="module")
 def told():
-    """The findings of an analysis of which all sections were asked for."""
+    """The findings of an analysis with all sections requested."""
 
     async def main():
         session, panel = await iris()
@@ -181,7 +181,7 @@ def test_clusters_are_told_beside_copies_and_not_by_their_pool():
         for node in ("judged_again", "chosen_stability"):
             await rest(session)
             session.derived.ask(node)
-        # Results are computed for whoever watches them.
+        # Results are computed only while they are watched.
         stop = session.derived.watch(("chosen_stability", "judged_again"), str)
         await rest(session)
         found = gather(session)

@@ -1,4 +1,4 @@
-"""Pictures for print: elements of the plots, the same each time, on any thread."""
+"""Tests of pictures for print: elements of the plots, reproducible, thread-safe."""
 
 import gc
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ CLUSTERS = np.repeat([0, 1, 2], 20)
 
 
 def makers():
-    """How each picture is made; names are hostile."""
+    """Return a function that makes each picture; names are hostile."""
     rng = np.random.default_rng(0)
     X = np.repeat([[0.0, 0.0], [9.0, 3.0], [3.0, 9.0]], 20, axis=0)
     X += rng.normal(size=X.shape)

@@ -1,4 +1,4 @@
-"""A script that is run has no network, no home, no settings, and may take so much."""
+"""Tests of replayed scripts: no network, no home, no settings, limited resources."""
 
 import os
 import socket
@@ -113,5 +113,5 @@ def test_what_a_script_started_ends_with_it(tmp_path):
         replay(script, [], {}, RANKING, CLUSTERS, has_begun, limited=True)
     os.set_blocking(end, True)
     assert os.read(end, 10) == b"\n"
-    assert os.read(end, 10) == b""  # nobody holds the other end any more
+    assert os.read(end, 10) == b""  # all other holders of the pipe have ended
     os.close(end)

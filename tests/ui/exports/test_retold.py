@@ -1,7 +1,7 @@
-"""The log told again, in scripts and behind the calls of pages, finds what pages show.
+"""Tests of the log as Python: scripts and calls of pages reproduce the pages.
 
-One process runs them all: a script or card of each kind of run and of each origin of
-what is compared or judged.
+One process runs them all: a script or card for each kind of run, and for each origin of
+compared or evaluated partitions.
 """
 
 import json
@@ -38,14 +38,14 @@ POOL = [
 TREE = {"kind": "consensus", "k": 3, "method": "bisecting-kmeans", "obeys": False}
 OBEYING = {**TREE, "method": "kmeans", "obeys": True}
 CNS = {"n_neighbors": 6, "alpha": 0.3, "n_clusters": 3}
-# Actions whose values are written where they are used, or that no script has.
+# Actions with values that are written where they are used, or that no script needs.
 SET_VALUES = {
     *("read run", "rename run", "delete run", "write note", "name cluster"),
     *("set score", "set threshold", "count fully", "set CNS"),
     *("add link", "leave unsure", "ask again", "join rows", "import links"),
     *("remove link", "swap link", "set link weight", "save pair", "drop pair"),
 }
-# Each pool is run once, however many scripts ask for it.
+# Each pool is run once, however many scripts use it.
 RUN_ALL = """
 import json, warnings
 import numpy as np
@@ -104,7 +104,7 @@ def table() -> pd.DataFrame:
 
 
 def elsewhere(**more) -> pd.DataFrame:
-    """Partitions of another tool by row ids, one called like a model of the pool."""
+    """Return partitions of another tool by row ids, one named like a model."""
     at = np.arange(N)[::-1]
     named = {"ours": np.where(at < 20, "a", "b"), "k-means k=2 run 1": at % 4}
     frame = pd.DataFrame({**named, **more})
@@ -117,9 +117,9 @@ def shares() -> pd.DataFrame:
 
 
 class Worked:
-    """A log with every action that says Python, on runs of every origin.
+    """A log with every action that writes Python, on runs of every origin.
 
-    `texts` are scripts and cards by name, `shown` what the pages show for each.
+    `texts` are scripts and cards by name, `shown` the values on the pages for each.
     """
 
     def __init__(self):
@@ -148,7 +148,7 @@ class Worked:
         await act("add link", kind="cannot", a="r0", b="r3")
         await self.choose(OBEYING)
         await act("keep segmentation", name="one \"'")
-        # What was chosen before rests on the votes and links of then.
+        # The earlier choice depends on votes and links that change next.
         await self.choose(TREE)
         await act("keep segmentation", name="two")
         await act("weigh models", by="families")
@@ -214,7 +214,7 @@ class Worked:
         return self
 
     def told(self, name):
-        """A script of the run that is read, and what the page shows."""
+        """Add a script of the selected run, and the values on the page."""
         analysis, steps = self.session.analysis, self.session.history.done
         run, result = analysis.run, analysis.result
         here = clusters_of_result(result, run.dataset)
@@ -247,7 +247,7 @@ class Worked:
         }
 
     def cards(self, name):
-        """Cards of the pages as far as they make something, and what is shown."""
+        """Add the cards of the pages with code, and their values."""
         session, analysis = self.session, self.session.analysis
         samples, ensemble = analysis.samples, analysis.ensemble
         card, page = LabelsHeadline(session), FuzzyHeadline(session)
@@ -284,7 +284,7 @@ def worked():
 
 @pytest.fixture(scope="module")
 def found(worked, tmp_path_factory):
-    """What scripts and cards find in a process of their own, by name."""
+    """Return the results of scripts and cards in a separate process, by name."""
     place = tmp_path_factory.mktemp("retold")
     for step in worked.session.history.done:
         if "sha256" in step.values:

@@ -1,4 +1,4 @@
-"""The script gives the same labels and scores in a fresh process, to the last bit."""
+"""Tests of the script: the same labels and scores in a fresh process, to the bit."""
 
 import ast
 import asyncio
@@ -51,10 +51,9 @@ NAME = "a \"b\"\n{0} 'c'.csv"
 async def analysed(
     *, distinct: bool, again: bool = False, store: Store | None = None
 ) -> Session:
-    """A file with row ids, a preparation, a run, links by id, a threshold.
+    """Return a session: a file with row ids, a preparation, a run, links, a threshold.
 
-    The run is one of some of its rows where they are clustered `again`; noise says
-    nothing in one with `distinct` partitions.
+    With `again` the run is of some clustered rows; with `distinct` noise is silent.
     """
     session = Session(Server(store))
     rng = np.random.default_rng(0)
@@ -81,7 +80,7 @@ async def analysed(
 
 
 def told_of(session: Session, model: int) -> Told:
-    """What leaves the app of a model, its clusters numbered by their labels."""
+    """Return the exported partition of a model, clusters numbered by their labels."""
     analysis = session.analysis
     run_ = analysis.run
     labels = run_.ensemble.labels[model]
@@ -89,7 +88,7 @@ def told_of(session: Session, model: int) -> Told:
 
 
 def said_by(script, folder):
-    """What a script prints last in a fresh process, of JSON."""
+    """Return the last JSON line that a script prints in a fresh process."""
     done = subprocess.run(
         [sys.executable, script],
         cwd=folder,
@@ -144,7 +143,7 @@ if __name__ == "__main__":
 
 
 async def kept_twice() -> Session:
-    """Two results of one run that are kept, one with a name, and another table."""
+    """Return a session with two kept results, one named, and another table."""
     session = await analysed(distinct=False)
     labels = session.analysis.ensemble.labels
     kept = ("model", "consensus")
@@ -223,7 +222,7 @@ def test_without_a_run_there_is_no_script():
 
 
 def ranked(session: Session) -> cl.Ranking:
-    """The ranking on screen."""
+    """Return the ranking on screen."""
     analysis = session.analysis
     places = {row: k for k, row in enumerate(analysis.samples.row_ids)}
     return cl.rank_partitions(
@@ -249,7 +248,7 @@ def test_a_replay_of_a_stored_file_whatever_its_name_gives_the_same(tmp_path):
 
 
 def difference(session: Session) -> str:
-    """How what the script of the run that is read finds differs from the page."""
+    """Return the difference between the selected run's script and the page."""
     steps, what = session.history.done, told_of(session, 1)
     script = write_script(steps, what)
     asked = session.files, ranked(session), what.clusters, lambda: False
@@ -289,7 +288,7 @@ def test_the_script_of_imported_partitions_takes_the_meaning_of_noise_of_their_r
 
 
 async def with_a_link_meanwhile(session: Session, kind: str, **values) -> None:
-    """Do a slow action; a link is added while it is under way."""
+    """Run a slow action; add a link meanwhile."""
     under_way = asyncio.create_task(session.act(kind, **values))
     await asyncio.sleep(0)
     assert session.act_now("add link", kind="cannot", a="r2", b="r3")
@@ -308,7 +307,7 @@ def test_the_script_of_models_for_answers_has_no_link_that_was_added_meanwhile()
 
 
 async def kept_obeying() -> Session:
-    """A partition that obeys links is kept; one is added while it is made."""
+    """Return a session with a kept partition that obeys links, and a later link."""
     session = await analysed(distinct=False)
     made = {"kind": "consensus", "k": 3, "method": "kmeans", "obeys": True}
     await with_a_link_meanwhile(session, "keep partition", partition=made, name="mine")

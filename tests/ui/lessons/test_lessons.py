@@ -1,4 +1,4 @@
-"""Every lesson can be walked, and what it claims is so."""
+"""Tests of the lessons: every step can be done, and every claim is true."""
 
 import asyncio
 import html
@@ -35,7 +35,7 @@ SERVER = Server()
 
 
 class Pupil:
-    """Somebody who takes a lesson; gives what its claims are about."""
+    """A user of a lesson, with access to the results of its claims."""
 
     def __init__(self, key):
         self.room, self.key = Classroom(SERVER), key
@@ -50,7 +50,7 @@ class Pupil:
         await self.rest()
 
     async def do(self):
-        """Do what the step asks for; its words are returned."""
+        """Do the task of the step; return the text on its outcome."""
         assert not self.room.reached
         await self.room.show()
         await self.rest()
@@ -58,7 +58,7 @@ class Pupil:
         return self.room.task.after
 
     async def next(self):
-        """Press Next, twice where it shows first what the step finds."""
+        """Press Next, twice if it first shows the outcome of the step."""
         here = self.room.key, self.room.step
         await self.room.next()
         await self.rest()
@@ -68,7 +68,7 @@ class Pupil:
             await self.rest()
 
     async def get(self, node):
-        # What a node needs is computed step by step only while somebody watches.
+        # A node's inputs are computed step by step only while it is watched.
         stop = self.session.derived.watch([node], lambda results: None)
         await self.rest()
         stop()
@@ -103,7 +103,7 @@ def taken(key, scenario):
 
 
 def says(text, *numbers):
-    """Whether the words in bold, in their order, are these."""
+    """Assert that the bold numbers of a text are these, in order."""
     assert re.findall(r"<b>([^<]*\d[^<]*)</b>", text) == list(numbers)
 
 

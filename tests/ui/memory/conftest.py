@@ -1,4 +1,4 @@
-"""What the tests of memory have in common."""
+"""Fixtures of the tests of memory."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from clusterlens.ui.server.memory import memory
 
 @pytest.fixture(scope="package", autouse=True)
 def no_rest():
-    """Let what is written not wait for what follows on screen, where nobody looks."""
+    """Write without delay, because there is no screen."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "_REST_SECONDS", 0)
         yield
@@ -18,7 +18,7 @@ def no_rest():
 
 @pytest.fixture
 def quick_pool(monkeypatch):
-    """Let a pool find labels at once."""
+    """Make pools return labels at once."""
 
     def found(X, pool, **options):
         rng = np.random.default_rng(options["random_state"])

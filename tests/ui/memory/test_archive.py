@@ -1,4 +1,4 @@
-"""One analysis as one file: there and back, and never trusted."""
+"""Tests of analyses as files: round trip, and distrust."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def saved(tmp_path, quick_pool):
 
 
 def changed(data: bytes, **changes) -> bytes:
-    """The file with another log."""
+    """Return the file with another log."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
         for info in old.infolist():
@@ -90,8 +90,8 @@ def test_truncated_and_damaged_files_are_refused(saved, tmp_path):
     rng = np.random.default_rng(0)
     broken = [data[:end] for end in (0, 100, len(data) // 2, len(data) - 1)]
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        # Damage inside the log and the contents, of which nothing may go unseen. The
-        # last bytes of the log only say that it ends, after all of it has been read.
+        # Damage inside the log and the contents, which must all be detected. The last
+        # bytes of the log only mark its end, after all of it has been read.
         log, *contents = archive.infolist()
         offsets = [i.header_offset + 200 + int(rng.integers(50)) for i in contents]
         start = log.header_offset + len(log.FileHeader())

@@ -1,4 +1,4 @@
-"""What was measured is there again: reloaded, beside, after a kill, from a file."""
+"""Tests of stored checks: after a reload, in other tabs, after a kill, from a file."""
 
 import io
 import json
@@ -54,7 +54,7 @@ from tests.ui.loop import rest, run
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 ASKED = ("null_check", "k_selection", "chosen_stability", "judged_again")
-# Where each kind of check is shown.
+# The nodes that show each kind of check.
 SHOWN = {
     COPIES: ("null_check",),
     NUMBERS: ("k_selection",),
@@ -63,7 +63,7 @@ SHOWN = {
     DENSITY: ("label_evidence",),
 }
 NODES = tuple(name for names in SHOWN.values() for name in names)
-# Kills itself as soon as the page says that the check is saved.
+# Kills itself as soon as the page reports that the check is saved.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -131,7 +131,7 @@ def some_numbers(seed=0, n=150) -> KSelection:
 
 def some_stability(labels, seed=0) -> ClusterStability:
     clusters, sizes = np.unique(labels[labels >= 0], return_counts=True)
-    # By the size of the cluster, so that it shows under which number it stands.
+    # Values depend on the size of the cluster, which identifies it after renumbering.
     values = np.repeat(sizes[None] / sizes.sum(), 2, axis=0)
     values[0, 0] = np.nan
     return ClusterStability(
@@ -172,7 +172,7 @@ def some_evidence(labels) -> LabelEvidence:
 
 
 def quick_checks(patch) -> list[str]:
-    """Let pools and checks find something at once; return what is measured."""
+    """Make pools and checks return at once; return the list of measurements."""
     measured = []
 
     def found(X, pool, **options):
@@ -217,13 +217,13 @@ def quick_checks(patch) -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def measured():
-    """What is measured, in order."""
+    """The list of measurements, in order."""
     with pytest.MonkeyPatch.context() as patch:
         yield quick_checks(patch)
 
 
 async def begun(server, checks=None) -> Session:
-    """A session with a run, whose leader is judged, that holds some checks before."""
+    """Return a session with a run and an evaluated leader, with some checks."""
     session = Session(server)
     session.checks.replace(checks or {})
     assert await session.act("load example", name="iris")
@@ -233,7 +233,7 @@ async def begun(server, checks=None) -> Session:
 
 
 async def shown(session) -> dict:
-    """Look at the leader, and return what is known of all checks."""
+    """Display the leader, and return the results of all checks."""
     session.look.judged = "model:0"
     session.derived.watch(NODES, lambda results: None)
     await rest(session)
@@ -248,7 +248,7 @@ async def ask(session, names=ASKED) -> None:
 
 
 def seen(results) -> dict:
-    """What is shown of checks: arrays and words of each, its seed and day."""
+    """Return the displayed values of checks: arrays, words, seed and day."""
     return {
         name: (
             result.state,
@@ -260,7 +260,7 @@ def seen(results) -> dict:
 
 
 def plain(value):
-    """A value as text, with all numbers in it."""
+    """Return a value as text, with all numbers in it."""
     if value is None:
         return None
     if hasattr(value, "_asdict"):
@@ -276,7 +276,7 @@ def plain(value):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A store with an analysis of which everything was measured, and what is shown."""
+    """A store with an analysis with all checks, and the displayed values."""
     folder = tmp_path_factory.mktemp("kept")
 
     async def main():
@@ -313,7 +313,7 @@ async def duplicated(kept, tmp_path, measured):
 
 
 async def beside(kept, tmp_path, measured):
-    """A tab that was open before everything was measured in another one."""
+    """Return a tab that was open before another one measured everything."""
     server = Server(Store(tmp_path / "tabs"))
     first, second = await begun(server), Session(server)
     assert await second.open(first.memory.analysis)
@@ -464,7 +464,7 @@ def test_what_was_stopped_is_told_after_reopening_and_in_the_report(tmp_path):
         for name in ASKED[:2]:
             kind, key = keys[name]
             session.checks.put(Check(key, kind, done=40, total=100))
-        # Interrupted, as by a kill: the store says what was under way.
+        # Interrupted, as by a kill: the store records the running work.
         given = {"node": ASKED[2], "check": [*keys[ASKED[2]]]}
         intent = Intent("left", "", "Drawing", given, {}, done=7, total=100)
         await session.memory.settled()
@@ -494,7 +494,7 @@ def test_a_file_without_checks_opens(kept, tmp_path):
 
 
 def changed(data, change, contents=None, **fields) -> bytes:
-    """The file of an analysis with another log, and other contents beside."""
+    """Return the file of an analysis with another log, and other contents."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
         log = json.loads(old.read("analysis.json"))
@@ -509,7 +509,7 @@ def changed(data, change, contents=None, **fields) -> bytes:
 
 
 def some(kind) -> Check:
-    """A check of a kind, of 150 rows."""
+    """Return a check of a kind, of 150 rows."""
     labels = np.repeat([0, 1, 2], 50)
     value = {
         COPIES: some_copies,
@@ -530,7 +530,7 @@ def test_what_is_written_is_read_again(kind):
 
 
 def hostile():
-    """Each array and each value of each kind of check, made into what cannot be."""
+    """Yield each array and each value of each kind of check with invalid content."""
     for kind in KINDS:
         arrays, about = arrays_from_bytes(pack_check(some(kind)))
         for name, array in arrays.items():
@@ -541,11 +541,11 @@ def hostile():
                 "text": array.astype("U8"),
                 "infinite": np.full(array.shape, np.inf),
             }
-            if name != "standard_error":  # that of a score which has no lower end
+            if name != "standard_error":  # the error of a score without a lower bound
                 odd["huge"] = np.full(array.shape, 2.0**70)
-            if not name.endswith("score"):  # how far below chance is not known
+            if not name.endswith("score"):  # scores have no lower bound
                 odd["negative"] = np.full(array.shape, -(2.0**70))
-            # What is measured of a few may be missing, other values may not.
+            # Measures of small clusters may be missing, other values may not.
             if not np.isnan(array.astype(float)).any():
                 odd["complex"] = array.astype(complex)
             for word, value in odd.items():

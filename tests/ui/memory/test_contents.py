@@ -1,4 +1,4 @@
-"""Bytes are kept once, complete or not at all, and never trusted unseen."""
+"""Tests of contents: stored once, completely or not at all, and verified."""
 
 import errno
 import os

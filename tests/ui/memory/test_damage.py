@@ -1,4 +1,4 @@
-"""A damaged store is told; what is sound in it stays, and nothing is removed."""
+"""Tests of damaged stores: reported, intact parts kept, and nothing removed."""
 
 import os
 import random
@@ -33,7 +33,7 @@ def base(tmp_path_factory) -> Base:
 
 @pytest.fixture
 def folder(base, tmp_path):
-    """A sound store that nobody has open."""
+    """An intact store that no process has open."""
     return shutil.copytree(base.closed, tmp_path / "store")
 
 
@@ -259,7 +259,7 @@ def test_a_content_that_cannot_be_read_is_told(tmp_path):
 
 
 def put_in_the_way(path, kind):
-    """Put something where a plain file belongs."""
+    """Replace a plain file with something else."""
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
     if kind == "a link to itself":

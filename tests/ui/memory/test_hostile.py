@@ -1,4 +1,4 @@
-"""A file of an analysis is data: whatever is in it is refused, or written as data."""
+"""Tests of hostile analysis files: refused, or treated as data."""
 
 import copy
 import io
@@ -134,7 +134,7 @@ def test_a_partition_without_what_its_kind_needs_is_refused(kind):
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory) -> bytes:
-    """The file of an analysis with most that one can hold."""
+    """The file of an analysis with almost everything that one can contain."""
     return run(make_analysis(tmp_path_factory.mktemp("base")))
 
 
@@ -155,7 +155,7 @@ def test_mutants_of_a_file_are_refused_or_open_and_run_nothing(base, tmp_path):
 
 
 def told_of(analysis: Analysis) -> Told:
-    """What is told of an analysis; ValueError without a run."""
+    """Return the exported partition of an analysis; raise ValueError without a run."""
     if analysis.run is None:
         raise ValueError("there is no run")
     found, names = analysis.result, analysis.cluster_names
@@ -182,7 +182,7 @@ HOSTILE = st.recursive(
 
 @pytest.fixture(scope="module")
 def recorded(base, tmp_path_factory):
-    """The steps of the file, and what reads them; kept alive, so that it is quick."""
+    """The steps of the file with their reader, kept alive for speed."""
     store = Store(tmp_path_factory.mktemp("recorded"))
     rows = store.read(import_analysis(store, base)).rows
     steps = Records(store.contents).read(rows)

@@ -1,4 +1,4 @@
-"""What was under way when its server was killed is offered again, and nothing else."""
+"""Tests of work interrupted by a killed server: it is offered again, nothing else."""
 
 import asyncio
 import shutil
@@ -30,7 +30,7 @@ from tests.ui.memory.test_checks import some_copies
 from tests.ui.memory.test_store import FIRST_VERSION
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
-# Begins a pool that never ends, and names its analysis once the store says how far.
+# Begins a pool that never ends, and prints its analysis once progress is stored.
 SERVER = """
 import asyncio, sys, threading
 from pathlib import Path
@@ -64,7 +64,7 @@ asyncio.run(main())
 
 @contextmanager
 def other_server(folder):
-    """Yield the id of an analysis on which another server runs a pool."""
+    """Yield the id of an analysis while another server runs a pool on it."""
     command = [sys.executable, "-c", SERVER, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -75,7 +75,7 @@ def other_server(folder):
 
 @pytest.fixture(scope="module")
 def killed_once(tmp_path_factory):
-    """A store whose server was killed in the middle of a run, and the analysis."""
+    """A store with a server that was killed during a run, and the analysis."""
     folder = tmp_path_factory.mktemp("killed")
     with other_server(folder) as analysis:
         pass
@@ -91,7 +91,7 @@ def killed(killed_once, tmp_path):
 
 @pytest.fixture
 def held_pool(monkeypatch, quick_pool):
-    """Let a pool wait until the event that is given back."""
+    """Make a pool wait for the returned event."""
     may_end, fit = threading.Event(), pools.run_pool
 
     def held(X, pool, *, cancel, **options):
@@ -111,7 +111,7 @@ async def opened(folder, analysis) -> Session:
 
 
 async def running(folder) -> tuple[Session, asyncio.Task]:
-    """A session with a run that the store knows of, and its task."""
+    """Return a session with a run that the store has recorded, and its task."""
     session = Session(Server(Store(folder)))
     assert await session.act("load example", name="iris")
     task = asyncio.create_task(session.act("run pool", pool=POOL, random_state=3))
@@ -121,7 +121,7 @@ async def running(folder) -> tuple[Session, asyncio.Task]:
 
 
 async def running_beside(folder) -> tuple[Session, asyncio.Task, Session]:
-    """The same, and another session in which that analysis was opened meanwhile."""
+    """Return the same, and another session with that analysis."""
     session, task = await running(folder)
     await session.memory.settled()
     other = Session(session.server)
@@ -266,7 +266,7 @@ def test_a_page_that_ends_is_not_gone_before_a_slow_store_knows_and_others_are_t
         may_go_on.set()
         await ended
         assert not await task
-        vars(session.memory).clear()  # as when the page is taken apart
+        vars(session.memory).clear()  # as when the page is disposed of
         while other.jobs.notices:
             await asyncio.sleep(0.01)
         assert [one.title for one in other.memory.interrupted] == ["Run the pool"]
@@ -304,7 +304,7 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
         session, task, other = await running_beside(tmp_path)
         assert other.jobs.shown is None
         session.look.pool_draft = PoolDraft(preset="quick", random_state=3)
-        session.server.left.add(session)  # as for a page whose connection has gone
+        session.server.left.add(session)  # as for a page without a connection
         while other.jobs.shown is None or not session.jobs.followers:
             await asyncio.sleep(0.01)
         assert (other.jobs.shown.title, other.jobs.shown.kind) == (
@@ -313,7 +313,7 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
         )
         assert other.jobs.notices == ()
         assert other.look.pool_draft is session.look.pool_draft
-        # What it has so far is read here as it was there.
+        # Partial results are shown here, too.
         so_far = forming_of(session)
         session.jobs._action.tell(so_far)
         while other.jobs.partial is not so_far:
@@ -347,7 +347,7 @@ def test_a_page_that_ends_is_not_followed_any_longer(tmp_path, held_pool):
         session.close()
         assert not await task
         await session.ended()
-        vars(session.jobs).clear()  # as when the page is taken apart
+        vars(session.jobs).clear()  # as when the page is disposed of
         await other.jobs._following
         assert other.jobs.shown is None
 
@@ -372,7 +372,7 @@ def test_a_pool_that_is_drafted_is_left_as_it_is_when_the_run_of_another_page_is
 
 
 def forming_of(session: Session) -> RunSoFar:
-    """A run of the table of a session of which three models are there."""
+    """Return a partial run of a session's table with three models."""
     dataset = session.history.analysis.dataset
     told = []
     forming = Forming(1, dataset, tuple(POOL), 0, told.append)
@@ -397,7 +397,7 @@ def test_a_run_that_ended_or_was_cancelled_or_failed_is_not_offered(
         assert not await task
         assert store.under_way(analysis) == ([], [])
         held_pool.set()
-        # The result and the end of the run are one write.
+        # The result and the end of the run are written together.
         monkeypatch.setattr(module.Memory, "_note", None)
         assert await session.act("run pool", pool=POOL)
         assert store.under_way(analysis) == ([], [])

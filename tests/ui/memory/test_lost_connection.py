@@ -1,4 +1,4 @@
-"""A page that loses its connection says so, and comes back with what it had."""
+"""Tests of pages that lose their connection: reported, and restored."""
 
 import asyncio
 import re
@@ -28,7 +28,7 @@ from tests.ui.test_main_job import choose
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the served libraries
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 UNDER_WAY = re.compile(r"Run the pool · [1-9]\d* of")
-# app.py, in which a pool stops after its first models until there is a file "go".
+# app.py with a pool that stops after its first models until there is a file "go".
 HELD_APP = """
 from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import open_page
@@ -73,7 +73,7 @@ socket.close();
 
 @pytest.fixture
 def slow(tmp_path, monkeypatch):
-    """Sessions of a server whose pool waits; events that it began, that it may end."""
+    """Sessions of a server with a waiting pool; events for its start and its end."""
     server, sessions = Server(Store(tmp_path)), []
     begun, may_end = threading.Event(), threading.Event()
 
@@ -96,7 +96,7 @@ def slow(tmp_path, monkeypatch):
 
 
 async def begin_and_leave(server, sessions, begun):
-    """Begin a run on a page and close that; return its session, the run, the page."""
+    """Begin a run on a page and close the page; return session, run and page."""
     visitor = await Visitor.open(f"http://127.0.0.1:{server.port}/")
     await visitor.ping()
     session = sessions[0]
@@ -237,7 +237,7 @@ def test_a_closed_page_without_work_is_held_only_if_its_steps_are_not_saved(
 
 @pytest.fixture
 def held(tmp_path):
-    """A server whose pools do not end before they may."""
+    """A server with pools that wait for permission to end."""
     (tmp_path / "app.py").write_text(HELD_APP)
     served = Served(tmp_path, tmp_path / "app.py")
     yield served
@@ -246,7 +246,7 @@ def held(tmp_path):
 
 @pytest.fixture
 def watched(page):
-    """A page that knows its connections; fails on script errors."""
+    """A page that tracks its connections; fails on script errors."""
     errors = []
     page.set_default_timeout(PATIENCE)
     page.add_init_script(KNOW_SOCKETS)
@@ -267,7 +267,7 @@ def load_iris(page, served):
 
 
 def begin_quick_run(page, held):
-    """Start the server, and have a run of iris under way on a page."""
+    """Start the server, and begin a run of iris on a page."""
     held.start()
     load_iris(page, held)
     page.get_by_role("button", name="Next: choose a pool").click()
@@ -331,7 +331,7 @@ def test_a_reload_during_a_run_has_its_progress_and_can_cancel_it(watched, held)
     expect(progress).to_contain_text(re.compile(r"Run 1\s*[1-9]\d* of"))
     expect(page.locator(".cl-run-pool button")).to_be_disabled()
     expect(page.locator(".cl-notices")).not_to_contain_text("another page")
-    # The page shows the pool that runs, not what it begins with.
+    # The page shows the running pool, not the default.
     expect(page.locator(".cl-preset").get_by_role("combobox")).to_have_text("quick")
     page.get_by_role("button", name="Cancel the run").click()
     expect(page.locator(".cl-job")).to_contain_text("Cancelling", timeout=PATIENCE)

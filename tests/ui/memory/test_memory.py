@@ -1,4 +1,4 @@
-"""What was acknowledged is there again: after undo, other pages, a full disk."""
+"""Tests of saved steps: restored after undo, other pages, a full disk."""
 
 import asyncio
 import errno
@@ -44,7 +44,7 @@ async def opened(folder, analysis) -> Session:
 
 
 async def two_apart(folder) -> tuple[Session, Session]:
-    """Two pages on one analysis that do not hear of each other, as in two servers."""
+    """Return two pages on one analysis without notifications, as in two servers."""
     one = await begun(folder)
     other = await opened(folder, one.memory.analysis)
     return one, other
@@ -175,7 +175,7 @@ def test_another_table_begins_another_analysis_and_leaves_the_first(
 
 
 class Held:
-    """A function that has its result, and is let go with it when a test says so."""
+    """A function that holds back its result until a test releases it."""
 
     def __init__(self, work):
         self._work, self._done, self._go = work, threading.Event(), threading.Event()
@@ -529,7 +529,7 @@ def test_saving_does_not_hold_up_the_event_loop(tmp_path, quick_pool, monkeypatc
     ticks = []
 
     def slow(self, *given):
-        while len(ticks) < 5:  # goes on only while the loop turns
+        while len(ticks) < 5:  # continues only if the loop is free
             pass
         return write(self, *given)
 
@@ -552,14 +552,14 @@ def test_saving_does_not_hold_up_the_event_loop(tmp_path, quick_pool, monkeypatc
 
 
 class History(RuleBasedStateMachine):
-    """Any order of actions, undo, redo and reopening is that of two stacks."""
+    """Actions, undo, redo and reopening in any order behave like two stacks."""
 
     def __init__(self):
         super().__init__()
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)
         self.loop = asyncio.new_event_loop()
-        # That of the browser may be running in this thread.
+        # The browser's loop may be running in this thread.
         self.thread = ThreadPoolExecutor(1)
         self.session = Session(Server(Store(self.folder)))
         self.done, self.undone = [], []
@@ -652,7 +652,7 @@ def test_the_store_is_sound_after_all_this(tmp_path, quick_pool):
 
 
 class SlowToMakeSmall:
-    """A database whose clean up takes until the event loop lets it end."""
+    """A database that cleans up until the event loop lets it end."""
 
     def __init__(self, db):
         self._db, self.begun, self.may_end = db, threading.Event(), threading.Event()
@@ -715,7 +715,7 @@ def test_a_step_is_written_though_the_process_ends_right_after(tmp_path, monkeyp
         return (await opened(tmp_path, analysis)).analysis.links
 
     def end_right_after():
-        loop = asyncio.new_event_loop()  # which stops, whatever is under way
+        loop = asyncio.new_event_loop()  # the loop stops, whatever is running
         analysis = loop.run_until_complete(answer())
         server.close()
         loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(loop)))

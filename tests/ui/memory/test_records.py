@@ -1,4 +1,4 @@
-"""An analysis comes back as it was: every field, every type of column, to the bit."""
+"""Tests of records: every field and every type of column is restored exactly."""
 
 import os
 from dataclasses import fields, replace
@@ -196,7 +196,7 @@ def assert_same(one: Analysis, other: Analysis):
 
 
 def written(step, before, contents):
-    """The record of a step."""
+    """Return the record of a step."""
     return Records(contents).write(step, before, {})
 
 

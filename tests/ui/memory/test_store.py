@@ -1,4 +1,4 @@
-"""The log survives versions, other writers and damage, or says what is wrong."""
+"""Tests of the log: other versions, other writers and damage."""
 
 import os
 import sqlite3
