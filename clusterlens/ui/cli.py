@@ -29,7 +29,7 @@ from clusterlens import DataError, __version__
 PORT = 5006
 # Kernels are compiled after the first page, or after so long without one.
 LONELY_SECONDS = 20
-# When all is saved, threads have so long to end.
+# Time for threads to end after everything has been saved.
 PATIENCE_SECONDS = 1.0
 LOOPBACK = ("127.0.0.1", "localhost")
 SERVER_SETTINGS = {
@@ -274,9 +274,9 @@ def run(server: Any) -> None:
 
 
 def _close() -> None:
-    """Save and close what all sessions share, if any came, and end soon after that.
+    """Save and close the server, if it was used, and end the process soon after.
 
-    Threads cannot be ended, and Python waits for all that they have to do.
+    Threads cannot be ended, and Python would wait for all of their work.
     """
     if the_server.cache_info().currsize:
         shared = the_server()

@@ -1,7 +1,7 @@
-"""The page as it is sent before it has a session: the same for all but for a token.
+"""Markup of a page without a session: the same for all pages except for a token.
 
-Its session, with all that is shown, is made when the browser connects. So a request
-alone costs nothing that lasts.
+The session, with everything that it shows, is made when the browser connects. So a
+request alone causes no lasting cost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def empty_page(resources: Any, token: str) -> str:
     resources : bokeh.resources.Resources
         Scripts and style sheets of the server.
     token : str
-        Names the session.
+        Token of the session.
     """
     document = Document()
     with set_curdoc(document):

@@ -25,7 +25,7 @@ from clusterlens.ui.work.derived import Result
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """State at the begin of a step: steps and cursor of the history, and the view."""
+    """State at the start of a step: steps and cursor of the history, and the view."""
 
     steps: tuple[Step, ...]
     cursor: int
@@ -112,12 +112,12 @@ class Classroom(param.Parameterized):
             await self._go(self.task.way)
 
     def back(self) -> None:
-        """Return to the previous step, in the state of its begin."""
+        """Return to the previous step, in its initial state."""
         if self.step and not self.opening:
             self._restore(self.step - 1)
 
     def reset(self) -> None:
-        """Return to the first step, in the state of its begin."""
+        """Return to the first step, in its initial state."""
         if self._places and not self.opening:
             self._restore(0)
 

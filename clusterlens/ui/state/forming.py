@@ -46,7 +46,7 @@ class RunSoFar:
     models : tuple of PoolModel
         Kept models, in the order of their ends.
     began, ends : float
-        Begin and expected end, on the clock `time.monotonic`.
+        Start and expected end, on the clock `time.monotonic`.
     """
 
     number: int
