@@ -1,4 +1,4 @@
-"""From a file to a table of numbers."""
+"""Tables: reading files, roles of columns, and preparation of a matrix."""
 
 import lazy_loader
 

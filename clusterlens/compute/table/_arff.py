@@ -23,12 +23,12 @@ from clusterlens.compute.table._binary import (
 )
 from clusterlens.compute.table._encoding import to_utf8
 
-# Possessive quantifiers never backtrack, so that time is linear.
+# Possessive quantifiers never backtrack, so time is linear.
 _HEAD = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s++|%[^\r\n]*+)*+@relation\b", re.I)
 _QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 _ATTRIBUTE = re.compile(rf"@attribute\s++({_QUOTED}|\S++)\s++(.++)", re.I)
 _SPARSE = re.compile(rf"\s*+(\d++)\s++((?:{_QUOTED})(?=\s*+(?:,|$))|[^,]++)\s*+(?:,|$)")
-# A cell of a sparse row that is not named takes this while columns are made.
+# Placeholder for a cell of a sparse row that is not named, while columns are built.
 _DEFAULT_BYTES = 32
 
 
@@ -42,7 +42,7 @@ class Attribute:
 
 
 def is_arff(data: bytes) -> bool:
-    """Say whether text begins with a relation, after comments."""
+    """Check whether text begins with a relation, after comments."""
     return _HEAD.match(data) is not None
 
 
@@ -125,7 +125,7 @@ def _attribute(name: str, kind: str) -> Attribute:
 
 
 def _unquoted(text: str) -> str:
-    """Remove the quotes around a name or value, and the marks that protect quotes."""
+    """Remove the quotes around a name or value, and escapes of quotes."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
     return re.sub(r"\\(.)", r"\1", text)
@@ -161,7 +161,7 @@ def _dense_row(
 
 
 def _sparse_row(line: str, attributes: list[Attribute], where: str) -> list[str | None]:
-    """Split a row of pairs of position and value; what is not named is zero.
+    """Split a row of pairs of position and value; positions without a pair are zero.
 
     Zero is 0 for numbers and the first level for nominal attributes.
     """
@@ -182,7 +182,7 @@ def _sparse_row(line: str, attributes: list[Attribute], where: str) -> list[str 
 
 
 def _column(attribute: Attribute, cells: list[str | None], source: str) -> pd.Series:
-    """Return a column (n,): categories for levels, else text that is typed later."""
+    """Return a column (n,): categories for levels, else text to be typed later."""
     values = pd.Series(cells, dtype="str")
     if attribute.kind != "nominal":
         return values

@@ -1,7 +1,7 @@
 """The binary table formats: Parquet and NumPy arrays.
 
-Each reader compares the size that a file claims with the limit before it takes memory;
-none runs code from the file (no pickles, no formulas).
+Each reader compares the size stated in a file with the limit before it takes memory.
+None runs code from the file (no pickles, no formulas).
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ from clusterlens.compute.table.footer import claimed_sizes
 ROWS_LIMIT = 20_000_000
 COLUMNS_LIMIT = 100_000
 
-CELL_BYTES = 8  # a cell takes at least this in memory
-TEXT_BYTES = 32  # a text about this beside its letters, while columns are made
-OBJECT_BYTES = 100  # and one that is an object of Python about this
+CELL_BYTES = 8  # least memory of a cell
+TEXT_BYTES = 32  # memory of a text besides its letters, while columns are built
+OBJECT_BYTES = 100  # memory of a text that is a Python object
 
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, what to call it, how much memory it may take.
+    """The bytes of a file, its name in messages, and limits of memory and size.
 
-    `shape` is the most rows and columns that it may have. `sheet` and `array` name the
-    part to read of a workbook or an archive, `encoding` that of text, `separator` what
-    stands between its cells, `decimal` what before the digits of a fraction. `run`
-    hears of the bytes that were read, and may stop.
+    `shape` limits the numbers of rows and columns. `sheet` and `array` name the part to
+    read of a workbook or an archive; `encoding`, `separator` and `decimal` describe
+    text. `run` gets the progress of reading, and may stop it.
     """
 
     data: bytes
@@ -55,9 +54,9 @@ class Content:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A table as read, with what was decided on the way.
+    """A table as read, with notes on the decisions made.
 
-    `roles` are those that the file gives to columns, by name.
+    `roles` are the roles that the file gives to columns, by name.
     """
 
     frame: pd.DataFrame
@@ -95,7 +94,7 @@ def check_bytes(n_bytes: int, content: Content) -> None:
 
 
 def check_shape(rows: int, columns: int, content: Content, row: str = "row") -> None:
-    """Refuse a table of more rows or columns than can be of use here."""
+    """Refuse a table with more rows or columns than the limits."""
     most_rows, most_columns = content.shape
     if rows > most_rows:
         raise DataError(
@@ -111,7 +110,7 @@ def check_shape(rows: int, columns: int, content: Content, row: str = "row") -> 
 
 
 def read_parquet(content: Content) -> Parsed:
-    """Read a Parquet file, whose footer states the number of values."""
+    """Read a Parquet file; its footer states the number of values."""
     file = pq.ParquetFile(pa.BufferReader(content.data))
     meta = file.metadata
     check_cells(meta.num_rows, meta.num_columns, content)
@@ -123,7 +122,7 @@ def read_parquet(content: Content) -> Parsed:
 
 
 def _days_as_times(table: pa.Table) -> pa.Table:
-    """Let dates be numbers in memory, which are no objects."""
+    """Convert dates to timestamps, which are numbers rather than objects in memory."""
     fields = [
         f.with_type(pa.timestamp("s")) if pa.types.is_date32(f.type) else f
         for f in table.schema
@@ -132,7 +131,7 @@ def _days_as_times(table: pa.Table) -> pa.Table:
 
 
 def _check_values(file: pq.ParquetFile, content: Content) -> None:
-    """Refuse more values, as those of lists, or packed bytes than may be in memory."""
+    """Refuse more values, also in lists, or packed bytes than memory allows."""
     meta = file.metadata
     coded = {f.name for f in file.schema_arrow if pa.types.is_dictionary(f.type)}
     columns = (meta.schema.column(j) for j in range(meta.num_columns))
@@ -145,7 +144,7 @@ def _check_values(file: pq.ParquetFile, content: Content) -> None:
 
 
 def _value_bytes(column: pq.ColumnSchema, coded: Collection[str]) -> int:
-    """Return the bytes that a value takes in memory; a text also takes its own."""
+    """Return the bytes that a value takes in memory; a text also takes its letters."""
     kind = column.logical_type.type
     if column.path in coded:
         return CELL_BYTES
@@ -157,10 +156,10 @@ def _value_bytes(column: pq.ColumnSchema, coded: Collection[str]) -> int:
 
 
 def _check_written_out(file: pq.ParquetFile, content: Content) -> None:
-    """Refuse text, bytes and nested cells that take too much memory once written out.
+    """Refuse text, bytes and nested cells that take too much memory when expanded.
 
-    A long text that is stored once may stand in every row: here it is kept once, as an
-    entry of a dictionary, and only a batch of rows at a time. Categories stay so.
+    A long text that is stored once may occur in every row. Here it is kept once, as an
+    entry of a dictionary, and only for a batch of rows at a time. Categories stay so.
     """
     schema = file.metadata.schema
     columns = [schema.column(j) for j in range(len(schema))]
@@ -184,7 +183,7 @@ def _check_written_out(file: pq.ParquetFile, content: Content) -> None:
 
 
 def _written_bytes(cells: pa.Array, cell_bytes: int = 0) -> int:
-    """Bytes that cells (n,) take where each text is written out; nested, as objects."""
+    """Count the bytes of cells (n,) with texts expanded and nested cells as objects."""
     kind = cells.type
     own = cell_bytes * len(cells)
     if pa.types.is_dictionary(kind):
@@ -221,7 +220,7 @@ def read_npy(content: Content) -> Parsed:
 def _read_header(
     file: IO[bytes], content: Content
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the shape, the order and the type that the header of an array claims."""
+    """Read the shape, the order and the type stated in the header of an array."""
     version = np.lib.format.read_magic(file)
     read_header = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -236,7 +235,7 @@ def _read_header(
 
 
 def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any, Any]:
-    """Read an array after a look at the type and shape that its header claims."""
+    """Read an array after checking the type and shape stated in its header."""
     shape, fortran, dtype = _read_header(file, content)
     if dtype.hasobject:
         raise DataError(
@@ -264,7 +263,7 @@ def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any,
 
 
 def _check_letters(array: np.ndarray[Any, Any], content: Content) -> None:
-    """Refuse texts (n,) with numbers that stand for no letter of Unicode."""
+    """Refuse texts (n,) with code points that are not Unicode letters."""
     for name in array.dtype.names or ():
         _check_letters(array[name].reshape(-1), content)
     if array.dtype.kind == "U" and array.dtype.itemsize:
@@ -277,7 +276,7 @@ def _check_letters(array: np.ndarray[Any, Any], content: Content) -> None:
 
 
 def matrix_names(content: Content) -> list[str]:
-    """Name the matrices of an archive, in their order, by its headers alone."""
+    """Name the matrices of an archive, in their order, from the headers alone."""
     names = []
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
         check_members(archive.infolist(), content)
@@ -290,7 +289,7 @@ def matrix_names(content: Content) -> list[str]:
 
 
 def usual_matrix(matrices: Sequence[str]) -> str | None:
-    """Return the matrix that is meant where none is asked for, None if unclear."""
+    """Return the default matrix, None if several are possible."""
     preferred = [name for name in ("X", "x", "data") if name in matrices]
     if preferred or len(matrices) == 1:
         return (preferred or list(matrices))[0]
@@ -351,5 +350,5 @@ def _check_wanted(wanted: str, matrices: list[str], content: Content) -> None:
 
 
 def check_members(infos: list[zipfile.ZipInfo], content: Content) -> None:
-    """Refuse an archive whose members claim too much (reading stops at the claim)."""
+    """Refuse an archive with members of excessive stated size, where reading stops."""
     check_bytes(sum(info.file_size for info in infos), content)

@@ -1,9 +1,9 @@
-"""Cells to values: which text is a number, a date or a missing value.
+"""Conversion of cells to values: numbers, dates and missing values.
 
 Text is converted as a whole column or not at all, so that no cell of the table is lost:
-a column that is not entirely numeric stays text, and `to_numbers` says later which of
-its cells are numbers. Long columns are cast by Arrow; only columns that Arrow cannot
-cast are looked at word by word, once per distinct word.
+a column that is not entirely numeric stays text, and `to_numbers` decides later which
+of its cells are numbers. Arrow casts long columns; only columns that Arrow cannot cast
+are examined word by word, once per distinct word.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from clusterlens.compute._validation import DataError, as_pandas
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table._names import is_id_name
 
-# Words that mean "missing" wherever they stand, and those that do so among numbers only
-# ("none" and "unknown" can be honest categories).
+# Words that always mean "missing", and words that do so only among numbers ("none" and
+# "unknown" can be real categories).
 _ANYWHERE = (
     "? na n/a n.a. nan -nan null <na> #n/a #value! #div/0! #num! #ref! #name? #null!"
 )
 _AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null) – —"
 MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
-LIST_LIMIT = 5_000  # columns that one column of lists may become
+LIST_LIMIT = 5_000  # largest number of columns made from a column of lists
 _TRIED = 1000
 _NAMED = 5
 _GROUPING = " '\u2019\u00a0\u202f"
@@ -53,7 +53,7 @@ _UNIT = re.compile(rf"^[+-]?\s?(?P<front>{_MONEY})|(?P<behind>{_MONEY}|%)-?$")
 
 @dataclass(frozen=True)
 class NumberStyle:
-    """A way to write numbers: a pattern, what groups digits, and the decimal mark."""
+    """A way to write numbers: pattern, grouping character and decimal mark."""
 
     name: str
     pattern: str
@@ -96,9 +96,9 @@ _COMMA_FIRST = (PLAIN, COMMA_DECIMAL, SPACE_GROUPS_COMMA, COMMA_GROUPS, SPACE_GR
 
 
 def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
-    """Return a copy with text column names, all different, and a unique index.
+    """Return a copy with distinct text column names and a unique index.
 
-    Columns of lists of numbers are spread into a column for each place of the list.
+    Columns of lists of numbers become a column for each position of the list.
     """
     try:
         frame = as_pandas(pd.DataFrame(as_pandas(table))).copy(deep=False)
@@ -131,10 +131,10 @@ def type_columns(
     identifiers: Collection[str] = (),
     run: RunOptions = DEFAULT_RUN,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Give every column of (n, d) cells its type, and return notes on what was changed.
+    """Give every column of (n, d) cells its type, and return notes on changes.
 
-    Text in the columns `identifiers`, and in those that are named as such, stays as it
-    is unless it is whole numbers. `run` is told of each column, and may stop.
+    Text stays text in the columns `identifiers`, and in columns named as such, unless
+    it is whole numbers. `run` gets the progress by column, and may stop.
     """
     columns, notes = {}, []
     for done, name in enumerate(frame.columns, start=1):
@@ -184,7 +184,7 @@ def type_text(
 
 
 def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.Series:
-    """Return float64 (n,); cells that are no number become NaN.
+    """Return float64 (n,); cells that are not numbers become NaN.
 
     Dates become days since the first day, by default the earliest date.
     """
@@ -204,12 +204,12 @@ def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.S
 
 
 def amount_remarks(numbers: pd.Series) -> list[str]:
-    """Say which signs `to_numbers` takes for part of numbers in text (n,)."""
+    """Name signs that `to_numbers` treats as part of numbers in text (n,)."""
     return _amounts(pd.Series(pd.unique(numbers), dtype="str").str.strip())[1]
 
 
 def count_text(counts: Iterable[tuple[str, int]], limit: int = 5) -> str:
-    """Say how often each word occurs: "'?' (3 cells), 'NA' (1 cell)"."""
+    """List how often each word occurs: "'?' (3 cells), 'NA' (1 cell)"."""
     pairs = list(counts)
     shown = [f"{w!r} ({c} cell{'s' if c != 1 else ''})" for w, c in pairs[:limit]]
     more = [f"and {len(pairs) - limit} more"] if len(pairs) > limit else []
@@ -217,7 +217,7 @@ def count_text(counts: Iterable[tuple[str, int]], limit: int = 5) -> str:
 
 
 def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
-    """Turn names into text; number the empty and the repeated ones, with a note."""
+    """Turn names into text; number empty and repeated ones, with a note."""
     texts = [
         " / ".join(str(part) for part in n if part != "") if isinstance(n, tuple) else n
         for n in given
@@ -230,7 +230,7 @@ def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
     if padded:
         shown = ", ".join(map(repr, padded[:_NAMED])) + ", …" * (len(padded) > _NAMED)
         notes.append(f"Blanks around the names of columns removed: {shown}.")
-    names: dict[str, None] = {}  # a dictionary keeps the order and is quick to search
+    names: dict[str, None] = {}  # a dictionary keeps the order and is fast to search
     for position, text in enumerate(texts, start=1):
         wanted = text or f"unnamed column {position}"
         free, count = wanted, 1
@@ -245,7 +245,7 @@ def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
 
 
 def _spread_lists(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Replace each column of number lists of one length by a column for each place."""
+    """Replace each column of number lists of equal length by a column per position."""
     blocks = {}
     for name in frame.columns[[_may_hold_lists(dtype) for dtype in frame.dtypes]]:
         cells = _plain_dtype(frame[name]).dropna()
@@ -281,7 +281,7 @@ def _spread_lists(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 
 def _may_hold_lists(dtype: Any) -> bool:
-    """Say whether cells of a dtype can be lists."""
+    """Check whether cells of a dtype can be lists."""
     return pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype)
 
 
@@ -329,7 +329,7 @@ def _type_column(values: pd.Series, **options: bool) -> tuple[pd.Series, list[st
 
 
 def _plain_dtype(values: pd.Series) -> pd.Series:
-    """Return sparse, Arrow, period and interval columns in an everyday type."""
+    """Convert sparse, Arrow, period and interval columns to a common type."""
     dtype = values.dtype
     if isinstance(dtype, pd.SparseDtype):
         return pd.Series(np.asarray(values), index=values.index)
@@ -352,7 +352,7 @@ def _to_series(text: pa.Array | pa.ChunkedArray) -> pd.Series:
 
 
 def _dates_or_same(values: pd.Series) -> pd.Series:
-    """Return datetimes, or the cells as they are if pandas cannot hold them."""
+    """Return datetimes, or the cells unchanged if pandas cannot represent them."""
     days = values.dropna()
     has_zone = days.map(lambda day: getattr(day, "tzinfo", None) is not None)
     try:
@@ -367,7 +367,7 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
     if len(zeros) and pc.any(pc.match_substring_regex(zeros, "^0[0-9xX]")).as_py():
         return None
     try:
-        # Arrow makes an error message for every cell that fails: try a few first.
+        # Arrow builds an error message for every cell that fails: try a few first.
         pc.cast(text[:_TRIED], pa.float64())
         numbers = pc.cast(text, pa.float64())
         fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
@@ -382,7 +382,7 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
 
 
 def _not_numbers(text: pa.Array | pa.ChunkedArray, numbers: pd.Series) -> list[str]:
-    """Say which text was cast to NaN: a missing value, which is told of."""
+    """Describe the text that was cast to NaN as missing values."""
     unsaid = numbers.isna().to_numpy() & np.asarray(pc.is_valid(text))
     if not unsaid.any():
         return []
@@ -393,10 +393,11 @@ def _not_numbers(text: pa.Array | pa.ChunkedArray, numbers: pd.Series) -> list[s
 def _hold_codes(
     text: pa.Array | pa.ChunkedArray, numbers: pa.Array | pa.ChunkedArray
 ) -> bool:
-    """Say whether cells are codes, which would change as float64.
+    """Check whether cells are codes, which would change as float64.
 
-    So are whole numbers of too many digits, digits of a number beyond float64 (3e400),
-    and digits with an e among digits (12e5): programs write 1.2e+06 or 1200000.
+    Codes are whole numbers of too many digits, digits of a number beyond float64
+    (3e400), and digits with an e among digits (12e5): programs write 1.2e+06 or
+    1200000.
     """
     long = text.filter(pc.greater_equal(pc.abs(numbers), float(2**53)))
     vast = text.filter(pc.is_inf(numbers))
@@ -459,8 +460,8 @@ def _numbers(
 def _amounts(words: pd.Series) -> tuple[pd.Series, list[str]]:
     """Write words (k,) without the currency or percent sign that they share.
 
-    A minus sign, or brackets as accountants write them, may stand anywhere: -$5, $-5,
-    (5), ($5), $5- and 5 €- are all -5. Words that lack the sign become empty.
+    A minus sign, or accounting brackets, may stand anywhere: -$5, $-5, (5), ($5), $5-
+    and 5 €- are all -5. Words without the sign become empty.
     """
     amounts = words.str.replace("\u2212", "-", regex=False)
     brackets = amounts.str.fullmatch(r"[^\d()]*\([^()]*\d[^()]*\)[^\d()]*")
@@ -483,15 +484,15 @@ def _amounts(words: pd.Series) -> tuple[pd.Series, list[str]]:
 
 
 def _as_integers(values: pd.Series) -> pd.Series:
-    """Return Int64 if all values are whole, so that they are written back as such."""
+    """Return Int64 if all values are whole, so that exports keep them whole."""
     whole = bool((values == values.round()).all() and values.abs().max() < 2**53)
     return values.astype("Int64") if whole else values
 
 
 def _iso_dates(words: pd.Series) -> tuple[pd.Series | None, list[str]]:
-    """Convert ISO dates (k,), times with a zone to UTC; None where some have no zone.
+    """Convert ISO dates (k,), times with a zone to UTC; None if only some have a zone.
 
-    Days that no calendar has are none either.
+    Days that do not exist in the calendar also give None.
     """
     zoned = words.str.fullmatch(rf".*{_CLOCK}{_ZONE}")
     if zoned.any() and not zoned.all():
@@ -503,14 +504,14 @@ def _iso_dates(words: pd.Series) -> tuple[pd.Series | None, list[str]]:
         )
     except ValueError:
         return None, []
-    elsewhere = zoned & ~plain.str.endswith("Z")
-    return dates, ["times of other zones given in UTC"] * bool(elsewhere.any())
+    other_zones = zoned & ~plain.str.endswith("Z")
+    return dates, ["times of other zones given in UTC"] * bool(other_zones.any())
 
 
 def _words(words: pd.Series, counts: np.ndarray) -> tuple[pd.Series, list[str]]:
-    """Keep words (k,), with the unmistakable words for a missing value removed.
+    """Keep words (k,), without the unmistakable words for a missing value.
 
-    "NA" stays among two-letter codes, where it is Namibia.
+    "NA" stays among two-letter codes, where it means Namibia.
     """
     missing = words.str.lower().isin(MISSING_WORDS)
     rest = words[~missing]
@@ -521,14 +522,14 @@ def _words(words: pd.Series, counts: np.ndarray) -> tuple[pd.Series, list[str]]:
 
 
 def _missing_remark(words: pd.Series, counts: np.ndarray) -> list[str]:
-    """Say which words were read as missing values."""
+    """Name the words that were read as missing values."""
     if words.empty:
         return []
     return [f"{count_text(zip(words, counts, strict=True))} read as missing"]
 
 
 def _best_style_numbers(words: pd.Series) -> pd.Series:
-    """Convert words (k,) by the style that fits most of them; NaN elsewhere."""
+    """Convert words (k,) by the style that fits most of them; NaN for the others."""
     amounts, _ = _amounts(words.dropna())
     fits = [amounts.str.fullmatch(style.pattern) for style in STYLES]
     best = int(np.argmax([fit.sum() for fit in fits]))

@@ -1,7 +1,7 @@
 """The encoding of text: byte order mark, valid UTF-8, or a guess that is noted.
 
-Guesses come from charset-normalizer, on lines with other than ASCII characters, as the
-others tell nothing.
+Guesses come from charset-normalizer, on lines with non-ASCII characters only, because
+other lines carry no information.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from charset_normalizer import from_bytes
 
 from clusterlens.compute._validation import DataError
 
-# Encodings that tables come in; where the first one fits as well as others, it wins.
+# Encodings of tables; if the first one fits as well as others, it wins.
 TITLES = {
     "cp1252": "Windows-1252 (western European)",
     "cp1250": "Windows-1250 (central European)",
@@ -50,7 +50,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _HEAD = 4096
-_END = 4  # bytes that may hold a mark of the end, and a line end
+_END = 4  # bytes that may hold an end-of-file mark and a line end
 _SAMPLE = 1 << 15
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _LINE_END = re.compile(rb"[\r\n]")
@@ -60,7 +60,7 @@ _CLOSE_COHERENCE = 0.05
 
 
 def to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]:
-    """Return text as UTF-8, and a note on the encoding it came in.
+    """Return text as UTF-8, and a note on its original encoding.
 
     Ctrl-Z, with which DOS ends a file, is left out.
     """
@@ -87,7 +87,7 @@ def _to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str
 
 
 def known_encoding(encoding: str) -> str:
-    """Return the name of an encoding that exists."""
+    """Return the name of an encoding, after checking that it exists."""
     try:
         return codecs.lookup(encoding).name
     except LookupError:
@@ -108,7 +108,7 @@ def _decode(data: bytes, encoding: str, source: str) -> bytes:
 
 
 def _wide_encoding(head: bytes) -> str | None:
-    """Name the UTF-16 order of text whose zero bytes lie on one side of each pair."""
+    """Name the UTF-16 byte order of text with zero bytes on one side of each pair."""
     half = len(head) // 2
     low, high = head[::2].count(0), head[1::2].count(0)
     if half < 2 or max(low, high) < 0.1 * half or min(low, high) > 0.01 * half:
@@ -117,7 +117,7 @@ def _wide_encoding(head: bytes) -> str | None:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Say whether data is valid UTF-8."""
+    """Check whether data is valid UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -126,7 +126,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _guess(data: bytes, source: str) -> tuple[bytes, str]:
-    """Guess the encoding; if other guesses would do, name them."""
+    """Guess the encoding; name other guesses that are also possible."""
     fitting = []
     for name in _candidates(_telling_lines(data)):
         try:
@@ -170,7 +170,7 @@ def _candidates(sample: bytes) -> list[str]:
         names = [n for n in match.could_be_from_charset if n in TITLES]
         name = min(names, key=isolated.index)
         named.append((match.chaos, -match.coherence, name != isolated[0], name))
-    # Stable, so that the order of the library decides where nothing else does.
+    # A stable sort: the order of the library decides ties.
     return [name for *_, name in sorted(named, key=lambda entry: entry[:3])]
 
 
@@ -188,7 +188,7 @@ def _telling_lines(data: bytes) -> bytes:
 
 
 def _cut(line: bytes) -> bytes:
-    """Shorten a very long line where no character spans the cut."""
+    """Shorten a very long line at a place that no character spans."""
     if len(line) <= 2 * _SAMPLE:
         return line
     first = _NOT_ASCII.search(line)

@@ -1,9 +1,9 @@
 """Excel workbooks (.xlsx, .xlsm), read by calamine.
 
-Calamine trusts a file. It unpacks each part, reserves memory for the number of entries
-that a part states, and makes every cell between the first and the last one. Each part
-is therefore unpacked and checked first, within the size that the archive states, and
-calamine gets an archive of the checked parts only. Formulas are never computed.
+Calamine trusts a file. It unpacks each part, reserves memory for the stated number of
+entries, and creates every cell between the first and the last one. So this module first
+unpacks and checks each part, within the size that the archive states, and gives
+calamine an archive of the checked parts only. Formulas are never computed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _STYLES = "xl/styles.xml"
 _READ = {"[content_types].xml", "_rels/.rels", _BOOK, _LINKS, _TEXTS, _STYLES}
 _CELL = re.compile(rb"<(?:\w++:)?c\b")
 _COUNTS = frozenset({"count", "uniqueCount"})
-# The format has no more rows and columns.
+# The largest number of rows and columns in the format.
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 
 
@@ -57,7 +57,7 @@ _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 class SheetFacts:
     """The range of the cells of a sheet, and counts of special cells.
 
-    `texts` has the place of the shared text of each cell that has one.
+    `texts` has the position of the shared text of each cell that has one.
     """
 
     n_rows: int
@@ -69,7 +69,7 @@ class SheetFacts:
 
 
 def read_xlsx(content: Content) -> Parsed:
-    """Read the sheet that is asked for, or the first visible one that has cells."""
+    """Read the requested sheet, or the first visible one that has cells."""
     parts = _unpacked_parts(content)
     sheets = _sheet_parts(parts, content)
     title, facts = _choose_sheet(sheets, parts, content)
@@ -90,10 +90,9 @@ def read_xlsx(content: Content) -> Parsed:
 
 
 def sheet_names(content: Content) -> list[str]:
-    """Name the sheets that can be read, in their order: visible ones that have cells.
+    """Name the readable sheets in their order: visible ones with cells.
 
-    The first is the one that is read where none is asked for. Hidden ones count where
-    all are hidden.
+    The first is the default. If all sheets are hidden, hidden ones count.
     """
     parts = _unpacked_parts(content)
     sheets = _sheet_parts(parts, content)
@@ -102,7 +101,7 @@ def sheet_names(content: Content) -> list[str]:
 
 
 def _unpacked_parts(content: Content) -> dict[str, bytes]:
-    """Unpack the XML of an archive; no part gets larger than it is stated to be."""
+    """Unpack the XML of an archive; no part exceeds its stated size."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
         infos = [
             info
@@ -114,7 +113,7 @@ def _unpacked_parts(content: Content) -> dict[str, bytes]:
 
 
 def _is_read(name: str, sheet: str) -> bool:
-    """Say whether a part is needed to read a sheet."""
+    """Check whether a part is needed to read a sheet."""
     return name == sheet or name.lower() in _READ
 
 
@@ -128,7 +127,7 @@ def _walk(
     def start(name: str, attributes: dict[str, str]) -> None:
         on_start(name.rpartition(":")[2], attributes, parser)
 
-    # Whatever encoding the part names: calamine takes all as UTF-8.
+    # Force UTF-8: calamine reads all parts as UTF-8, whatever they declare.
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.StartElementHandler = start
@@ -207,7 +206,7 @@ def _choose_sheet(
 
 
 def _sheet_facts(xml: bytes, content: Content) -> SheetFacts:
-    """Walk the tags of a sheet; cells without a name follow the one before."""
+    """Walk the tags of a sheet; cells without a name follow the previous one."""
     if b"\0" in xml:
         raise DataError("a sheet is not UTF-8 text; save the workbook again.")
     row = column = n_formulas = n_not_computed = n_errors = 0
@@ -278,7 +277,7 @@ def _place(name: str, content: Content) -> tuple[int, int]:
 
 
 def _row_number(digits: str, content: Content) -> int:
-    """Return the number of a row that a sheet can have."""
+    """Return the number of a row, after checking that a sheet can have it."""
     if not digits.isdecimal() or len(digits) > 9 or not 0 < int(digits) <= _LAST_ROW:
         raise _nowhere(digits, content)
     return int(digits)
@@ -323,7 +322,7 @@ def _packed(parts: Mapping[str, bytes]) -> io.BytesIO:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell with whole numbers whole, days as datetimes, blanks as None."""
+    """Return a cell with whole numbers as int, days as datetimes, blanks as None."""
     kind = type(cell)
     if kind is float:
         return int(cell) if cell.is_integer() else cell
@@ -333,7 +332,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _fact_notes(facts: SheetFacts, n_merged: int) -> list[str]:
-    """Say what of a sheet cannot be seen in its cells."""
+    """Describe facts about a sheet that its cells do not show."""
     notes = []
     if facts.n_formulas:
         notes.append(
@@ -351,7 +350,7 @@ def _fact_notes(facts: SheetFacts, n_merged: int) -> list[str]:
 
 
 def _has_value(row: list[Any]) -> bool:
-    """Say whether a row is not blank."""
+    """Check whether a row has a non-blank cell."""
     return any(cell is not None for cell in row)
 
 
@@ -363,7 +362,7 @@ def _as_words(rows: list[list[Any]]) -> list[list[str]]:
 def _frame_of_rows(
     rows: list[list[Any]], content: Content
 ) -> tuple[pd.DataFrame, Header, list[str]]:
-    """Make a table of rows; return its header, and notes on rows left out."""
+    """Make a table from rows; return its header, and notes on rows left out."""
     width = max(j for row in rows for j, c in enumerate(row, start=1) if c is not None)
     rows = [row[:width] for row in rows]
     cells = list(filter(_has_value, rows))

@@ -1,7 +1,8 @@
-"""The header of a table: which of its first records are titles, names or data.
+"""The header of a table: classification of its first records as titles, names or data.
 
-Delimited text and workbooks share it. Each column is judged by the cells below a
-record: a header has words above numbers, or numbers and words unlike those below.
+Delimited text and workbooks share this module. Each column compares a record with the
+cells below it: a header has words above numbers, or numbers and words unlike those
+below.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import numpy as np
 
 from clusterlens.compute.table._cells import MISSING_NUMBERS
 
-SAMPLE = 500  # records that decide
-MOST_LINES = 20  # records above or below a table that are tried as title or footer
+SAMPLE = 500  # records to examine
+MOST_LINES = 20  # records above or below a table to try as title or footer
 
 _MOST_HEADERS = 2  # full lines of words above numbers: names, and perhaps units
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?%?")
-_LIMIT = re.compile(r"[<>≤≥]=?\s*+")  # "<0.5", outside of what can be measured
+_LIMIT = re.compile(r"[<>≤≥]=?\s*+")  # "<0.5", outside the measurable range
 _INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
 _DIGITS = re.compile(r"\d++")
@@ -45,7 +46,7 @@ class Header:
     """The header of a table.
 
     `titles` records stand above it, and it takes `lines` records; none without `names`.
-    `roles` maps names of columns to the roles that the header gives them.
+    `roles` maps names of columns to roles given in the header.
     """
 
     titles: int = 0
@@ -63,14 +64,14 @@ def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
 
 
 def is_number(cell: str) -> bool:
-    """Say whether a cell is a number in any of the usual styles, or a limit as <0.5."""
+    """Check whether a cell is a number in a common style, or a limit such as <0.5."""
     text = cell.strip()
     limit = _LIMIT.match(text)
     return bool(_NUMBER.fullmatch(text[limit.end() :] if limit else text))
 
 
 def is_word(cell: str) -> bool:
-    """Say whether a cell is neither blank, a number nor a word for "missing"."""
+    """Check whether a cell is not blank, a number or a word for "missing"."""
     text = cell.strip()
     lower = text.lower()
     missing = lower in MISSING_NUMBERS or lower.lstrip("+-") in _INFINITE
@@ -78,14 +79,14 @@ def is_word(cell: str) -> bool:
 
 
 def names_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
-    """Say whether the first record has words, and no numbers, above numbers."""
+    """Check whether the first record has words, and no numbers, above numbers."""
     table = _FirstRecords(records, width)
     numeric = table.numeric(0)
     return bool((table.word[0] & numeric).any() and not table.number[0, numeric].any())
 
 
 def numeric_columns(records: Sequence[Sequence[str]], width: int) -> list[bool]:
-    """Say of each column whether numbers outnumber words."""
+    """Tell for each column whether numbers outnumber words."""
     columns = ([r[j] for r in records if j < len(r)] for j in range(width))
     return [sum(map(is_number, c)) > sum(map(is_word, c)) for c in columns]
 
@@ -122,7 +123,7 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
 
 
 def _is_sentence(cell: str, above: Sequence[Sequence[str]]) -> bool:
-    """Say whether a cell has a blank, a colon or a star, as none above it has."""
+    """Check whether a cell has a blank, a colon or a star that no cell above has."""
     first = "".join(record[0] for record in above if any(record[1:]))
     return any(mark in cell and mark not in first for mark in " :*")
 
@@ -150,7 +151,7 @@ def _orange_header(records: Sequence[Sequence[str]], width: int) -> Header | Non
 
 
 def _without_orange_flags(header: Header) -> Header:
-    """Read the flags of Orange in front of names: the label `cD#kind` is `kind`."""
+    """Remove Orange's flags from names: the label `cD#kind` becomes `kind`."""
     names = header.names or []
     found = [_ORANGE_FLAGS.fullmatch(name) for name in names]
     if not any(match and match["role"] for match in found) and not all(found):
@@ -167,9 +168,9 @@ def _without_orange_flags(header: Header) -> Header:
 class _Numbers(NamedTuple):
     """Evidence that the numbers of a record are names: years, wavelengths, positions.
 
-    They are `whole`; `counting` by one above fractions, or five or more from 0 on;
-    `regular`: in equal steps or ratios, or years or several numbers in order;
-    `strange`: most do not fit the numbers below.
+    `whole`: they are whole numbers. `counting`: they count by one above fractions, or
+    five or more from 0. `regular`: they have equal steps or ratios, or are years or
+    several numbers in order. `strange`: most do not fit the numbers below.
     """
 
     whole: bool
@@ -179,7 +180,7 @@ class _Numbers(NamedTuple):
 
 
 class _FirstRecords:
-    """The first records of a table, their cells told apart as numbers and words."""
+    """The first records of a table, with cells classified as numbers and words."""
 
     def __init__(self, records: Sequence[Sequence[str]], width: int) -> None:
         self.cells = [
@@ -214,20 +215,21 @@ class _FirstRecords:
         return Header(top, bottom - top + 1, names)
 
     def numeric(self, k: int) -> np.ndarray:
-        """Mark the columns in which numbers outnumber words below record k."""
+        """Mark the columns with more numbers than words below record k."""
         below = self.number[k + 1 :].sum(axis=0), self.word[k + 1 :].sum(axis=0)
         return np.asarray(below[0] > below[1])
 
     def _recurs(self, k: int, j: int) -> bool:
-        """Say whether a cell of record k comes again below."""
+        """Check whether a cell of record k occurs again below."""
         return any(row[j] == self.cells[k][j] for row in self.cells[k + 1 :])
 
     def _candidates(self) -> Iterator[int]:
-        """Yield the records that may be a header, which have only titles above them.
+        """Yield the records that may be a header, with only titles above them.
 
-        A title fills at most half of the cells, from the first one, or a single one. A
+        A title fills at most half of the cells, from the first one, or a single cell. A
         record with blank cells, or with words above numbers, may be a title, too. Below
-        that, and below a title with a number, a header must have words above numbers.
+        such a record, and below a title with a number, a header must have words above
+        numbers.
         """
         strict = False
         for k in range(min(MOST_LINES + 1, len(self.cells))):
@@ -249,7 +251,7 @@ class _FirstRecords:
                 return
 
     def _is_header(self, k: int, numeric: np.ndarray) -> bool:
-        """Say whether record k is unlike the records below, as names are."""
+        """Check whether record k differs from the records below, as names do."""
         cells, number, word = self.cells[k], self.number[k], self.word[k]
         if k + 1 == len(self.cells):
             return not number.any()
@@ -279,7 +281,7 @@ class _FirstRecords:
         return numbers.regular and (numbers.counting or numbers.strange)
 
     def _is_like_below(self, k: int, j: int) -> bool:
-        """Say whether a cell of record k recurs, or differs by digits alone: r1, r2."""
+        """Check whether a cell of record k recurs, or differs only in digits."""
         stems = [_DIGITS.sub("0", row[j]) for row in self.cells[k:]]
         numbered = stems[0] != self.cells[k][j]
         return self._recurs(k, j) or (
@@ -323,7 +325,8 @@ class _FirstRecords:
     def _choose(self, candidates: list[int]) -> int:
         """Choose the header: the first full record.
 
-        In a table of numbers alone, the last of three or more, as a title is above it.
+        In a table of numbers alone, it is the last of three or more, because a title is
+        above.
         """
         empty = ~self.filled[candidates[-1] + 1 :].any(axis=0)
         full = [k for k in candidates if (self.filled[k] | empty)[1:].all()]
@@ -348,11 +351,11 @@ class _FirstRecords:
         return full[0]
 
     def _spans(self, upper: int, lower: int) -> bool:
-        """Say whether names of an upper record span several columns of a lower one.
+        """Check whether names of an upper record span several columns of a lower one.
 
-        They are repeated, or blanks follow them; and they are no title, which is a
-        single cell or the first ones. Numbers span words alone, with which they make
-        names that differ, or after a blank corner.
+        They are repeated, or blanks follow them; and they are not a title, which is a
+        single cell or the first ones. Numbers span only words, if both together give
+        distinct names, or if a blank corner precedes them.
         """
         numeric, cells = self.numeric(lower), self.cells[upper]
         filled = self.filled[upper]
@@ -383,10 +386,10 @@ class _FirstRecords:
         )
 
     def _goes_on(self, top: int, bottom: int, names: bool) -> bool:
-        """Say whether the next record belongs to the header: it makes names differ.
+        """Check whether the next record belongs to the header: it makes names differ.
 
-        Two of three speak for it: it is a candidate itself (`names`), names span it,
-        and the names of the index are below it.
+        Two of three conditions must hold: it is a candidate itself (`names`), names
+        span it, and the names of the index are below it.
         """
         if names and not self.cells[bottom][0] and not self.cells[bottom + 1][0]:
             return bool(self.filled[bottom + 2 :, 0].all())
@@ -398,7 +401,7 @@ class _FirstRecords:
         )
 
     def _names_index(self, k: int) -> bool:
-        """Say whether record k names the index alone, as pandas does below levels."""
+        """Check whether record k names only the index, as pandas does below levels."""
         if k + 1 >= len(self.cells):
             return False
         filled = self.filled[k]
@@ -411,13 +414,13 @@ class _FirstRecords:
         )
 
     def _names(self, top: int, bottom: int) -> list[str]:
-        """Join the names of several records; an upper one reaches over blanks."""
+        """Join the names of several records; an upper name extends over blanks."""
         levels = [self._reach(k, k + 1) for k in range(top, bottom)]
         parts = zip(*levels, self.cells[bottom], strict=True)
         return [" / ".join(filter(None, names)) for names in parts]
 
     def _reach(self, upper: int, lower: int) -> list[str]:
-        """Return the cells of a record; names reach over blanks above other names."""
+        """Return the cells of a record; names extend over blanks above other names."""
         level = list(self.cells[upper])
         for j in range(1, self.width):
             if not level[j] and self.cells[lower][j]:
@@ -426,18 +429,18 @@ class _FirstRecords:
 
 
 def _value(cell: str) -> float:
-    """Return the number in a cell; a larger one than `_LARGEST` is as large as that."""
+    """Return the number in a cell, limited to `_LARGEST`."""
     value = float(_LIMIT.sub("", cell).rstrip("%").replace(",", "."))
     return min(max(value, -_LARGEST), _LARGEST)
 
 
 def _is_year(value: float) -> bool:
-    """Say whether a number may be a year."""
+    """Check whether a number may be a year."""
     return value.is_integer() and _FIRST_YEAR <= value <= _LAST_YEAR
 
 
 def _have_equal_ratios(values: Sequence[float]) -> bool:
-    """Say whether numbers above zero are in equal ratios, as doses are."""
+    """Check whether positive numbers have equal ratios, as doses do."""
     return min(values) > 0 and bool(np.ptp(np.diff(np.log(values))) < 1e-9)
 
 

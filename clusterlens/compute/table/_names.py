@@ -1,4 +1,4 @@
-"""Names of columns that say what a column holds: an identifier, a code or classes."""
+"""Names of columns that show their content: identifiers, codes or classes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def plain_name(name: str) -> str:
 
 
 def is_id_name(name: str) -> bool:
-    """Say whether a column of this name can only hold identifiers."""
+    """Check whether a column of this name can only hold identifiers."""
     plain = plain_name(name)
     return (
         plain in ID_NAMES
@@ -50,9 +50,9 @@ def is_id_name(name: str) -> bool:
 
 
 def hints_at_ids(name: str, *, is_first: bool) -> bool:
-    """Say whether a column of this name may hold identifiers.
+    """Check whether a column of this name may hold identifiers.
 
-    So may the first column if it has no name, as the index of a table that was saved.
+    This includes a first column without a name, the index of a table that was saved.
     """
     plain = plain_name(name)
     unnamed = plain.startswith("unnamed") and is_first

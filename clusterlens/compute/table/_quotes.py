@@ -18,8 +18,8 @@ def check_quotes(
 ) -> list[str]:
     """Refuse rows of cells with unbalanced quotes; note cells with line breaks.
 
-    Pairs of quotes that open after a separator and close before one are in order, which
-    is seen in a few array operations; only text with other quotes is read cell by cell.
+    Pairs of quotes that open after a separator and close before one are correct; a few
+    array operations check this. Only text with other quotes is read cell by cell.
     """
     if b'"' not in body:
         return []
@@ -32,7 +32,7 @@ def check_quotes(
 
 
 def _in_order(text: np.ndarray, quotes: np.ndarray, separator: int) -> bool:
-    """Say whether every pair of quotes encloses a cell or is a doubled quote."""
+    """Check whether every pair of quotes encloses a cell or is a doubled quote."""
     if len(quotes) % 2:
         return False
     opening, closing = quotes[::2], quotes[1::2]
@@ -68,7 +68,7 @@ def _find_unbalanced(
 def _line_break_note(
     text: np.ndarray, quotes: np.ndarray, lines_before: int
 ) -> list[str]:
-    """Say how many quoted cells hold line breaks, and where the first one is."""
+    """Count quoted cells with line breaks, and locate the first one."""
     breaks = np.flatnonzero(text == _NEW_LINE)
     first, last = (
         np.searchsorted(breaks, quotes[::2]),

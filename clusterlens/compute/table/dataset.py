@@ -1,8 +1,8 @@
-"""Dataset: a table with roles, and the matrix that is made of it.
+"""Dataset: a table with roles, and the matrix prepared from it.
 
 `make_dataset` types the columns and guesses their roles; `prepare` turns the features
-into a finite matrix by stated rules. Rows are known by stable row ids throughout. All
-steps are linear in the number of rows; nothing is dropped or filled without a note.
+into a finite matrix by stated rules. Stable row ids identify rows throughout. All steps
+are linear in the number of rows; every dropped or filled value gets a note.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ COPY_RULES = ("keep", "once")
 
 @dataclass(frozen=True, eq=False)
 class Prepared(Frozen):
-    """What `prepare` makes of a table; reached through the attributes of `Dataset`."""
+    """Result of `prepare`; its parts are attributes of `Dataset`."""
 
     X: FloatArray
     feature_names: tuple[str, ...]
@@ -93,20 +93,20 @@ class Dataset:
     Parameters
     ----------
     table : DataFrame of shape (n_rows, n_columns)
-        All columns, typed; the index holds the row ids. Not to be changed in place.
+        All columns, typed; the index holds the row ids. Do not change it in place.
     roles : mapping of str to str
         For every column one of "numeric", "categorical", "ordinal", "label", "row id"
         and "ignore".
     role_reasons : mapping of str to str
-        Why each role was guessed, or that it was chosen.
+        Reason for each guessed role, or a note that it was chosen.
     name : str
         Name of the table.
     reading_notes : tuple of str
-        What was done to the table while it was read.
+        Changes to the table while it was read.
     prepared : Prepared or None
         Result of `prepare`; its parts are attributes of the dataset.
     facts : mapping of str to ColumnFacts, optional
-        What is known of the cells of each column.
+        Cached facts about the cells of each column.
 
     Attributes
     ----------
@@ -119,22 +119,22 @@ class Dataset:
     labels_true : array of int64, shape (n_samples,), or None
         Codes of the label column: 0 to K - 1, and -1 where the label is missing.
     label_names : tuple of str
-        What the codes 0 to K - 1 stand for.
+        Names of the codes 0 to K - 1.
     preparation : Preparation
         The fitted rules; its `transform` turns other rows into the same features.
     positions : array of int64, shape (n_rows,)
-        Row of X that stands for each row of the table, -1 where it was dropped.
+        Row of X for each row of the table, -1 if it was dropped.
     row_counts : array of int64, shape (n_samples,)
-        Rows of the table that each row of X stands for; 1 unless copies count once.
+        Number of rows of the table for each row of X; 1 unless copies count once.
     n_copies : int
         Rows that are an exact copy of an earlier one, in all features.
     notes : list of str
-        Everything that was done or dropped, from reading to preparing.
+        Everything that was done or dropped, from reading to preparation.
 
     Notes
     -----
     X and its companions exist after `prepare`; before, they raise DataError. A prepared
-    dataset is an array-like, X, and so may be given wherever a table of features may.
+    dataset is array-like (X), so it can be used wherever a table of features can.
     """
 
     table: pd.DataFrame
@@ -146,7 +146,7 @@ class Dataset:
     facts: Mapping[str, ColumnFacts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Know the columns, of which another dataset of the same cells may know."""
+        """Create the facts of columns, unless another dataset shares them."""
         object.__setattr__(self, "facts", self.facts or facts_of(self.table))
 
     @property
@@ -171,7 +171,7 @@ class Dataset:
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """What the codes of labels_true stand for."""
+        """Names of the codes of labels_true."""
         return self._prepared().label_names
 
     @property
@@ -186,13 +186,13 @@ class Dataset:
 
     @property
     def row_counts(self) -> IntArray:
-        """Rows of the table that each row of X stands for, shape (n_samples,)."""
+        """Number of rows of the table for each row of X, shape (n_samples,)."""
         known = self.positions[self.positions >= 0]
         return np.bincount(known, minlength=len(self.X))
 
     @property
     def n_copies(self) -> int:
-        """Rows that are an exact copy of an earlier one, in all features."""
+        """Number of rows that are an exact copy of an earlier one, in all features."""
         return self._prepared().n_copies
 
     @property
@@ -218,11 +218,11 @@ class Dataset:
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """Return X, as NumPy asks for it."""
+        """Return X for NumPy."""
         return np.array(self.X, dtype, copy=copy)
 
     def __repr__(self) -> str:
-        """Say the name and the size."""
+        """Return the name and the size."""
         rows, columns = self.table.shape
         size = f"{self.name!r}, {rows} rows x {columns} columns"
         if self.prepared is not None:
@@ -271,12 +271,12 @@ def make_dataset(
     label : str, optional
         Column of given classes; never a feature.
     row_id : str, optional
-        Column whose values, all different, become the row ids. By default a column that
-        looks like one, else the index of the DataFrame if unique, else 0, 1, 2, ...
+        Column with distinct values for the row ids. By default a column that looks like
+        one, else the index of the DataFrame if unique, else 0, 1, 2, ...
     notes : sequence of str, optional
-        What was done to the table before.
+        Earlier changes to the table.
     decimal_comma : bool, default False
-        Whether "1,234" is one and a bit rather than more than a thousand.
+        Whether the comma in "1,234" is a decimal comma.
     progress : callable, optional
         Called as progress(done, total) in steps, two for each column: type and role.
     cancel : callable, optional
@@ -377,9 +377,8 @@ def prepare(
         Factors above 0 for the features of a column, after scaling: 2 doubles their
         share in every distance along them.
     copies : {"keep", "once"}, default "keep"
-        What becomes of rows that equal an earlier one in all features: each is a sample
-        of its own, or X has the first of them only, which stands for all. See the
-        Notes.
+        Treatment of rows that equal an earlier one in all features: each is a sample of
+        its own, or X has only the first of them, which represents all. See the Notes.
     progress : callable, optional
         Called as progress(done, total), in percent of the work.
     cancel : callable, optional
@@ -394,7 +393,7 @@ def prepare(
     Raises
     ------
     DataError
-        If a column cannot play its role, nothing is left, or X would be too large.
+        If a column does not suit its role, nothing is left, or X would be too large.
     ValueError
         If an option is unknown.
 
@@ -405,14 +404,14 @@ def prepare(
     numbers and ordered levels are scaled. Two samples with different levels of a
     category lie sqrt(2) apart in its columns, which is the root mean square distance of
     two samples in a standardised column of numbers; rare levels get no extra weight.
-    Linear in the size of X, whose bytes are checked before it is made; `pca` adds
+    Linear in the size of X; its bytes are checked before it is built. `pca` adds
     O(n d^2).
 
-    Rules are learnt from all rows, copies included, so that copies="once" only takes
-    rows out of X. What follows then counts every distinct row once, whatever number of
-    rows it stands for: clusterers, agreement of the pool, density. `attach_labels`
-    gives its label to all of them, and `row_counts` says how many these are. Copies
-    with another class have that of the first one in labels_true, with a note.
+    Rules are learnt from all rows, including copies, so copies="once" only removes rows
+    from X. Later steps then count every distinct row once, whatever the number of its
+    copies: clusterers, agreement of the pool, density. `attach_labels` gives its label
+    to all copies, and `row_counts` has their number. Copies with another class get the
+    class of the first row in labels_true, with a note.
 
     Examples
     --------
@@ -459,7 +458,7 @@ def prepare(
 
 
 def _samples(rows: PreparedRows, copies: str) -> tuple[IntArray | slice, IntArray]:
-    """Return which rows become samples, and the sample of each row of the table."""
+    """Choose the rows that become samples, and the sample of each row of the table."""
     n_kept = len(rows.X)
     positions = np.full(len(rows.kept), -1)
     if copies == "keep":
@@ -473,7 +472,7 @@ def _samples(rows: PreparedRows, copies: str) -> tuple[IntArray | slice, IntArra
 def _copies_note(
     n_copies: int, rows: PreparedRows, codes: IntArray | None, copies: str
 ) -> str:
-    """Say how many rows are copies and what becomes of them."""
+    """Describe the number and the treatment of copies."""
     many = f"{count(n_copies, 'exact copy', 'exact copies')} of earlier rows, in all "
     if copies == "keep":
         return many + "features; they are kept."
@@ -487,8 +486,8 @@ def _copies_note(
 def take_rows(ds: Dataset, rows: npt.ArrayLike) -> Dataset:
     """Take some rows of a prepared table, and prepare them anew by the same rules.
 
-    A cluster can so be clustered again: scales, filled gaps and components follow from
-    its own rows, so that what tells them apart is not drowned by the rest.
+    This allows clustering inside a cluster: scales, filled gaps and components follow
+    from its own rows, so that its structure is not lost among the other rows.
 
     Parameters
     ----------
@@ -540,7 +539,7 @@ def take_rows(ds: Dataset, rows: npt.ArrayLike) -> Dataset:
 
 
 def _options(given: Any, name: str, to: str) -> dict[str, Any]:
-    """Return an option by column, none of which is given for None."""
+    """Return an option by column, empty for None."""
     return {} if given is None else check_mapping(given, name=name, to=to)
 
 
@@ -580,7 +579,7 @@ def _with_roles(ds: Dataset, changes: Mapping[str, str]) -> Dataset:
 
 
 def _check_usable(ds: Dataset) -> None:
-    """Raise if a column whose cells cannot be compared has a role."""
+    """Raise if a column with cells that cannot be compared has a role."""
     for name, role in ds.roles.items():
         if role != "ignore" and ds.facts[name].kind == "other":
             raise DataError(
@@ -590,7 +589,7 @@ def _check_usable(ds: Dataset) -> None:
 
 
 def _index_by_row_id(ds: Dataset) -> Dataset:
-    """Make the values of the row id column, if there is one, the index of the table."""
+    """Use the row id column, if there is one, as the index of the table."""
     name = next((n for n, role in ds.roles.items() if role == "row id"), None)
     if name is None:
         return ds

@@ -1,4 +1,4 @@
-"""Distributions of the original columns inside a group of samples and in the rest."""
+"""Distributions of the original columns inside a group of samples and outside it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from clusterlens.compute.table._features import Column
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 from clusterlens.compute.table.profiles import group_members
 
-_TAIL = 0.01  # share of the values beyond either end that may be left out of the steps
-_LONG = 0.25  # of the range, that a tail must take to be left out
+_TAIL = 0.01  # share of the values beyond either end that steps may leave out
+_LONG = 0.25  # least share of the range for a tail to be left out
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnDistribution(Frozen):
-    """How one column is distributed inside a group and outside of it.
+    """Distribution of one column inside a group and outside it.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class ColumnDistribution(Frozen):
         Ends of the steps of a number, or of days since `first_day`; empty for
         categories.
     inside, outside : array of float64, shape (n_bins,) or (n_levels,)
-        Share of the values inside, and of those outside, in each step or level. Values
-        beyond the ends count in the first and the last step.
+        Share of the values inside, and of the values outside, in each step or level.
+        Values beyond the ends count in the first and the last step.
     mean_inside, mean_outside : float
         Means of the numbers; NaN for categories.
     n_missing : int
@@ -71,7 +71,7 @@ def column_distributions(
     n_bins: int = 16,
     max_levels: int = 6,
 ) -> list[ColumnDistribution]:
-    """Describe columns inside a group of samples and in the rest, in original units.
+    """Describe columns inside a group of samples and outside it, in original units.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def column_distributions(
     n_bins : int, default 16
         Largest number of steps of a number; whole numbers have no finer steps than 1.
     max_levels : int, default 6
-        Levels of a category that are kept, the most frequent inside and outside; the
-        shares of the others are left out.
+        Levels of a category to keep, the most frequent inside and outside; the shares
+        of the others are left out.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def column_distributions(
 
     Notes
     -----
-    Where the outer hundredth of the values takes more than a quarter of the range, the
+    If the outer hundredth of the values takes more than a quarter of the range, the
     steps end before it, and `clipped` says so. O(n_samples) per column.
 
     Examples
@@ -135,7 +135,7 @@ def column_distributions(
 def _of_levels(
     codes: FloatArray, inside: npt.NDArray[np.bool_], column: Column, most: int
 ) -> ColumnDistribution:
-    """Shares of the levels that are frequent on either side."""
+    """Compute shares of the levels that are frequent on either side."""
     here, there = _present(codes, inside)
     shares = [
         np.bincount(side.astype(np.int64), minlength=len(column.levels))
@@ -160,7 +160,7 @@ def _of_levels(
 def _of_numbers(
     values: FloatArray, inside: npt.NDArray[np.bool_], column: Column, n_bins: int
 ) -> ColumnDistribution:
-    """Shares of equal steps; values beyond the ends go into the last ones."""
+    """Compute shares of equal steps; values beyond the ends go into the last ones."""
     here, there = _present(values, inside)
     every = np.concatenate([here, there])
     edges, clipped = _steps(every, n_bins)
@@ -185,7 +185,7 @@ def _of_numbers(
 def _present(
     values: FloatArray, inside: npt.NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """Values inside and outside that are not missing."""
+    """Return values inside and outside that are not missing."""
     there = ~np.isnan(values)
     return values[there & inside], values[there & ~inside]
 

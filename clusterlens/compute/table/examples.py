@@ -1,6 +1,6 @@
 """Example tables: bundled with scikit-learn or generated, never downloaded.
 
-Each teaches one thing about consensus clustering, including where it misleads. All are
+Each shows one property of consensus clustering, including misleading ones. All are
 deterministic. A new example is one function under `@_example`.
 """
 
@@ -21,7 +21,7 @@ from clusterlens.compute.table.dataset import Dataset, make_dataset
 
 @dataclass(frozen=True)
 class Example:
-    """An example table: what it is, what it teaches, and how to make it."""
+    """An example table: its title, its lesson, and the function that makes it."""
 
     title: str
     teaches: str
@@ -44,7 +44,7 @@ def load_example(name: str = "blobs") -> Dataset:
     Returns
     -------
     dataset : Dataset
-        The table, not prepared yet; where classes are known they are its label column.
+        The table, not prepared yet; known classes are its label column.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def spring_shoppers() -> tuple[np.random.Generator, IntArray]:
     Returns
     -------
     rng : Generator
-        Where all of them is drawn from, after their kinds.
+        Generator for the kinds and then for the table.
     kind : array of int, shape (600,)
         0 to 3, in the order of their numbers.
     """
@@ -305,13 +305,13 @@ def shoppers(
     Parameters
     ----------
     rng : Generator
-        Where they are drawn from.
+        Generator of random numbers.
     ids : array of int, shape (n,)
         Number of each customer.
     kind : array of int, shape (n,)
-        Which of the five each is.
+        Kind of each, from 0 to 4.
     basket : float, default 88
-        What families spend.
+        Mean spending of families.
 
     Returns
     -------

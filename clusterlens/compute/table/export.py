@@ -1,4 +1,4 @@
-"""Labels brought back to the original rows, and a CSV that spreadsheets open safely."""
+"""Labels joined to the original rows, and a CSV that spreadsheets open safely."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
     -------
     table : DataFrame of shape (n_rows, n_columns + n_labels)
         All rows and columns of ds.table in their order, then the new columns. Rows that
-        `prepare` dropped have a missing label, copies that of the row that stands for
-        them. A new column whose name is taken gets
-        " (2)", " (3)", ... appended.
+        `prepare` dropped have a missing label; copies have the label of the row that
+        represents them. A new column with a name that is taken gets " (2)", " (3)", ...
+        appended.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def to_csv_bytes(
 
 
 def _check_encoding(encoding: object) -> None:
-    """Raise unless encoding is the name of one."""
+    """Check that encoding is a known name."""
     try:
         codecs.lookup(encoding)  # type: ignore[arg-type]
     except (LookupError, TypeError, ValueError):
@@ -141,7 +141,7 @@ def _check_encoding(encoding: object) -> None:
 
 
 def _safe_column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
-    """Return a column (n,) for writing: text protected, anything odd as text."""
+    """Return a column (n,) for writing: text protected, unusual types as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
     if not _writable(values):
@@ -154,7 +154,7 @@ def _safe_column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
 
 
 def _writable(values: pd.Series) -> bool:
-    """Say whether a column is of numbers, truth values, text or dates."""
+    """Check whether a column has numbers, truth values, text or dates."""
     kind = values.dtype
     return not pd.api.types.is_object_dtype(kind) and (
         pd.api.types.is_string_dtype(kind)

@@ -1,8 +1,8 @@
-"""What the footer of a Parquet file claims, before anything is read.
+"""Sizes stated in the footer of a Parquet file, checked before anything is read.
 
-pyarrow tells it, too, but pyarrow 26 ends the whole process where the statistics of a
-chunk do not fit each other. So the footer, a Thrift structure in the compact protocol,
-is walked here, and only its numbers are kept.
+pyarrow also provides them, but pyarrow 26 ends the whole process if the statistics of a
+chunk contradict each other. So this module walks the footer, a Thrift structure in the
+compact protocol, and keeps only its numbers.
 
 References
 ----------
@@ -30,8 +30,8 @@ _INTEGERS = (4, 5, 6)
 def claimed_sizes(data: bytes, n_columns: int) -> Iterator[tuple[int, int, int]]:
     """Walk the chunks of a Parquet file, given whole, with n_columns in its schema.
 
-    Yields for each chunk of a row group its column, the values it says it has, and
-    their bytes once they are unpacked. ValueError if the footer is damaged.
+    Yields for each chunk of a row group its column, its stated number of values, and
+    the number of unpacked bytes. Raises ValueError if the footer is damaged.
     """
     end = len(data) - 8
     start = end - int.from_bytes(data[end : end + 4], "little")
@@ -121,5 +121,5 @@ class _Walk:
             self._entry(kinds & 15, depth)
 
     def _entry(self, kind: int, depth: int) -> Any:
-        """Read a value of a list, where a truth value takes a byte."""
+        """Read a value of a list, in which a truth value takes a byte."""
         return self._skip(1) if kind in (_TRUE, _FALSE) else self._value(kind, depth)

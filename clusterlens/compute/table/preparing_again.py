@@ -1,4 +1,4 @@
-"""Preparing another table by the rules of one, alone or with the rows of that one."""
+"""Preparation of another table by the rules of one, alone or together with it."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def prepare_again(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Dataset:
-    """Prepare another table by the rules of one, learnt from the rows it has.
+    """Prepare another table by the rules of one, fitted to its own rows.
 
     Parameters
     ----------
     dataset : Dataset
         The older table, prepared.
     table : DataFrame, array-like or Dataset
-        Rows as raw as those of the older table, columns by name in any order.
+        Raw rows like those of the older table, with columns by name in any order.
     both : bool, default False
-        Whether the rows of the older table stay, with those of the other one behind
-        them. A row that returns by its id counts once, as it is now.
+        Whether to keep the rows of the older table, followed by those of the other one.
+        A row that returns by its id counts once, with its new values.
     progress : callable, optional
         Called as progress(done, total), in percent of the work.
     cancel : callable, optional
@@ -48,15 +48,15 @@ def prepare_again(
     Returns
     -------
     prepared : Dataset
-        The columns that the older one uses, its labels and row ids if they are there,
-        with the same roles and rules. Means, spreads and fillings are those of its own
-        rows. Without a column of row ids in both, rows of both tables are numbered.
+        The columns that the older one uses, its labels and row ids if present, with the
+        same roles and rules. Means, spreads and fill values come from its own rows.
+        Without a column of row ids in both, rows of both tables are numbered.
 
     Raises
     ------
     DataError
-        If the older one is not prepared, columns are missing, all of which are named,
-        are of another kind, or the rules do not fit the rows.
+        If the older table is not prepared, columns are missing (the error names all) or
+        of another kind, or the rules do not fit the rows.
     Cancelled
         If `cancel` returned true.
 
@@ -100,7 +100,7 @@ def prepare_again(
 def check_rows(table: Any) -> Any:
     """Return a table that is in memory.
 
-    DataError if it is the name of a file, a file or its bytes.
+    Raises DataError for the name of a file, a file or its bytes.
     """
     if isinstance(table, (str, bytes, os.PathLike)) or hasattr(table, "read"):
         raise DataError(
@@ -113,7 +113,7 @@ def check_rows(table: Any) -> Any:
 def _stacked(
     old: pd.DataFrame, new: pd.DataFrame, ids: str | None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Put the rows of one table behind those of another that do not return."""
+    """Append the rows of one table that do not return to those of another."""
     back = old[ids].isin(new[ids]) if ids else pd.Series(False, old.index)
     notes: list[str] = []
     if n := int(back.sum()):

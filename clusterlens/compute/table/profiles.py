@@ -1,4 +1,4 @@
-"""What characterises each cluster, in the original columns and units.
+"""Characteristic columns of each cluster, in the original columns and units.
 
 Numbers and categories share one scale: the difference between the mean in the cluster
 and the mean of all samples, in standard deviations of the column; for a category the
@@ -34,7 +34,7 @@ _MOST_DECIMALS = 6
 
 @dataclass(frozen=True, eq=False)
 class ClusterProfiles(Frozen):
-    """Sizes of the clusters and how each differs from all samples.
+    """Sizes of the clusters and the differences of each from all samples.
 
     Parameters
     ----------
@@ -43,13 +43,14 @@ class ClusterProfiles(Frozen):
     sizes : array of int64, shape (n_clusters,)
         Number of samples in each.
     table : DataFrame of shape (n_clusters * n_columns, 9)
-        One row per cluster and original feature column, by cluster and then by falling
-        size of the effect: `cluster`, `column`, `level` (missing for numbers),
-        `effect` (in standard deviations), `value` (mean, or share of the level, in the
-        cluster), `overall` (the same among those it is compared with), `n_missing` (in
-        the cluster), `text` and `overall_text` (the two values as people read them).
+        One row per cluster and original feature column, by cluster and then by
+        descending size of the effect: `cluster`, `column`, `level` (missing for
+        numbers), `effect` (in standard deviations), `value` (mean, or share of the
+        level, in the cluster), `overall` (the same in the comparison group),
+        `n_missing` (in the cluster), `text` and `overall_text` (the two values as
+        text).
     against : str, default "overall"
-        What the clusters are compared with: "overall", all samples, or "rest".
+        Comparison group: "overall", all samples, or "rest".
     """
 
     clusters: IntArray
@@ -58,7 +59,7 @@ class ClusterProfiles(Frozen):
     against: str = "overall"
 
     def __repr__(self) -> str:
-        """Say the sizes."""
+        """Return the sizes."""
         width = len(self.table) // len(self.clusters)
         return f"ClusterProfiles({len(self.clusters)} clusters x {width} columns)"
 
@@ -127,7 +128,7 @@ class ClusterProfiles(Frozen):
         -------
         text : str
             Like "petal length -1.3 sd (1.46), colour = red 80% (overall 30%)". Names of
-            columns and levels stand as they are in the table, not escaped.
+            columns and levels are as in the table, not escaped.
         """
         rows = self.top(cluster, k).dropna(subset="effect").to_dict("records")
         strong = [row for row in rows if abs(row["effect"]) >= _NEGLIGIBLE]
@@ -193,7 +194,7 @@ def cluster_profiles(ds: Dataset, labels: npt.ArrayLike) -> ClusterProfiles:
 
 
 def group_profile(ds: Dataset, samples: npt.ArrayLike) -> ClusterProfiles:
-    """Compare any set of samples with the rest, column by column.
+    """Compare any set of samples with the others, column by column.
 
     Parameters
     ----------
@@ -205,8 +206,8 @@ def group_profile(ds: Dataset, samples: npt.ArrayLike) -> ClusterProfiles:
     Returns
     -------
     profile : ClusterProfiles
-        Of the one cluster 1, the samples. Effects are differences from the rest in
-        standard deviations of all samples; `overall` holds the values of the rest.
+        Profile of one cluster, 1, the samples. Effects are differences from the others
+        in standard deviations of all samples; `overall` holds the values of the others.
 
     Raises
     ------
@@ -320,9 +321,9 @@ def _compare(
 def _means(
     values: FloatArray, groups: IntArray, counts: IntArray, against_rest: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean per group, what it is compared with, and effect, (n_groups,) each."""
+    """Return mean, comparison value and effect per group, each (n_groups,)."""
     mean, spread = values.mean(), values.std()
-    # Summing deviations keeps digits where the mean is large beside the spread.
+    # Summing deviations keeps digits if the mean is large relative to the spread.
     shift = np.bincount(groups, weights=values - mean, minlength=len(counts)) / counts
     base = shift[0] if against_rest else 0.0
     difference = shift - base
@@ -337,9 +338,9 @@ def _shares(
     n_levels: int,
     against_rest: bool,
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Return level, its share there, the share it is compared with, and effect.
+    """Return level, its share there, its share in comparison, and effect.
 
-    The level is the one with the largest surplus; (n_groups,) each.
+    Each is (n_groups,); the level has the largest surplus.
     """
     flat = groups.astype(np.int64) * n_levels + values.astype(np.int64)
     table = np.bincount(flat, minlength=len(counts) * n_levels)
@@ -364,7 +365,7 @@ def _writer(values: FloatArray, column: Column) -> Callable[[float], str]:
 
 
 def _is_yes_or_no(values: FloatArray) -> bool:
-    """Say whether numbers (m,) are zeros and ones, both of them."""
+    """Check whether numbers (m,) are zeros and ones, both of them."""
     if values.size == 0 or values.min() != 0 or values.max() != 1:
         return False
     return bool(((values == 0) | (values == 1)).all())
@@ -392,7 +393,7 @@ def _number_text(number: float, spread: float, first_day: pd.Timestamp | None) -
 
 
 def _phrase(row: dict[Any, Any], against: str) -> str:
-    """Say one effect in words."""
+    """Describe one effect in words."""
     shares = f"{row['text']} ({against} {row['overall_text']})"
     if isinstance(row["level"], str):
         return f"{row['column']} = {row['level']} {shares}"

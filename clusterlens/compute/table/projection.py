@@ -16,7 +16,7 @@ from clusterlens.compute._validation import (
     plain_repr,
 )
 
-_COVARIANCE_WIDTH = 1000  # up to here the d x d covariance is the cheapest way
+_COVARIANCE_WIDTH = 1000  # up to this width the d x d covariance is cheapest
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Projection(Frozen):
     components : array of float64, shape (n_components, n_features)
         Unit vectors of the axes; the largest entry of each is positive.
     solver : str
-        How the axes were found: "covariance", "full" or "randomized".
+        Method for the axes: "covariance", "full" or "randomized".
     centre : array of float64, shape (n_features,)
         Mean of the samples, the origin of the coordinates.
     """
@@ -67,14 +67,14 @@ def project(ds: npt.ArrayLike, n_components: float = 2) -> Projection:
     ds : Dataset or array-like of shape (n_samples, n_features)
         A prepared dataset, or finite features.
     n_components : int or float, default 2
-        Number of axes; a number between 0 and 1 asks for as many as hold that share of
+        Number of axes; a number between 0 and 1 selects as many as hold that share of
         the variance.
 
     Returns
     -------
     projection : Projection
-        Coordinates, share of the variance, axes. Where the data have fewer dimensions
-        than asked for, the remaining axes are zero and explain nothing.
+        Coordinates, share of the variance, axes. If the data have fewer dimensions than
+        requested, the remaining axes are zero and explain nothing.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def project(ds: npt.ArrayLike, n_components: float = 2) -> Projection:
 
 
 def _solver(width: int, whole: bool, wanted: float, rank: int) -> str:
-    """Choose the cheapest way to the axes."""
+    """Choose the cheapest method for the axes."""
     if width <= _COVARIANCE_WIDTH:
         return "covariance_eigh"
     return "randomized" if whole and wanted < 0.5 * rank else "full"

@@ -1,4 +1,4 @@
-"""Reading a table from a file, or from what a program holds, in one call."""
+"""load_table: read a table from a file, or from an object in memory."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ __all__ = [
     "table_parts",
 ]
 
-# Of reading text, splitting it into cells is about so much; the rest gives them types.
+# Approximate share of splitting text into cells; the rest converts types.
 _SPLIT_SHARE = 0.2
-_WAY = 1000  # steps of the whole
+_WAY = 1000  # progress steps of the whole
 
-# What can stand between the cells of text, in words.
+# Separators between cells of text, in words.
 SEPARATOR_NAMES = {**SEPARATORS, BLANKS: "blanks"}
-# What can stand before the digits of a fraction, in words.
+# Decimal marks, in words.
 DECIMAL_NAMES = {".": "point", ",": "comma"}
-# Encodings that tables come in, as Python names them, in words.
+# Encodings of tables by their Python names, in words.
 ENCODING_NAMES = {"utf-8": "UTF-8", **TITLES}
 
 
@@ -73,51 +73,51 @@ def load_table(
     ----------
     source : path, binary file object, bytes or DataFrame
         Delimited text (CSV, TSV, ...; separator, decimal comma, encoding, preamble and
-        header are found out), ARFF, Parquet, .npy, .npz or .xlsx, each also gzipped. A
-        DataFrame may be of pandas, polars, or any library that exports Arrow.
+        header are detected), ARFF, Parquet, .npy, .npz or .xlsx, each also gzipped. A
+        DataFrame may come from pandas, polars, or any library that exports Arrow.
     name : str, optional
         Name of the table. Default the name of the file.
     label : str, optional
         Column of given classes; never a feature.
     row_id : str, optional
-        Column whose values, all different, become the row ids.
+        Column with distinct values for the row ids.
     max_bytes : int, default 2_000_000_000
         Largest file, decompressed size and table in memory to accept, in bytes.
     sheet : str, optional
-        Sheet of a workbook. Default the first visible one that has cells.
+        Sheet of a workbook. Default the first visible sheet with cells.
     array : str, optional
         Matrix of an .npz archive. Default the one called "X", "x" or "data", or the
         only one.
     encoding : str, optional
-        Encoding of delimited text, as Python names it. Default that of the byte order
-        mark, UTF-8 if the text is valid, or a guess, which is noted.
+        Encoding of delimited text, by its Python name. Default the byte order mark,
+        UTF-8 if the text is valid, or a guess, which is noted.
     separator : {",", ";", "\\t", "|", " "}, optional
-        What stands between the cells of delimited text; " " is any number of blanks.
-        Default what splits its lines most evenly.
+        Separator between the cells of delimited text; " " means any number of blanks.
+        Default the separator that splits its lines most evenly.
     decimal : {".", ","}, optional
-        What stands before the digits of a fraction in delimited text. Default a comma
-        where numbers have one that neither separates cells nor sets thousands apart. In
-        a column without commas a point is always that of a fraction.
+        Decimal mark in delimited text. Default a comma if numbers have commas that
+        neither separate cells nor group thousands. In a column without commas a point
+        is always a decimal point.
     progress : callable, optional
-        Called as progress(done, total) in thousandths of the way.
+        Called as progress(done, total) in thousandths.
     cancel : callable, optional
-        Asked between blocks of text and between columns; True stops.
+        Called between blocks of text and between columns; True stops.
 
     Returns
     -------
     dataset : Dataset
-        Typed table with roles and notes; `prepare` makes features of it.
+        Typed table with roles and notes; `prepare` computes its features.
 
     Raises
     ------
     DataError
-        If the file cannot be read, is too large, or is no table.
+        If the file cannot be read, is too large, or is not a table.
     Cancelled
         If `cancel` returned true.
 
     Notes
     -----
-    Sizes that a file claims, and the size of compressed content, are compared with
+    Sizes stated in a file, and the size of compressed content, are compared with
     max_bytes before memory is taken. Files of more than 20 million rows or 100,000
     columns are refused; a DataFrame may have more. Linear in the size of the file.
 
@@ -179,10 +179,10 @@ def load_table(
 def load_part(
     source: IO[bytes], part: str | None = None, **how: Any
 ) -> tuple[Dataset, TableParts, dict[str, str]]:
-    """Read a part of a file with a name; where none is given the usual or first one.
+    """Read a named part of a file; by default the usual or first one.
 
     Returns the table, the parts of the file, and the argument of `load_table` that
-    chose one. Where a file has no parts the argument is the separator of its text.
+    chose one. If a file has no parts, the argument is the separator of its text.
     """
     parts = table_parts(source)
     part = part or parts.usual or next(iter(parts.names), None)
@@ -203,7 +203,7 @@ def table_parts(source: str | os.PathLike[str] | IO[Any] | bytes) -> TableParts:
     Returns
     -------
     parts : TableParts
-        The argument of `load_table` that chooses one, its values, and the usual one.
+        The argument of `load_table` that chooses one, its values, and the default.
 
     Raises
     ------
@@ -212,8 +212,8 @@ def table_parts(source: str | os.PathLike[str] | IO[Any] | bytes) -> TableParts:
 
     Notes
     -----
-    Sheets that are hidden or have no cells are not named, unless all are hidden.
-    Linear in the size of the file; of arrays only the headers are read.
+    Hidden or empty sheets are not named, unless all are hidden. Linear in the size of
+    the file; only the headers of arrays are read.
 
     Examples
     --------

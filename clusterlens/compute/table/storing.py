@@ -1,8 +1,8 @@
-"""A table as read, with its roles and notes, as one Parquet file and back.
+"""Storing a table, its roles and notes in one Parquet file.
 
-Columns are stored under their numbers and named beside the data, so that no name can
-clash or be refused. Reading is for files of any origin: sizes are checked before memory
-is taken, and whatever is wrong is a DataError.
+Columns are stored under their numbers, and their names beside the data, so that no name
+can clash or be refused. Reading accepts files of any origin: sizes are checked before
+memory is taken, and any fault is a DataError.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _INDEX = "index"
 
 
 def dataset_to_parquet(ds: Dataset) -> bytes:
-    """Write a table, its roles and notes; what was prepared of it is left out.
+    """Write a table, its roles and notes, without its preparation.
 
-    DataError if a column holds cells that Parquet has no type for.
+    Raises DataError if a column holds cells that Parquet has no type for.
     """
     frame = ds.table.set_axis([str(j) for j in range(ds.table.shape[1])], axis=1)
     steps = _steps(frame.index)
@@ -60,9 +60,10 @@ def dataset_to_parquet(ds: Dataset) -> bytes:
 
 
 def dataset_from_parquet(data: bytes, *, max_bytes: int = BYTES_LIMIT) -> Dataset:
-    """Read what `dataset_to_parquet` wrote, a file of any origin.
+    """Read a file of `dataset_to_parquet`, of any origin.
 
-    DataError if it is damaged, is no such file, or would take more than max_bytes.
+    Raises DataError if it is damaged, is another file, or would take more than
+    max_bytes.
     """
     try:
         text = pq.read_schema(pa.BufferReader(data)).metadata[_KEY]
@@ -87,7 +88,7 @@ def dataset_from_parquet(data: bytes, *, max_bytes: int = BYTES_LIMIT) -> Datase
 
 
 def _steps(index: pd.Index) -> list[int] | None:
-    """Start, stop and step of rows that are just numbered."""
+    """Return start, stop and step of rows with consecutive numbers as ids."""
     if not isinstance(index, pd.RangeIndex):
         return None
     return [index.start, index.stop, index.step]
@@ -98,7 +99,7 @@ def _numbered(start: int, stop: int, step: int) -> pd.RangeIndex:
 
 
 def _dataset(frame: pd.DataFrame, about: dict[str, Any]) -> Dataset:
-    """Put names, roles and notes on the columns; ValueError where they do not fit."""
+    """Put names, roles and notes on the columns; ValueError if they do not fit."""
     steps = about["range"]
     ids: Any = frame.pop(_INDEX) if steps is None else _numbered(*map(int, steps))
     names = [str(name) for name in about["columns"]]

@@ -1,6 +1,6 @@
-"""What an analyst wants to know of the columns before preparing them.
+"""Facts and hints about the columns of a table, before its preparation.
 
-Descriptions and hints change nothing; each hint says what to do.
+Descriptions and hints change nothing; each hint proposes a remedy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FAR = 10.0  # interquartile ranges from the nearer quartile
 SKEWED = 2.0
 
 _SHOWN_LEVELS = 12
-_TWO = 2  # columns of two values have no tail, however rare one of them is
+_TWO = 2  # columns of two values have no tail, even if one of them is rare
 _SHORTENED = {
     "log": "their logarithm",
     "log1p": "the logarithm of 1 + value",
@@ -31,17 +31,17 @@ _SHORTENED = {
 
 
 class TableHint(str):
-    """One thing to look at before clustering: a sentence, and what it is about.
+    """A hint about the table before clustering: a sentence with its subject.
 
     Attributes
     ----------
     columns : tuple of str
-        The columns it is about; none where it is about whole rows.
+        The columns concerned; empty if the hint is about whole rows.
     rows : tuple
-        Row ids of the rows it is about, where it is about some.
+        Row ids of the rows concerned, if any.
     action : dict
-        Arguments of `prepare` that do what it proposes, empty where only the analyst
-        can.
+        Arguments of `prepare` for the proposed remedy, empty if only the analyst can
+        decide.
     """
 
     columns: tuple[str, ...]
@@ -69,27 +69,27 @@ class ColumnSummary(Frozen):
     Parameters
     ----------
     name, role, reason : str
-        The column, its role, and why it has it.
+        The column, its role, and the reason for it.
     n_rows : int
         Number of rows of the table.
     n_missing : int
-        Rows without a value, exact.
+        Exact number of rows without a value.
     n_used : int
-        Rows that counts and skewness rest on; below n_rows it is a sample.
+        Number of rows behind counts and skewness; below n_rows it is a sample.
     n_distinct : int
-        Different values, exact; -1 where cells cannot be compared.
+        Exact number of different values; -1 if cells cannot be compared.
     counts : array of int64, shape (n_bins,)
         Histogram of numbers and dates, or counts of the most frequent levels.
     edges : array of float64, shape (n_bins + 1,), or None
         Edges of the bins; dates count in days from the first one. None for levels.
     levels : tuple of str
-        Names of the levels that `counts` counts; empty for numbers.
+        Names of the levels in `counts`; empty for numbers.
     skewness : float
         Third standardised moment of numbers; NaN for levels.
     hint : str
-        What to look at and what to do, or nothing.
+        A hint with its remedy, or empty.
     transform : str, default ""
-        The transform that the hint proposes, as `prepare` takes it, or nothing.
+        The transform proposed by the hint, as in `prepare`, or empty.
     """
 
     name: str
@@ -108,7 +108,7 @@ class ColumnSummary(Frozen):
 
     @property
     def estimated(self) -> bool:
-        """Whether counts and skewness rest on a sample of the rows."""
+        """Whether counts and skewness come from a sample of the rows."""
         return self.n_used < self.n_rows
 
 
@@ -134,9 +134,9 @@ def column_summaries(ds: Dataset, n_bins: int = 20) -> tuple[ColumnSummary, ...]
 
     Notes
     -----
-    Missing and different values are counted in all rows. Above 200,000 rows the rest
+    Missing and different values are counted in all rows. Above 200,000 rows all else
     comes from that many rows, drawn without replacement with a fixed seed, so that the
-    cost is bounded; `estimated` says so.
+    cost is bounded; `estimated` is then true.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def column_summaries(ds: Dataset, n_bins: int = 20) -> tuple[ColumnSummary, ...]
 
 
 def table_hints(ds: Dataset) -> tuple[TableHint, ...]:
-    """Name what deserves a look before clustering: copies, constants, far values.
+    """List hints before clustering: copies, constants, far values.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def table_hints(ds: Dataset) -> tuple[TableHint, ...]:
     Returns
     -------
     hints : tuple of TableHint
-        One sentence each, with what to do, that knows its columns, its rows and the
-        arguments of `prepare` that do it; nothing is changed.
+        One sentence each, with its remedy, its columns, its rows and the arguments of
+        `prepare` for the remedy; nothing is changed.
 
     Notes
     -----
@@ -256,7 +256,7 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
 
 
 def _codes(ds: Dataset, name: str) -> tuple[float, ...]:
-    """Values of a column that a prepared dataset took for missing."""
+    """Values of a column that a prepared dataset treats as missing."""
     if ds.prepared is None:
         return ()
     encoders = ds.preparation.encoders_
@@ -264,7 +264,7 @@ def _codes(ds: Dataset, name: str) -> tuple[float, ...]:
 
 
 def _skewness(numbers: FloatArray) -> float:
-    """Skewness of numbers (m,), 0 where they are all the same."""
+    """Skewness of numbers (m,), 0 if they are all equal."""
     if numbers.size == 0:
         return np.nan
     with np.errstate(all="ignore"):
@@ -295,7 +295,7 @@ def _shortening(numbers: FloatArray, skewness: float) -> str:
 
 
 def _skewness_hint(transform: str, skewness: float) -> str:
-    """Say what to do about a long tail."""
+    """Describe a long tail and its remedy."""
     side = "right" if skewness > 0 else "left"
     return (
         f"Long tail to the {side} (skewness {skewness:.1f}): a few rows decide the "
@@ -308,7 +308,7 @@ def _far_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHint
     finite = numbers[np.isfinite(numbers)]
     if finite.size < 4:
         return []
-    # Nothing is far where values are so large that their distances are no numbers.
+    # Values so large that their distances overflow are not far from each other.
     with np.errstate(over="ignore", invalid="ignore"):
         low, high = np.quantile(finite, [0.25, 0.75])
         reach = FAR * (high - low)
