@@ -1,1 +1,1 @@
-"""How long computations run: blocks on threads, worker processes, Dask workers."""
+"""Execution of long computations: threads, worker processes, Dask workers."""

@@ -1,7 +1,7 @@
-"""Long computations: short blocks on threads, progress and cancelling in between.
+"""Long computations in short blocks on threads, with progress and cancelling between.
 
-Kernels release the GIL and run in blocks of well under a second, so that a caller hears
-of progress, can stop, and can share one executor between computations.
+Kernels release the GIL and run in blocks of well under a second, so that a caller gets
+progress, can stop, and can share one executor between computations.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def run_blocks(
 ) -> Iterator[_Result]:
     """Yield function(*block) for each block, in the order given, computed on threads.
 
-    `work` holds the size of each block in the units that progress counts. Few blocks
-    wait at a time, so that others who use the same executor get their turn.
+    `work` holds the size of each block in the units of the progress. Only few blocks
+    wait at a time, so that other users of the executor get their share.
     """
     workers = run.n_workers
     total, done = sum(work), 0

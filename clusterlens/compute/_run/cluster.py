@@ -1,15 +1,15 @@
 """Cluster: jobs on the workers of a Dask cluster.
 
-Data that all jobs share (codes, features) are scattered to every worker once. Few jobs
-wait at a time and results are taken as they come, so that neither this process nor the
-scheduler holds more than some of them. What a worker was doing when it died runs again
-on another one; the data are scattered again if their last copy died with it.
+Data that all jobs share (codes, features) are sent to every worker once. Few jobs wait
+at a time and results are taken as they arrive, so that neither this process nor the
+scheduler holds many of them. A job on a worker that dies runs again on another one; the
+data are sent again if their last copy is lost with it.
 
-Jobs are submitted as futures, not through joblib's Dask backend: that one waits for
-ever for a job whose workers die, cannot be cancelled between two results, and lets the
-parallel parts of a fit spread over the cluster, so that fits are not those of one
-thread. Dask sends functions, data and results by pickle: connect to schedulers and
-networks that you trust like this process. The app itself never does.
+Jobs are submitted as futures, not through joblib's Dask backend. That backend waits for
+ever for a job with dead workers, cannot be cancelled between two results, and lets the
+parallel parts of a fit spread over the cluster, so that fits differ from those of one
+thread. Dask sends functions, data and results by pickle: connect only to schedulers and
+networks that you trust like this process. The app itself never uses a cluster.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from clusterlens.compute._run.processes import WorkerDied
 if TYPE_CHECKING:
     from distributed import Client
 
-# Methods of Dask's classes are typed for asynchronous use too, which never occurs here.
+# Methods of Dask's classes have types for asynchronous use too, which is not needed
+# here.
 _Client = Any
 _Future = Any
 
 _CONNECT_SECONDS = 10
-# A cluster may be without workers for so long, for instance while one restarts.
+# Longest time without workers, for instance while one restarts.
 _PATIENCE_SECONDS = 60
-# Seconds between two looks at the cancel callback while workers are busy.
+# Seconds between two calls of the cancel callback while workers are busy.
 _POLL_SECONDS = 0.1
-# How often a job starts anew because its data were lost with the workers, and how often
-# workers may die while the data are sent.
+# Largest number of restarts of a job after its data were lost with the workers, and of
+# deaths of workers while the data are sent.
 _MAX_LOSSES = 3
-# Equal results need equal versions of what computes them.
+# Equal results need equal versions of these packages.
 _SAME_VERSIONS = ("clusterlens", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -55,9 +56,9 @@ def run_on_workers(
 ) -> Generator[tuple[int, Any]]:
     """Yield (position, result) of function(shared, job) for each job as it ends.
 
-    WorkerDied stands for the result of a job that as many workers died of as the
-    scheduler allows; what the function raises is raised. Jobs start in the given order,
-    as many at a time as there are workers, or else twice as many as they have threads.
+    WorkerDied is the result of a job that killed as many workers as the scheduler
+    allows; exceptions of the function are raised. Jobs start in the given order, as
+    many at a time as there are workers, or else twice as many as there are threads.
     """
     with _connected(run.client) as connection:
         _check_versions(connection)
@@ -67,7 +68,7 @@ def run_on_workers(
 
 
 class _Run:
-    """Jobs on their way: waiting here, or running as futures."""
+    """Jobs of a run: waiting here, or running as futures."""
 
     def __init__(
         self,
@@ -87,7 +88,7 @@ class _Run:
         self.failed_sends = 0
 
     def results(self, cancel: Cancel | None) -> Generator[tuple[int, Any]]:
-        """Yield (position, result) until all jobs have ended; cancel the rest."""
+        """Yield (position, result) until all jobs have ended; cancel the others."""
         try:
             while self.waiting or self.running:
                 self._fill(_worker_threads(self.client, cancel))
@@ -103,9 +104,9 @@ class _Run:
             self.client.cancel([*self.running, *filter(None, [self.data])])
 
     def _fill(self, threads: list[int]) -> None:
-        """Start the next jobs, as many as the workers have room for."""
-        room = len(threads) if self.one_per_worker else 2 * sum(threads)
-        while self.waiting and self._may_start(room) and self._has_sent():
+        """Start the next jobs, as many as fit on the workers."""
+        free = len(threads) if self.one_per_worker else 2 * sum(threads)
+        while self.waiting and self._may_start(free) and self._has_sent():
             at = self.waiting.popleft()
             future = self.client.submit(
                 self.function, self.data, self.jobs[at], pure=False
@@ -113,14 +114,14 @@ class _Run:
             future.add_done_callback(self.ended.put)
             self.running[future] = at
 
-    def _may_start(self, room: int) -> bool:
-        """Whether the next job may start; one that all workers died with runs alone.
+    def _may_start(self, free: int) -> bool:
+        """Whether the next job may start; a job that killed its workers runs alone.
 
-        A job that ends its workers then costs nothing but itself.
+        A job that kills its workers again then costs nothing but itself.
         """
         nearby = [self.waiting[0], *self.running.values()]
         suspected = any(self.losses[at] for at in nearby)
-        return len(self.running) < (1 if suspected else room)
+        return len(self.running) < (1 if suspected else free)
 
     def _is_there(self, data: _Future) -> bool:
         """Whether a worker still has the data."""
@@ -141,14 +142,14 @@ class _Run:
         return True
 
     def _result(self, future: _Future, at: int) -> Any:
-        """Return the result of a job, or None if it has to run again."""
+        """Return the result of a job, or None if it must run again."""
         try:
             return future.result()
         except _dask().KilledWorker as error:
             times = error.allowed_failures + 1
             return WorkerDied(f"workers died while they ran it, {times} in a row")
         except CancelledError:
-            # Mostly, the last copy of the data went with a worker.
+            # The usual cause is that the last copy of the data was lost with a worker.
             if self.data is not None and not self._is_there(self.data):
                 self.data = None
             self.losses[at] += 1
@@ -184,7 +185,7 @@ def _connected(client: Client | str | None) -> Iterator[_Client]:
 
 
 def _dask() -> Any:
-    """Import the library, or say how to install it."""
+    """Import Dask; if it is missing, the error tells how to install it."""
     try:
         return import_module("distributed")
     except ImportError as error:
@@ -195,7 +196,7 @@ def _dask() -> Any:
 
 
 def _worker_threads(client: _Client, cancel: Cancel | None) -> list[int]:
-    """Threads of each worker; for a time there may be none, while they restart."""
+    """Return the threads of each worker, after waiting for workers that restart."""
     patience = time.monotonic() + _PATIENCE_SECONDS
     while True:
         raise_if_cancelled(cancel)
@@ -210,7 +211,7 @@ def _worker_threads(client: _Client, cancel: Cancel | None) -> list[int]:
 
 
 def _check_versions(client: _Client) -> None:
-    """Refuse workers whose results might differ from those of this process."""
+    """Refuse workers with versions that might give different results."""
     versions = client.get_versions(packages=list(_SAME_VERSIONS))
     ours = versions["client"]["packages"]
     for address, worker in versions["workers"].items():

@@ -1,8 +1,8 @@
-"""How computations run, said once for all calls within a block.
+"""Options of long computations, set once for all calls within a block.
 
-Public functions are doors: `takes_running` fills the options that a call leaves out
-from the block around it. Behind a door the block is out of sight, so that a step which
-is itself public stays as silent as its caller lets it be.
+`takes_running` fills the options that a call of a public function leaves out from the
+block around it. Inside that function the block is hidden, so that public functions
+which it calls report only if it lets them.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def running(
     client: Client | str | None = None,
     memory_limit: float | None = None,
 ) -> AbstractContextManager[None]:
-    """Say for all calls within a block how long computations run.
+    """Set the options of long computations for all calls within a block.
 
     Parameters
     ----------
     n_jobs : int, optional
         Threads or worker processes; -1 for all cores, -2 for all but one.
     progress : callable, optional
-        Called as progress(done, total), in units of the function that is called.
+        Called as progress(done, total), in units of the called function.
     cancel : callable, optional
         Called without arguments between short steps; True stops the computation.
     executor : concurrent.futures.Executor, optional
@@ -54,12 +54,12 @@ def running(
     client : dask.distributed.Client or str, optional
         Cluster to compute on, or the address of its scheduler.
     memory_limit : float, optional
-        Bytes that worker processes may need together.
+        Limit of the bytes of all worker processes together.
 
     Returns
     -------
     block : context manager
-        In force while its `with` block lasts.
+        Applies inside its `with` block.
 
     Raises
     ------
@@ -68,14 +68,14 @@ def running(
 
     Notes
     -----
-    Each option stands for the argument of that name, where a function has one and the
-    call leaves it out or None; an argument that is given wins. A block within another
-    one adds to it. What a function computes with the help of others is reported by that
-    function alone. One without such an argument, as `fit` of an estimator, leaves it to
-    its steps, which report one after the other.
+    Each option replaces the argument of that name, if a function has one and the call
+    leaves it out or gives None; a given argument takes precedence. A block inside
+    another one adds to it. A function that calls others reports progress for all of
+    them. A function without such an argument, such as `fit` of an estimator, leaves the
+    report to its steps, one after the other.
 
-    A block is in force in its own thread (and asyncio task) alone: `submit(
-    contextvars.copy_context().run, function)` takes it along to another one.
+    A block applies to its own thread (and asyncio task) only: `submit(
+    contextvars.copy_context().run, function)` transfers it to another one.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def running(
 
 
 def takes_running(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a public function take what its call leaves out from `running`."""
+    """Let a public function take omitted options from `running`."""
     signature = inspect.signature(function)
     own = _OPTIONS & set(signature.parameters)
 
@@ -112,14 +112,14 @@ def takes_running(function: Callable[P, T]) -> Callable[P, T]:
 
 @contextmanager
 def _block(options: Mapping[str, Any]) -> Iterator[None]:
-    """Add options to those in force."""
+    """Add options to those of the block around."""
     with _only({**_RUNNING.get(), **options}):
         yield
 
 
 @contextmanager
 def _only(options: Mapping[str, Any]) -> Iterator[None]:
-    """Have these options in force and no others."""
+    """Use these options and no others."""
     token = _RUNNING.set(options)
     try:
         yield

@@ -1,19 +1,20 @@
 """Kernels: compiled by numba, without the GIL, and kept on disk between processes.
 
-A compiled kernel lies in a file whose name is a digest of all that its machine code
-depends on: its own code and that of every kernel it calls, in whichever file, the
-constants both use, the types of the arguments, the versions of Python, NumPy, numba
-and llvmlite, and the processor. So no file is ever stale. Of processes that need the
-same file one compiles while the others wait for it; each write replaces the whole file
-at once. (numba's own cache knows only the file of the kernel itself, and two processes
-that compile different types can leave one with the machine code of the other.)
+The name of the file of a compiled kernel is a digest of everything that its machine
+code depends on: its own code and the code of every kernel it calls, in any file, the
+constants of both, the types of the arguments, the versions of Python, NumPy, numba and
+llvmlite, and the processor. So no file is ever outdated. If several processes need the
+same file, one compiles it while the others wait; each write replaces the whole file
+atomically. (numba's own cache knows only the file of the kernel itself, and two
+processes that compile different types can leave one with the machine code of the
+other.)
 
-A file is sought in `__pycache__` beside the sources and in `clusterlens` in the cache
-directory of the user (`XDG_CACHE_HOME`, `LOCALAPPDATA` or `~/.cache`), and kept in the
-first of them that can be written. Where `NUMBA_CACHE_DIR` is set it replaces both.
-Where none can be written, kernels are compiled in every process, with the same results.
-A read-only installation may thus bring its kernels along: call `compile_kernels` once
-while it can still be written, on the kind of processor that it will run on.
+Files are read from `__pycache__` beside the sources and from `clusterlens` in the cache
+directory of the user (`XDG_CACHE_HOME`, `LOCALAPPDATA` or `~/.cache`), and written to
+the first of these that is writable. `NUMBA_CACHE_DIR` replaces both if it is set. If no
+directory is writable, kernels are compiled in every process, with the same results. A
+read-only installation can include its kernels: call `compile_kernels` once while it is
+still writable, on the kind of processor that it will run on.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.extending import _Intrinsic
 
-from clusterlens.compute._run.turns import Turns
+from clusterlens.compute._run.process_locks import ProcessLocks
 
 SOURCES = Path(__file__).parents[1]
-# Files of former versions of a kernel go when they have not been used for so long.
+# Remove files of earlier versions of a kernel that were not used for this time.
 UNUSED_DAYS = 30.0
 # Seconds to wait for a kernel that another process compiles; most take one or two.
 PATIENCE = 60.0
@@ -69,9 +70,9 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
     Parameters
     ----------
     fast_sums : bool, default False
-        Let sums be taken in another order, and products be added without rounding in
-        between, so that loops over features vectorise. Values change by rounding only;
-        NaN and infinities keep their meaning.
+        Permit sums in another order, and products added without rounding in between, so
+        that loops over features vectorise. Values change only by rounding; NaN and
+        infinities keep their meaning.
 
     Returns
     -------
@@ -80,8 +81,9 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
 
     Notes
     -----
-    A kernel may use modules, kernels, functions of NumPy and plain constants; all else
-    comes as an argument, as the file of a kernel must change when its constants do.
+    A kernel may use modules, kernels, functions of NumPy and plain constants.
+    Everything else must be an argument, because the file of a kernel must change with
+    its constants.
     """
 
     def decorate(function: Any) -> Any:
@@ -89,7 +91,7 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
         made = numba.njit(nogil=True, fastmath=fastmath)(function)
         if isinstance(made, CPUDispatcher):  # not so under NUMBA_DISABLE_JIT
             made._cache = files = _KernelFiles(made)
-            made.compile = files.in_turn(made.compile)
+            made.compile = files.release_after(made.compile)
         return made
 
     return decorate
@@ -97,7 +99,7 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
 
 @contextmanager
 def library_kernels(n_threads: int | None = None) -> Iterator[None]:
-    """Run parallel numba code of a library; two threads in it would end the process."""
+    """Run a library's parallel numba code, in which two threads would crash."""
     with _LIBRARY_KERNELS:
         before = numba.get_num_threads()
         numba.set_num_threads(n_threads or before)
@@ -108,44 +110,44 @@ def library_kernels(n_threads: int | None = None) -> Iterator[None]:
 
 
 class _KernelFiles(NullCache):
-    """The files of one kernel, in the form in which numba asks for them."""
+    """The files of one kernel, with the interface that numba expects."""
 
     def __init__(self, made: Any) -> None:
         self._kernel = made
-        self._turn: tuple[Turns, str] | None = None
+        self._held: tuple[ProcessLocks, str] | None = None
 
-    def in_turn(self, compiled: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Let the turn to compile end with the method that loads or compiles."""
+    def release_after(self, compiled: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Release the lock for compiling after the method that loads or compiles."""
 
-        def compiled_in_turn(sig: Any) -> Any:
-            with global_compiler_lock:  # a thread ends no turn of another
+        def compiled_and_released(sig: Any) -> Any:
+            with global_compiler_lock:  # no thread may release the lock of another
                 try:
                     return compiled(sig)
                 finally:
-                    if self._turn is not None:
-                        turns, name = self._turn
-                        turns.give(name)
-                        self._turn = None
+                    if self._held is not None:
+                        locks, name = self._held
+                        locks.release(name)
+                        self._held = None
 
-        return compiled_in_turn
+        return compiled_and_released
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the kernel compiled for the types, or None if it is to be compiled."""
-        # All that machine code needs. The declarations that the compiler needs as well
-        # take half a second to import, and it looks for them itself.
+        """Return the kernel compiled for the types, or None if it must be compiled."""
+        # Imports everything that machine code needs. The declarations for the compiler
+        # take half a second to import, and it imports them itself.
         rtsys.initialize(target_context)
         name = self._name(sig)
         found = self._find(name, sig, target_context)
-        if found is None and (turns := _turns()) is not None:
-            self._turn = turns, name
-            turns.take(name, PATIENCE)
+        if found is None and (locks := _compile_locks()) is not None:
+            self._held = locks, name
+            locks.acquire(name, PATIENCE)
             found = self._find(name, sig, target_context)
         return found
 
     def _find(self, name: str, sig: Any, target_context: Any) -> Any:
-        """Return the kernel in the file of that name, or None if it is in none."""
+        """Return the kernel in the file of that name, or None if there is none."""
         for directory in directories():
-            with suppress(Exception):  # no file or one that is damaged: compile
+            with suppress(Exception):  # no file or a damaged one: compile
                 data = _read(directory / name)
                 found = CompileResult._rebuild(target_context, *pickle.loads(data))
                 if found.signature.args == _argument_types(sig):
@@ -153,7 +155,7 @@ class _KernelFiles(NullCache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the kernel compiled for the types, if it can be kept anywhere."""
+        """Write the kernel compiled for the types, if any directory is writable."""
         if data.library.has_dynamic_globals:  # addresses of this process
             return
         name = self._name(sig)
@@ -177,7 +179,7 @@ class _KernelFiles(NullCache):
 
 
 def directories() -> list[Path]:
-    """Places for the files of kernels, in the order in which they are tried."""
+    """Return the directories for files of kernels, in the order of use."""
     if numba.config.CACHE_DIR:
         return [Path(numba.config.CACHE_DIR)]
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
@@ -201,7 +203,7 @@ def mark_all_on_disk() -> None:
 
 @cache
 def _mark() -> str:
-    """Name of the file that stands for all kernels of this version on this machine."""
+    """Name of the marker file for all kernels of this version on this machine."""
     sources = sorted(SOURCES.rglob("*.py"))
     codes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sources]
     return f"all-{_digest(repr((codes, VERSIONS, _settings())))}.nbc"
@@ -213,16 +215,16 @@ def _settings() -> tuple[Any, ...]:
     return processor, numba.config.BOUNDSCHECK, numba.config.OPT
 
 
-def _turns() -> Turns | None:
-    """Turns to compile, in the first place that can be written."""
-    return next(filter(None, map(_turns_in, directories())), None)
+def _compile_locks() -> ProcessLocks | None:
+    """Return the lock for compiling, in the first writable directory."""
+    return next(filter(None, map(_locks_in, directories())), None)
 
 
 @cache
-def _turns_in(directory: Path) -> Turns | None:
-    """Turns in a place for files, None where it cannot be written."""
+def _locks_in(directory: Path) -> ProcessLocks | None:
+    """Return the lock in a directory, None if it is not writable."""
     try:
-        return Turns(directory / "compiling")
+        return ProcessLocks(directory / "compiling")
     except OSError:
         return None
 
@@ -271,7 +273,7 @@ def _global_names(code: CodeType) -> Iterator[str]:
 
 
 def _code_parts(code: CodeType) -> tuple[Any, ...]:
-    """What a code object does, whatever the file and the line it stands in."""
+    """Return the behaviour of a code object, independent of its file and line."""
     constants = [
         _code_parts(constant) if isinstance(constant, CodeType) else constant
         for constant in code.co_consts
@@ -280,7 +282,7 @@ def _code_parts(code: CodeType) -> tuple[Any, ...]:
 
 
 def _identity(value: Any, function: Any) -> str:
-    """Return what tells a global value of a kernel from another one."""
+    """Return a text that identifies a global value of a kernel."""
     if isinstance(value, CPUDispatcher):
         return str(value.py_func.__qualname__)
     if isinstance(value, _Intrinsic):  # its instructions, and what makes them
@@ -319,7 +321,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file at once, so that no other process sees a part of it."""
+    """Write a file atomically, so that no other process reads a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
     try:
@@ -330,7 +332,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _remove_unused(directory: Path, stem: str) -> None:
-    """Remove files of a kernel that nobody has used for long."""
+    """Remove files of a kernel that have not been used for long."""
     oldest = time.time() - UNUSED_DAYS * 86400
     for path in directory.glob(f"{stem}*"):
         with suppress(OSError):

@@ -1,8 +1,7 @@
-"""Options: how a long computation runs, one frozen object checked at the door.
+"""Options of a long computation, in one frozen object checked on construction.
 
-Public functions take plain keywords (n_jobs, progress, cancel, ...), make one
-`RunOptions` of them before they do anything else, and hand that on. Each keyword is
-checked here and nowhere else.
+Public functions take plain keywords (n_jobs, progress, cancel, ...), first make one
+`RunOptions` of them, and pass it on. Only this module checks these keywords.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ Cancel = Callable[[], bool]
 
 
 class Cancelled(RuntimeError):
-    """The caller's cancel callback asked to stop; nothing was returned."""
+    """The caller's cancel callback returned true; the computation has no result."""
 
 
 class ThreadOptions(TypedDict):
-    """The keywords of computations on threads, to hand on to a public function."""
+    """Keywords of computations on threads, to pass to a public function."""
 
     n_jobs: int | None
     progress: Progress | None
@@ -40,7 +39,7 @@ class ThreadOptions(TypedDict):
 
 
 class StepOptions(TypedDict):
-    """The keywords of computations in steps, to hand on to a public function."""
+    """Keywords of computations in steps, to pass to a public function."""
 
     progress: Progress | None
     cancel: Cancel | None
@@ -48,7 +47,7 @@ class StepOptions(TypedDict):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a long computation runs.
+    """Options of a long computation.
 
     Parameters
     ----------
@@ -64,8 +63,8 @@ class RunOptions:
     client : dask.distributed.Client or str, optional
         Cluster to compute on, or the address of its scheduler.
     memory_limit : float, optional
-        Bytes that worker processes may need together; None: what the computation finds
-        free.
+        Limit of the bytes of all worker processes together; None: the free memory that
+        the computation finds.
 
     Raises
     ------
@@ -105,7 +104,7 @@ class RunOptions:
 
     @property
     def quiet(self) -> RunOptions:
-        """The same options without progress, for a step that reports as a whole."""
+        """The same options without progress, for a step of a larger computation."""
         return replace(self, progress=None)
 
     @property
@@ -124,27 +123,27 @@ class RunOptions:
         return {"progress": self.progress, "cancel": self.cancel}
 
     def report(self, done: int, total: int) -> None:
-        """Tell the caller, if it wants to know, that done of total steps are over."""
+        """Report progress to the caller, if requested."""
         report(self.progress, done, total)
 
     def raise_if_cancelled(self) -> None:
-        """Raise Cancelled if the caller has asked to stop."""
+        """Raise Cancelled if the caller's callback returns true."""
         raise_if_cancelled(self.cancel)
 
 
 def stretches(
     run: RunOptions, total: int, shares: Sequence[float] = ()
 ) -> list[RunOptions]:
-    """Options of steps that follow each other, whose progress adds up to a whole.
+    """Return options for consecutive steps with progress that adds up to the whole.
 
     Parameters
     ----------
     run : RunOptions
-        Hears of the whole.
+        Receives the progress of the whole.
     total : int
-        Its units.
+        Units of the whole.
     shares : sequence of float, optional
-        Ascending shares of the whole, in (0, 1), at which a step follows another one.
+        Ascending shares of the whole, in (0, 1), at which the next step begins.
 
     Returns
     -------
@@ -163,7 +162,7 @@ def stretches(
 
 
 def check_callback(given: Any, call: str) -> None:
-    """Refuse what cannot be called as written in `call`, which begins with its name."""
+    """Refuse what cannot be called as in `call`, which starts with its name."""
     if given is not None and not callable(given):
         raise ValueError(
             f"{call.partition('(')[0]} is {given!r}; give a function that is called as "
@@ -172,13 +171,13 @@ def check_callback(given: Any, call: str) -> None:
 
 
 def report(progress: Progress | None, done: int, total: int) -> None:
-    """Tell the caller, if it wants to know, that done of total steps are over."""
+    """Report progress to the caller, if requested."""
     if progress is not None:
         progress(done, total)
 
 
 def raise_if_cancelled(cancel: Cancel | None) -> None:
-    """Raise Cancelled if the caller has asked to stop."""
+    """Raise Cancelled if the caller's callback returns true."""
     if cancel is not None and cancel():
         raise Cancelled("The computation was cancelled.")
 

@@ -1,8 +1,8 @@
 """Settings of the whole process: warning filters, BLAS threads, memory of a worker.
 
-Two threads that save, change and restore such a setting on their own may overlap, and
-the second then restores what the first had changed, for good. So nothing else in the
-package changes one.
+If two threads save, change and restore such a setting independently, they may overlap,
+and the second may restore the change of the first for good. So only this module changes
+them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from threadpoolctl import ThreadpoolController
 
 
 class _Recordings(threading.local):
-    """Where the warnings of a thread go: into the last of its lists, if it has any."""
+    """Lists for the warnings of a thread; the last one receives them, if any."""
 
     def __init__(self) -> None:
         self.lists: list[list[warnings.WarningMessage]] = []
 
 
 class _OfRecordingThread(type):
-    """Makes a category that every warning belongs to, in threads that record theirs."""
+    """Category that matches every warning, in threads that record warnings."""
 
     def __subclasscheck__(cls, category: type) -> bool:
         return bool(_RECORDINGS.lists)
@@ -47,9 +47,9 @@ _show_others = warnings.showwarning
 def record_warnings() -> Iterator[list[warnings.WarningMessage]]:
     """Collect every warning of the work inside, on this thread; uses may overlap.
 
-    `warnings.catch_warnings` changes the filters of all threads, so that those who
-    record with it have to take turns. Instead one filter, which shows every warning of
-    a thread that records and says nothing on others, is put in front and stays there.
+    `warnings.catch_warnings` changes the filters of all threads, so its users would
+    have to take turns. Here one permanent filter in front shows every warning of a
+    thread that records and ignores other threads.
     """
     _install()
     caught: list[warnings.WarningMessage] = []
@@ -61,10 +61,10 @@ def record_warnings() -> Iterator[list[warnings.WarningMessage]]:
 
 
 def _install() -> None:
-    """Put the filter in front and take what is shown; others may have undone either."""
+    """Install the filter in front; others may have removed it or the function."""
     global _show_others
     with _INSTALLING:
-        # Where it is there, this only makes modules forget what they have warned of.
+        # If it is in front already, this only lets modules repeat their warnings.
         in_front = any(entry[2] is _Recorded for entry in warnings.filters[:1])
         warnings.simplefilter("always", _Recorded, append=in_front)
         if warnings.showwarning is not _show:
@@ -88,14 +88,14 @@ def _show(
 
 
 def ignore_warnings(message: str, category: type[Warning]) -> None:
-    """Keep warnings of a library that begin with a message off the log, for good."""
+    """Permanently hide warnings of a library that begin with a message."""
     warnings.filterwarnings("ignore", message, category)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let matrix products and OpenMP loops inside use one thread; uses may overlap."""
-    # OpenMP keeps the number for each calling thread, so that overlaps do no harm.
+    """Limit matrix products and OpenMP loops inside to one thread; uses may overlap."""
+    # OpenMP keeps the number for each calling thread, so overlaps do no harm.
     with (
         _BLAS.limited(),
         _libraries(len(sys.modules)).limit(limits=1, user_api="openmp"),
@@ -105,12 +105,12 @@ def one_thread() -> Iterator[None]:
 
 @lru_cache(1)
 def _libraries(n_modules: int) -> ThreadpoolController:
-    """Find the libraries with threads: some milliseconds, anew after each import."""
+    """Find the libraries with threads: some milliseconds, again after each import."""
     return ThreadpoolController()
 
 
 class _BlasLimit:
-    """One BLAS thread for the whole process as long as anyone wants it so."""
+    """One BLAS thread for the whole process while any user needs it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -118,7 +118,7 @@ class _BlasLimit:
 
     @contextmanager
     def limited(self) -> Iterator[None]:
-        """Set the limit if it is not set; the last to leave takes it back."""
+        """Set the limit if it is not set; the last user restores it."""
         with self._lock:
             if self._n_users == 0:
                 libraries = _libraries(len(sys.modules))
@@ -137,9 +137,10 @@ _BLAS = _BlasLimit()
 
 
 def limit_memory(n_bytes: float) -> None:
-    """Let this process take so many bytes more than now; else MemoryError (on Linux).
+    """Limit the memory of this process to so many bytes more than now (on Linux).
 
-    For worker processes: the limit holds until the next one.
+    Beyond it, MemoryError is raised. For worker processes: the limit holds until the
+    next.
     """
     if sys.platform != "linux":
         return

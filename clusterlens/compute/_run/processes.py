@@ -1,11 +1,10 @@
-"""Run jobs in worker processes of their own.
+"""Run jobs in worker processes.
 
-What this adds to a plain process pool: a worker that dies, or exceeds the time of its
-job, costs the one job it was doing, and is replaced; a cancel frees the cores at once,
-in the middle of a job; jobs that together need more memory than there is wait for each
-other, and jobs that need others wait for those; runs that share workers take turns.
-Workers do not import the caller's main module, so that a script needs no
-`if __name__ == "__main__":`.
+In addition to a plain process pool: a worker that dies, or exceeds the time of its job,
+loses only that job and is replaced; a cancel frees the cores at once, even in the
+middle of a job; jobs wait if they would together need too much memory, or need other
+jobs; runs that share workers are scheduled fairly. Workers do not import the caller's
+main module, so a script needs no `if __name__ == "__main__":`.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from joblib.externals.loky.backend.context import get_context
 
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 
-# Seconds between two looks at the cancel callback while workers are busy.
+# Seconds between two calls of the cancel callback while workers are busy.
 _POLL_SECONDS = 0.1
-# A process told to end gets this long before it is killed.
+# Seconds between the request to end and the killing of a process.
 _PATIENCE_SECONDS = 0.5
 
 
@@ -40,46 +39,46 @@ class WorkerDied(RuntimeError):
 
 @dataclass(frozen=True)
 class WorkerJob:
-    """An argument of the function, and what its call needs.
+    """An argument of the function, with the needs of its call.
 
     Parameters
     ----------
     payload : bytes
         The argument.
     n_bytes : float
-        Memory that the call needs.
+        Memory of the call.
     needs : tuple of int
-        Positions of the jobs that must have ended before, whatever became of them.
+        Positions of the jobs that must have ended before, whatever their outcome.
     seconds_limit : float
-        The worker is ended when the call takes longer.
-    on_told : callable
-        Called with whatever the function gives to `tell_caller`.
+        A longer call is stopped, with its worker.
+    on_message : callable
+        Called with every value that the function passes to `tell_caller`.
     """
 
     payload: bytes
     n_bytes: float
     needs: tuple[int, ...] = ()
     seconds_limit: float = np.inf
-    on_told: Callable[[Any], object] = id
+    on_message: Callable[[Any], object] = id
 
 
 class Workers:
-    """Worker processes of this process, so many at most for all runs that use them.
+    """Worker processes, with a common limit for all runs that use them.
 
-    A worker takes seconds to start, most of them imports, so that it waits for the next
-    job, of any run; any thread may ask. Where all are at work, runs take turns job by
-    job: the one that has waited longest is next, and no other passes it. A run holds a
-    worker for the time of a job only, so that runs never wait for each other in a
-    circle. A worker that was ended in the middle of a job is not kept. What waits still
-    maps the files of its last job.
+    A worker takes seconds to start, mostly for imports, so it stays for the next job of
+    any run; any thread may request one. If all are busy, runs take turns job by job:
+    the one that has waited longest is next, and no other passes it. A run holds a
+    worker for one job only, so runs never wait for each other in a cycle. A worker
+    stopped in the middle of a job is not reused. A waiting worker still maps the files
+    of its last job.
 
     Parameters
     ----------
     n_most : int
-        Most workers at one time, those that wait and those at work.
+        Largest number of workers at a time, waiting or busy.
     memory_limit : float, optional
-        Bytes that the jobs of all runs may need together; a job that needs more runs
-        while no other does. No limit without it.
+        Limit of the bytes of the jobs of all runs together; a job that needs more runs
+        alone. No limit by default.
     """
 
     on_wait: Callable[[bool], object] | None = None
@@ -88,17 +87,17 @@ class Workers:
         self.n_most, self.memory_limit = n_most, memory_limit
         self._spare: list[_Worker] = []
         self._at_work: list[float] = []
-        self._turns: list[_Turn] = []
+        self._queue: list[_QueuePlace] = []
         self._lock = threading.Lock()
 
-    def telling(self, on_wait: Callable[[bool], object]) -> Workers:
-        """Return the same workers for one who wants to know when a run has to wait.
+    def with_on_wait(self, on_wait: Callable[[bool], object]) -> Workers:
+        """Return the same workers, with a callback for a run that must wait.
 
         Parameters
         ----------
         on_wait : callable
-            Called with True when a run has no job at work and no worker is free for
-            it, with False when it has one again.
+            Called with True when a run has no running job and no worker is free for it,
+            with False when it has one again.
         """
         same = copy(self)
         same.on_wait = on_wait
@@ -106,16 +105,16 @@ class Workers:
 
     @property
     def n_waiting(self) -> int:
-        """Number of workers that wait."""
+        """Number of waiting workers."""
         return len(self._spare)
 
     @property
     def n_used(self) -> int:
-        """Number of those that have done a job."""
+        """Number of workers that have done a job."""
         return sum(worker.is_ready for worker in self._spare)
 
     def start(self, function: Callable[[bytes], Any]) -> None:
-        """Start workers for a function until there are as many as may be."""
+        """Start workers for a function up to the largest number."""
         while True:
             with self._lock:
                 if len(self._spare) + len(self._at_work) >= self.n_most:
@@ -123,18 +122,18 @@ class Workers:
                 self._spare.append(_Worker(function))
 
     def take(
-        self, function: Callable[[bytes], Any], turn: _Turn, n_bytes: float
+        self, function: Callable[[bytes], Any], place: _QueuePlace, n_bytes: float
     ) -> _Worker | None:
-        """Return a worker for a job of a run; None where the run has to wait.
+        """Return a worker for a job of a run; None if the run must wait.
 
-        The turn is woken when it may ask again, unless it leaves.
+        The place in the queue is woken when the run may ask again, unless it leaves.
         """
         with self._lock:
-            if turn not in self._turns:
-                self._turns.append(turn)
-            if turn is not self._turns[0] or not self._may_start(n_bytes):
+            if place not in self._queue:
+                self._queue.append(place)
+            if place is not self._queue[0] or not self._may_start(n_bytes):
                 return None
-            del self._turns[0]
+            del self._queue[0]
             self._at_work.append(n_bytes)
             worker = self._spare.pop() if self._spare else None
             self._wake_next()
@@ -149,27 +148,27 @@ class Workers:
             raise
 
     def give_back(self, worker: _Worker, n_bytes: float, is_whole: bool) -> None:
-        """Let a worker whose job has ended wait for the next, if it is whole."""
+        """Keep a worker after its job for the next one, if it is still usable."""
         if not is_whole:
             worker.stop()
         self._free(n_bytes, *([worker] if is_whole else []))
 
     def _free(self, n_bytes: float, *spare: _Worker) -> None:
-        """Let the next run have the place of a job that has ended."""
+        """Give the resources of a finished job to the next run."""
         with self._lock:
             self._at_work.remove(n_bytes)
             self._spare.extend(spare)
             self._wake_next()
 
-    def leave(self, turn: _Turn) -> None:
-        """Take a run that does not ask for now out of those that wait."""
+    def leave(self, place: _QueuePlace) -> None:
+        """Remove a run from the queue while it does not ask for workers."""
         with self._lock:
-            if turn in self._turns:
-                self._turns.remove(turn)
+            if place in self._queue:
+                self._queue.remove(place)
                 self._wake_next()
 
     def close(self) -> None:
-        """End the workers that wait."""
+        """Stop the waiting workers."""
         with self._lock:
             spare = self._spare[:]
             self._spare.clear()
@@ -183,12 +182,12 @@ class Workers:
         return enough and len(self._at_work) < self.n_most
 
     def _wake_next(self) -> None:
-        if self._turns:
-            self._turns[0].wake()
+        if self._queue:
+            self._queue[0].wake()
 
 
-class _Turn:
-    """The place of a run among those that wait for a worker."""
+class _QueuePlace:
+    """The place of a run in the queue for workers."""
 
     def __init__(self) -> None:
         self.woken, self._waker = Pipe(duplex=False)
@@ -200,20 +199,20 @@ class _Turn:
             self._is_woken = True
             self._waker.send_bytes(b"ask")
 
-    def rest(self) -> None:
-        """Be ready to be woken again; the run asks next."""
+    def reset(self) -> None:
+        """Reset the place so that it can be woken again; the run asks next."""
         while self.woken.poll():
             self.woken.recv_bytes()
         self._is_woken = False
 
     def close(self) -> None:
-        """End it."""
+        """Close it."""
         self.woken.close()
         self._waker.close()
 
 
 def check_workers(workers: Any) -> Workers | None:
-    """Return the workers if they are some, or none."""
+    """Return the workers, after checking their type, or None."""
     if not isinstance(workers, Workers | None):
         raise ValueError(f"workers is {workers!r:.60}; give Workers or None.")
     return workers
@@ -229,17 +228,16 @@ def run_jobs(
     on_start: Callable[[int], object] | None = None,
     workers: Workers | None = None,
 ) -> Generator[tuple[int, Any]]:
-    """Yield (position, result) of each job as it ends; WorkerDied where a worker died.
+    """Yield (position, result) of each job as it ends; WorkerDied if a worker died.
 
-    Jobs start in the given order, except that one waits for those that it needs, and
-    while it and the running ones need more than memory_limit bytes or no worker is
-    free. `on_start` hears the position of each. Without `workers` own ones serve, and
-    end with the iterator.
+    Jobs start in the given order, except that a job waits for its needs, for memory
+    (memory_limit) and for a free worker. `on_start` gets the position of each. Without
+    `workers`, new ones serve, and end with the iterator.
     """
     own = Workers(n_workers)
     workers = workers or own
     waiting, ended = list(range(len(jobs))), set[int]()
-    turn, waits = _Turn(), False
+    place, waits = _QueuePlace(), False
     busy: dict[Connection[Any, Any], tuple[_Worker, int, float]] = {}
     try:
         while waiting or busy:
@@ -249,11 +247,12 @@ def run_jobs(
                 at = _next(jobs, waiting, ended, running, memory_limit)
                 if at is None:
                     break
-                worker = workers.take(function, turn, jobs[at].n_bytes)
+                worker = workers.take(function, place, jobs[at].n_bytes)
                 if worker is not None:
                     waiting.remove(at)
                     busy[worker.connection] = worker, at, np.inf
-                    # A new worker gets its job, and its clock, when imports are done.
+                    # A new worker gets its job, and its time limit, when imports are
+                    # done.
                     if worker.is_ready:
                         end = time.monotonic() + jobs[at].seconds_limit
                         busy[worker.connection] = worker, at, end
@@ -267,8 +266,8 @@ def run_jobs(
                 if on_start is not None:
                     on_start(at)
             raise_if_cancelled(cancel)
-            ready = wait([*busy, turn.woken], timeout=_POLL_SECONDS)
-            turn.rest()
+            ready = wait([*busy, place.woken], timeout=_POLL_SECONDS)
+            place.reset()
             for connection, (worker, at, end) in list(busy.items()):
                 if connection in ready:
                     result = worker.receive()
@@ -277,8 +276,8 @@ def run_jobs(
                         busy[connection] = worker, at, end
                         worker.send(function, jobs[at].payload)
                         continue
-                    if isinstance(result, _Told):
-                        jobs[at].on_told(result.what)
+                    if isinstance(result, _Message):
+                        jobs[at].on_message(result.what)
                         continue
                 elif time.monotonic() > end:
                     limit = jobs[at].seconds_limit
@@ -289,14 +288,14 @@ def run_jobs(
                 ended.add(at)
                 is_whole = not isinstance(result, WorkerDied)
                 workers.give_back(worker, jobs[at].n_bytes, is_whole)
-                # Who takes its time with a result holds up no other run.
-                workers.leave(turn)
+                # A caller that handles a result slowly does not delay other runs.
+                workers.leave(place)
                 yield at, result
     finally:
         for worker, at, _ in busy.values():
             workers.give_back(worker, jobs[at].n_bytes, is_whole=False)
-        workers.leave(turn)
-        turn.close()
+        workers.leave(place)
+        place.close()
         own.close()
 
 
@@ -316,28 +315,28 @@ def _next(
 
 
 class _Ready:
-    """The first answer of a worker: its imports are done."""
+    """First message of a worker: its imports are done."""
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A message of a function that is not its result."""
+class _Message:
+    """A message of a function before its result."""
 
     what: Any
 
 
-_TELL: ContextVar[Callable[[_Told], object]] = ContextVar("tell", default=id)
+_TELL: ContextVar[Callable[[_Message], object]] = ContextVar("tell", default=id)
 
 
 def tell_caller(what: Any) -> None:
-    """Send something from a worker, in the middle of a job, to the caller."""
-    _TELL.get()(_Told(what))
+    """Send a value from a worker to the caller, in the middle of a job."""
+    _TELL.get()(_Message(what))
 
 
 class _Worker:
     """A process that answers jobs with results, one at a time.
 
-    It is ready when it has imported what the function of its first job needs.
+    It is ready when it has imported the modules that its first job needs.
     """
 
     is_ready = False
@@ -349,7 +348,7 @@ class _Worker:
             target=_serve, args=(far_end, function), daemon=True
         )
         self._process.start()
-        # The worker holds the only copy now: its death is the end of the file.
+        # The worker now holds the only copy: the end of the file is its death.
         far_end.close()
 
     @property
@@ -358,7 +357,7 @@ class _Worker:
         return self._process.exitcode is None
 
     def send(self, function: Callable[[bytes], Any], payload: bytes) -> None:
-        """Start a job; a worker already dead is noticed when its result is read."""
+        """Start a job; a dead worker is noticed when its result is read."""
         with suppress(OSError):
             self.connection.send(function)
             self.connection.send_bytes(payload)
@@ -375,7 +374,7 @@ class _Worker:
             return WorkerDied(_cause(self._process.exitcode))
 
     def stop(self) -> None:
-        """End the process now and wait until it is gone."""
+        """Stop the process now and wait for its end."""
         self.connection.close()
         if self._process.exitcode is None:
             self._process.terminate()
@@ -386,7 +385,7 @@ class _Worker:
 
 
 def _cause(exitcode: int | None) -> str:
-    """Say how a worker ended."""
+    """Describe how a worker ended."""
     if exitcode is not None and exitcode < 0:
         name = signal.strsignal(-exitcode) or "unknown"
         hint = ", perhaps for want of memory" if -exitcode == signal.SIGKILL else ""

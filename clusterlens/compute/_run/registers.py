@@ -1,11 +1,11 @@
-"""Registers: what is equal or near, found a whole vector register at a time.
+"""Registers: comparisons and sums by whole vector registers.
 
-The two inner loops behind every count of agreements, and the one behind every search of
-neighbours, as vector instructions. Written as plain loops they are vectorised, but the
-compiler, to which any two arrays may overlap, checks that before each and leaves sums
-in memory: half the speed. Vectors have REGISTER_BYTES, or LANES numbers, whatever the
-processor; narrower registers take several. They are parts of kernels and not for calls
-from Python.
+Contains the two inner loops behind every count of agreements, and the one behind every
+neighbour search, as vector instructions. The compiler also vectorises plain loops, but
+it must assume that any two arrays overlap, so it checks this before each loop and keeps
+sums in memory: half the speed. Vectors have REGISTER_BYTES, or LANES numbers, on every
+processor; narrower registers take several. These functions are parts of kernels and
+cannot be called from Python.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 REGISTER_BYTES = 64
-# Numbers of single precision that are compared at a time, a bit for each.
+# Numbers of single precision that are compared at a time, with one bit for each.
 LANES = 64
 
 
 def register_zeros(shape: tuple[int, int], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Zeros at an address that registers read best, rows padded to whole registers.
+    """Return zeros at an aligned address, with rows padded to whole registers.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def sum_votes(typingctx, tile, codes, votes, i, count):  # type: ignore[no-untyp
     """Set count to the votes of the models that join sample i and each column.
 
     tile (n_models, lanes) holds the codes of one register of columns, codes (n_samples,
-    width) those of all samples, votes (n_models,), count (lanes,). The sums stay in one
-    register until all models have voted.
+    width) the codes of all samples, votes (n_models,), count (lanes,). The sums stay in
+    one register until all models have voted.
     """
     signature = types.void(tile, codes, votes, i, count)
 
@@ -83,10 +83,10 @@ def sum_votes(typingctx, tile, codes, votes, i, count):  # type: ignore[no-untyp
 def book_equal(  # type: ignore[no-untyped-def]
     typingctx, booked, count, codes, i, left, first, right
 ):
-    """Add to booked[count[j - left]] where codes[i] equals codes[j], j in the range.
+    """Add to booked[count[j - left]] if codes[i] equals codes[j], j in the range.
 
-    booked (n_levels, width) are counters as wide as the codes (n_samples, width); they
-    must not overflow meanwhile. The codes of sample i stay in a register.
+    booked (n_levels, width) are counters as wide as the codes (n_samples, width), which
+    must not overflow. The codes of sample i stay in a register.
     """
     signature = types.void(booked, count, codes, i, left, first, right)
 
@@ -120,10 +120,10 @@ def book_equal(  # type: ignore[no-untyped-def]
 def sum_seen_votes(  # type: ignore[no-untyped-def]
     typingctx, tile, codes, votes, i, joined, both
 ):
-    """As `sum_votes` for codes with gaps, which are 0: two sums for each column.
+    """Add votes as `sum_votes` for codes with gaps, which are 0: two sums per column.
 
     joined (lanes,) are the votes of the models that join sample i and the column, both
-    (lanes,) those of the models that saw the two.
+    (lanes,) the votes of the models that saw the two.
     """
     signature = types.void(tile, codes, votes, i, joined, both)
 
@@ -158,9 +158,9 @@ def sum_seen_votes(  # type: ignore[no-untyped-def]
 def book_seen(typingctx, counters, codes, pairs, first, last):  # type: ignore[no-untyped-def]
     """Set counters (2, width) to the pairs in the range that models join, and saw.
 
-    pairs (2 or more, n_pairs) of int32 holds the two samples of each pair, codes
+    pairs (2 or more, n_pairs) of int32 holds the two samples of each pair; codes
     (n_samples, width) are 0 in gaps. Counters are as wide as the codes and must not
-    overflow; they stay in registers until all pairs are booked.
+    overflow; they stay in registers until all pairs are counted.
     """
     signature = types.void(counters, codes, pairs, first, last)
 
@@ -197,7 +197,7 @@ def book_seen(typingctx, counters, codes, pairs, first, last):  # type: ignore[n
 
 @intrinsic
 def lanes_within(typingctx, values, bounds):  # type: ignore[no-untyped-def]
-    """Bits of the lanes whose value is not above the bound; NaN is not.
+    """Bits of the lanes with a value up to the bound; 0 for NaN.
 
     values and bounds (LANES,) are float32.
     """
@@ -217,7 +217,7 @@ def lanes_within(typingctx, values, bounds):  # type: ignore[no-untyped-def]
 def products_within(  # type: ignore[no-untyped-def]
     typingctx, chunks, offsets, chunk, factors, column, bound
 ):
-    """Bits of the lanes of a chunk whose sum of products is not above bound.
+    """Bits of the lanes of a chunk with a sum of products up to the bound.
 
     The sum of lane j is offsets[chunk, j] plus chunks[chunk, f, j] * factors[f, column]
     over f; it stays in registers. chunks (n_chunks, n_factors, LANES), offsets
@@ -251,7 +251,7 @@ def products_within(  # type: ignore[no-untyped-def]
 
 @intrinsic
 def lowest_bit(typingctx, bits):  # type: ignore[no-untyped-def]
-    """Place of the lowest bit that is set; there must be one."""
+    """Position of the lowest bit that is set; there must be one."""
     signature = types.int64(types.uint64)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -281,7 +281,7 @@ def _arrays(context: Any, builder: Any, signature: Any, arguments: Any) -> list[
 def _row_part(
     builder: Any, codes: Any, rows: Any, at: Any, width: Any, part: Any, vector: Any
 ) -> Any:
-    """Register that starts at a part of the row of codes whose number is in rows."""
+    """Register that starts at a part of a row of codes, with its number in rows."""
     row = builder.zext(builder.load(builder.gep(rows.data, [at])), width.type)
     start = builder.add(builder.mul(row, width), part)
     return _load(builder, codes.data, start, vector)
@@ -304,12 +304,12 @@ def _register(context: Any, dtype: Any) -> Any:
 
 
 def _load(builder: Any, data: Any, position: Any, vector: Any) -> Any:
-    """Register that starts at a position of contiguous data, at whatever address."""
+    """Load a register from a position of contiguous data, at any address."""
     return builder.load(_at(builder, data, position, vector), align=1)
 
 
 def _store(builder: Any, value: Any, data: Any, position: Any, vector: Any) -> None:
-    """Write a register there."""
+    """Write a register at a position of contiguous data."""
     builder.store(value, _at(builder, data, position, vector), align=1)
 
 

@@ -32,7 +32,7 @@ from typing import Any, Self
 import numpy as np
 
 from clusterlens.compute._run.kernels import directories
-from clusterlens.compute._run.turns import Turns
+from clusterlens.compute._run.process_locks import ProcessLocks
 
 FILE = "pool-paces.json"
 # Increase this if cost laws change, so that measurements against the old ones expire.
@@ -193,12 +193,12 @@ def learn(seen: Iterable[Seen | None]) -> None:
         for directory in directories():
             with suppress(OSError):
                 lock = _lock(directory)
-                lock.take(FILE, _PATIENCE_SECONDS)
+                lock.acquire(FILE, _PATIENCE_SECONDS)
                 try:
                     _write(directory / FILE, _content(known_paces().with_more(new)))
                     return
                 finally:
-                    lock.give(FILE)
+                    lock.release(FILE)
 
 
 def _content(paces: Paces) -> str:
@@ -211,9 +211,9 @@ def _content(paces: Paces) -> str:
 
 
 @cache
-def _lock(directory: Path) -> Turns:
+def _lock(directory: Path) -> ProcessLocks:
     """Return the lock of processes that learn; raise OSError if nothing is writable."""
-    return Turns(directory / f"{FILE}.turns")
+    return ProcessLocks(directory / f"{FILE}.lock")
 
 
 def _nearness(one: Seen, shape: Shape) -> float:

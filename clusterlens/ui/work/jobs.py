@@ -116,7 +116,7 @@ class Job:
     @property
     def workers(self) -> Workers:
         """Worker processes of all sessions, which report when they are busy."""
-        return self.server.workers.telling(self.wait)
+        return self.server.workers.with_on_wait(self.wait)
 
     @property
     def kernels(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def read_apart(
         pickle.dumps(work, pickle.HIGHEST_PROTOCOL),
         n_bytes,
         seconds_limit=_SECONDS + _SECONDS_PER_BYTE * size,
-        on_told=lambda share: job.report(int(size * share) // _MB, size // _MB),
+        on_message=lambda share: job.report(int(size * share) // _MB, size // _MB),
     )
     ((_, answer),) = run_jobs(
         _answer,
@@ -94,7 +94,7 @@ def read_apart(
         n_workers=1,
         memory_limit=float("inf"),
         cancel=job.cancelled,
-        workers=job.server.readers.telling(job.wait),
+        workers=job.server.readers.with_on_wait(job.wait),
     )
     if isinstance(answer, WorkerDied):
         start_readers(job.server.readers)  # while nobody waits for one

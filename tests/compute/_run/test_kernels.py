@@ -261,7 +261,9 @@ def test_of_processes_that_need_a_kernel_at_once_one_compiles_it(tmp_path):
 
 def test_a_kernel_that_does_not_compile_keeps_nobody_waiting(places, load, monkeypatch):
     ended = []
-    monkeypatch.setattr(kernels.Turns, "give", lambda turns, name: ended.append(name))
+    monkeypatch.setattr(
+        kernels.ProcessLocks, "release", lambda locks, name: ended.append(name)
+    )
     with pytest.raises(TypingError):
         load()("text")
     # numba 0.61 tries the inner one twice.

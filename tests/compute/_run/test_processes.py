@@ -224,7 +224,7 @@ def test_runs_take_turns_so_that_a_short_one_ends_before_a_long_one():
 def test_a_run_hears_that_it_waits_and_goes_on_when_the_other_is_cancelled():
     workers, told, cancelled = Workers(1), [], threading.Event()
     made = [([LONG], {"cancel": cancelled.is_set}), ([SHORT], {})]
-    with many_runs(workers.telling(told.append), made) as (threads, answers):
+    with many_runs(workers.with_on_wait(told.append), made) as (threads, answers):
         threads[0].start()
         until(lambda: workers._at_work)
         threads[1].start()
@@ -245,7 +245,7 @@ def test_a_run_that_is_cancelled_while_it_waits_lets_the_next_one_pass():
     with many_runs(workers, made) as (threads, answers):
         for n_waiting, thread in enumerate(threads):
             thread.start()
-            until(lambda n=n_waiting: workers._at_work and len(workers._turns) == n)
+            until(lambda n=n_waiting: workers._at_work and len(workers._queue) == n)
         cancelled.set()
         until(lambda: answers[1])
         go.set()
@@ -267,7 +267,7 @@ def test_a_worker_that_dies_leaves_its_place_to_the_next_run():
         False,
     ]
     assert not workers._at_work
-    assert not workers._turns
+    assert not workers._queue
 
 
 def test_sixteen_runs_end_with_two_workers_and_never_more():
@@ -283,7 +283,7 @@ def test_sixteen_runs_end_with_two_workers_and_never_more():
     assert [sorted(at for at, _ in found) for found in answers] == [[0, 1, 2, 3]] * 16
     assert max(seen) <= 2
     assert not workers._at_work
-    assert not workers._turns
+    assert not workers._queue
 
 
 def test_a_worker_that_cannot_be_started_keeps_no_place(monkeypatch):
@@ -295,7 +295,7 @@ def test_a_worker_that_cannot_be_started_keeps_no_place(monkeypatch):
     with pytest.raises(OSError, match="no more"):
         list(run_jobs(len, jobs(1), n_workers=1, memory_limit=9, workers=workers))
     assert not workers._at_work
-    assert not workers._turns
+    assert not workers._queue
 
 
 def test_a_worker_that_was_ended_is_not_kept():

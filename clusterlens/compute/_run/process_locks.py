@@ -1,7 +1,7 @@
-"""Turns: of several processes one does what has a name, while the others wait for it.
+"""Locks between processes: one does the named work while the others wait.
 
-A turn is a lock on a byte of a file, at a place that follows from the name. The system
-frees those of a process that ends, however it does.
+A lock is on a byte of a file, at a position that follows from the name. The system
+releases the locks of a process that ends, however it ends.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows: nobody waits, and the same may be done twice
+except ImportError:  # Windows: no process waits, and work may be done twice
     fcntl = None  # type: ignore[assignment]
 
-# Seconds between two looks at what another process does.
+# Seconds between two checks of the lock of another process.
 _PAUSE = 0.01
 
 
-class Turns:
-    """The turns of processes that share a file; threads of one process share its turns.
+class ProcessLocks:
+    """Locks of processes that share a file; threads of one process share its locks.
 
     Parameters
     ----------
     path : Path
-        The file, made where it is missing; OSError where it cannot be.
+        The file, created if it is missing; OSError if it cannot be.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Never closed: that would end all turns of this process.
+        # Never closed: that would release all locks of this process.
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 
-    def take(self, name: str, seconds: float) -> None:
-        """Return when it is the turn of this process, or after so many seconds."""
+    def acquire(self, name: str, seconds: float) -> None:
+        """Return when this process has the lock, or after so many seconds."""
         end = time.monotonic() + seconds
         while not self._taken(name) and time.monotonic() < end:
             time.sleep(_PAUSE)
 
-    def give(self, name: str) -> None:
-        """End the turn of this process, if it is one."""
+    def release(self, name: str) -> None:
+        """Release the lock of this process, if it has it."""
         if fcntl is not None:
             with suppress(OSError):
                 fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(name))
@@ -52,7 +52,7 @@ class Turns:
             return True
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
-        except (BlockingIOError, PermissionError):  # what another process has
+        except (BlockingIOError, PermissionError):  # another process has the lock
             return False
         except OSError:  # a file system without locks
             return True
@@ -60,5 +60,5 @@ class Turns:
 
 
 def _place(name: str) -> int:
-    """Place in the file, far beyond its end; the same for all processes."""
+    """Position in the file, far beyond its end; the same for all processes."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")

@@ -1,32 +1,32 @@
-"""Turns: held by one process at a time, and free again when it ends."""
+"""ProcessLocks: held by one process at a time, and free again when it ends."""
 
 import subprocess
 import sys
 
 import pytest
 
-from clusterlens.compute._run.turns import Turns
+from clusterlens.compute._run.process_locks import ProcessLocks
 
 pytest.importorskip("fcntl")
-# Takes turns that others leave free, says so, and holds them until it is told to end.
+# Takes locks that others leave free, says so, and holds them until it is told to end.
 TAKE = """
 import sys
 from pathlib import Path
-from clusterlens.compute._run.turns import Turns
-turns = Turns(Path(sys.argv[1]))
-print(*[name for name in sys.argv[2:] if turns._taken(name)], flush=True)
+from clusterlens.compute._run.process_locks import ProcessLocks
+locks = ProcessLocks(Path(sys.argv[1]))
+print(*[name for name in sys.argv[2:] if locks._taken(name)], flush=True)
 sys.stdin.read()
 """
 
 
 @pytest.fixture
 def file(tmp_path):
-    return tmp_path / "folder" / "turns"
+    return tmp_path / "folder" / "locks"
 
 
 @pytest.fixture
 def other(file):
-    """Return what starts another process that takes turns: the process, what it got."""
+    """Return what starts another process that takes locks: the process, what it got."""
     started = []
 
     def start(*names):
@@ -46,16 +46,16 @@ def other(file):
 
 
 def test_a_turn_is_that_of_one_process(file, other):
-    turns = Turns(file)
-    turns.take("a", 0)
+    locks = ProcessLocks(file)
+    locks.acquire("a", 0)
     assert other("a", "b")[1] == ["b"]
 
 
 def test_a_turn_that_was_given_back_is_free(file, other):
-    turns = Turns(file)
+    locks = ProcessLocks(file)
     for name in "ab":
-        turns.take(name, 0)
-    turns.give("a")
+        locks.acquire(name, 0)
+    locks.release("a")
     assert other("a", "b")[1] == ["a"]
 
 
@@ -70,6 +70,6 @@ def test_turns_of_a_killed_process_are_free(file, other):
 
 def test_a_wait_for_a_turn_ends(file, other):
     other("a")
-    turns = Turns(file)
-    turns.take("a", 0.05)
-    assert not turns._taken("a")
+    locks = ProcessLocks(file)
+    locks.acquire("a", 0.05)
+    assert not locks._taken("a")
