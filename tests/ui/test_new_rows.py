@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 from sklearn.cluster import HDBSCAN
 
 from clusterlens.compute.assigning.assigner import ALPHA
-from clusterlens.compute.assigning.elsewhere import smallest_changes
+from clusterlens.compute.assigning.counterfactuals import smallest_changes
 from clusterlens.compute.assigning.explained import company
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation

@@ -1,4 +1,4 @@
-"""Where new rows belong: assigners, segmentations, rules and drift."""
+"""Assignment of new rows: assigners, segmentations, rules and drift."""
 
 import lazy_loader
 

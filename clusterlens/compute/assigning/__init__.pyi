@@ -1,6 +1,6 @@
 from .consensus_clusterer import ConsensusClusterer as ConsensusClusterer
 from .drift import Drift as Drift
-from .elsewhere import smallest_changes as smallest_changes
+from .counterfactuals import smallest_changes as smallest_changes
 from .few_columns import (
     TypingTool as TypingTool,
     typing_tool as typing_tool,

@@ -1,4 +1,4 @@
-"""Baseline: how the columns of a table are distributed, as counts in a few bins."""
+"""Baseline: distributions of the columns of a table, as counts in a few bins."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Baseline(Frozen):
     name : str
         The column.
     edges : array of float64, shape (n_bins - 1,)
-        Between the bins of numbers, ascending: deciles of the table, equal ones once.
-        None for levels, of which each is a bin.
+        Edges between the bins of numbers, ascending: distinct deciles of the table.
+        None for levels, which are a bin each.
     counts : array of int, shape (n_bins + 1,)
-        Rows in each bin; the last ones have no value.
+        Rows in each bin; the last bin counts missing values.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Baseline(Frozen):
     counts: IntArray
 
     def count(self, values: FloatArray) -> IntArray:
-        """Count other values (n,), NaN where missing, in the same bins."""
+        """Count other values (n,), NaN if missing, in the same bins."""
         return _counts(values, self.edges, len(self.counts) - 1)
 
 
 def baselines(
     names: Sequence[str], values: FloatArray, n_levels: Sequence[int]
 ) -> tuple[Baseline, ...]:
-    """Count values (n_rows, n_columns), codes where a column has levels."""
+    """Count values (n_rows, n_columns), which are codes in columns with levels."""
     return tuple(
         _baseline(name, column, n)
         for name, column, n in zip(names, values.T, n_levels, strict=True)

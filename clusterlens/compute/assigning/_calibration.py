@@ -1,4 +1,4 @@
-"""From what a rule says of held-out rows to shares, and to a bound for belonging."""
+"""Calibration: shares and bounds of oddness from held-out rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _POINTS = np.r_[np.linspace(0, 0.2, 101), np.linspace(0.22, 1, 40)]
 
 
 def fit_curve(clearness: FloatArray, right: np.ndarray) -> FloatArray:
-    """Learn how often a rule is right, rising with how clear it is: (2, n_points).
+    """Learn how often a rule is right as a function of clearness: (2, n_points).
 
-    Isotonic regression on held-out rows. One wrong row as clear as the clearest and one
-    right as unclear as the least are added, so that no share is 0 or 1.
+    Isotonic regression on held-out rows. One wrong row with the highest clearness and
+    one right row with the lowest are added, so that no share is 0 or 1.
     """
     if not len(clearness):
         return np.array([[0.0, 1.0], [0.5, 0.5]])
@@ -35,21 +35,23 @@ def shares(curve: FloatArray, clearness: FloatArray) -> FloatArray:
 def calibration_error(
     clearness: FloatArray, right: np.ndarray, random_state: int
 ) -> float:
-    """Expected calibration error of curves, each judged on rows not used for it.
+    """Expected calibration error of curves, measured on rows not used for them.
 
-    Half of the rows give the curve of the other half and the other way round; mean
-    absolute difference of share and frequency over ten bins of as many rows.
+    Half of the rows give the curve of the other half and vice versa; mean absolute
+    difference of share and frequency over ten bins of equally many rows.
     """
     if len(clearness) < 2 * N_BINS:
         return float("nan")
     order = np.random.default_rng(random_state).permutation(len(clearness))
     halves = np.array_split(order, 2)
-    told = np.empty(len(clearness))
+    predicted = np.empty(len(clearness))
     for use, judge in (halves, halves[::-1]):
-        told[judge] = shares(fit_curve(clearness[use], right[use]), clearness[judge])
-    bins = np.array_split(np.argsort(told, kind="stable"), N_BINS)
-    gaps = [len(b) * abs(told[b].mean() - right[b].mean()) for b in bins]
-    return float(sum(gaps) / len(told))
+        predicted[judge] = shares(
+            fit_curve(clearness[use], right[use]), clearness[judge]
+        )
+    bins = np.array_split(np.argsort(predicted, kind="stable"), N_BINS)
+    gaps = [len(b) * abs(predicted[b].mean() - right[b].mean()) for b in bins]
+    return float(sum(gaps) / len(predicted))
 
 
 def g_statistic(then: FloatArray, now: FloatArray | IntArray) -> tuple[float, int]:
@@ -63,7 +65,7 @@ def g_statistic(then: FloatArray, now: FloatArray | IntArray) -> tuple[float, in
 
 
 def dispersion(then: FloatArray, now: FloatArray | IntArray) -> float:
-    """Estimate how much more two rows of counts differ than by chance.
+    """Estimate the difference of two rows of counts beyond chance.
 
     With sizes n and m and variance s of the shares over chance, relative to it, the G
     statistic is 1 + s / (1/n + 1/m) for each degree of freedom; returns s.
@@ -75,11 +77,11 @@ def dispersion(then: FloatArray, now: FloatArray | IntArray) -> float:
 
 
 def widening(p: FloatArray, least: FloatArray) -> FloatArray:
-    """Learn how often rows that were never seen have p-values as small: (2, n_points).
+    """Learn how often rows outside the partition have p-values as small: (2, n_points).
 
-    `p` (n_rows,) are their p-values, `least` (n_rows,) the least that their cluster can
-    give: a row counts at a point if its cluster can reach it. The result is at least
-    the p-value itself. There are no points without rows.
+    `p` (n_rows,) are their p-values, `least` (n_rows,) the least p-values of their
+    clusters: a row counts at a point if its cluster can reach it. The result is at
+    least the p-value itself. Without rows there are no points.
     """
     if not len(p):
         return np.empty((2, 0))
@@ -92,7 +94,7 @@ def widening(p: FloatArray, least: FloatArray) -> FloatArray:
 
 
 def widened(curve: FloatArray, p: FloatArray) -> FloatArray:
-    """Read p-values (n,) on a curve (2, n_points), at the next point, if it has any."""
+    """Read p-values (n,) from a curve (2, n_points), at the next point, if any."""
     if not curve.size:
         return p
     return np.asarray(curve[1][np.searchsorted(curve[0], p)])

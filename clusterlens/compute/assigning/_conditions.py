@@ -18,12 +18,12 @@ from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.assigning._sources import Source
 from clusterlens.compute.assigning._sql import among, identifier
 
-_LISTED = 4  # levels of a sentence
+_LISTED = 4  # levels to name in a sentence
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Values of a column: low < value <= high, or one of some codes of levels."""
+    """Condition on a column: low < value <= high, or one of some codes of levels."""
 
     source: Source
     low: float = -np.inf
@@ -36,7 +36,7 @@ class Condition:
         return Condition(self.source, low, high)
 
     def holds(self, values: FloatArray) -> npt.NDArray[np.bool_]:
-        """Say which values (n,) of the column meet it."""
+        """Tell which values (n,) of the column meet the condition."""
         if self.source.is_number:
             return np.asarray((values > self.low) & (values <= self.high))
         among_codes = np.zeros(len(self.source.column.levels) + 1, dtype=bool)
@@ -45,7 +45,7 @@ class Condition:
 
     @property
     def levels(self) -> tuple[Any, ...]:
-        """The levels that meet it, none for numbers."""
+        """The levels that meet the condition, empty for numbers."""
         return tuple(self.source.column.levels[code] for code in self.codes)
 
     @property
@@ -84,7 +84,7 @@ class Condition:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """List texts with "or"; say how many more there are."""
+    """List texts with "or", and the number of the others."""
     if len(names) > _LISTED:
         return f"{', '.join(names[:_LISTED])} or one of {len(names) - _LISTED} more"
     return " or ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
@@ -93,7 +93,7 @@ def _listed(names: Sequence[str]) -> str:
 def rounded(bound: float, source: Source, spread: float) -> float:
     """Return a bound with two significant digits, or a fifth of the spread, if finer.
 
-    Dates are cut to days, and bounds of whole numbers are whole.
+    Dates are cut to days; bounds of whole numbers are whole.
     """
     if not np.isfinite(bound):
         return bound

@@ -1,4 +1,4 @@
-"""Which columns tell clusters apart: forward selection of linear discriminants.
+"""Discriminant columns of clusters: forward selection of linear discriminants.
 
 Each fold keeps its counts, sums and cross products, from which the discriminant of any
 columns and any training folds follows without another pass over the rows.
@@ -15,8 +15,8 @@ from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.assigning._questions import Coding
 
 N_FOLDS = 5
-_MOST_COLUMNS = 30  # that the selection looks at, those that differ most by themselves
-_SHRINKAGE = 0.01  # of the total variance, added to that within clusters
+_MOST_COLUMNS = 30  # candidates: the columns that differ most by themselves
+_SHRINKAGE = 0.01  # share of the total variance added to that within clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def discriminant(of: Moments, at: IntArray) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Features (n, d) of columns, `blocks` says which; clusters and folds (n,)."""
+    """Features (n, d) of columns, with `blocks` of each; clusters and folds (n,)."""
 
     Z: FloatArray
     blocks: Sequence[IntArray]
@@ -90,7 +90,7 @@ class Selection:
         return cls(*joined(parts), codes, fold_numbers(codes, seed), n_clusters)
 
     def order(self, n_questions: int, folds: Sequence[int]) -> list[int]:
-        """Return columns in the order in which they are added, chosen on some folds."""
+        """Return columns in the order of their selection, based on some folds."""
         columns = self._most_telling(folds)
         Z, places = joined([self.Z[:, self.blocks[j]] for j in columns])
         part = moments(Z, self.codes, self.folds, self.n_clusters)
@@ -118,8 +118,8 @@ class Selection:
     ) -> IntArray:
         """Return the cluster (q, n) found for each row with 1, 2, ... columns.
 
-        Columns and weights are chosen anew without the fold of the row. Rows of other
-        folds than those given take no part, and get -1.
+        Columns and weights are chosen without the fold of the row. Rows outside the
+        given folds take no part, and get -1.
         """
         n_steps = min(n_questions, len(self.blocks), _MOST_COLUMNS)
         found = np.full((n_steps, len(self.Z)), -1)
@@ -135,7 +135,7 @@ class Selection:
         return found
 
     def _most_telling(self, folds: Sequence[int]) -> list[int]:
-        """Return the columns whose means differ most between clusters, best first."""
+        """Return the columns with the most different cluster means, best first."""
         rows = np.isin(self.folds, folds)
         Z, codes = self.Z[rows], self.codes[rows]
         sums = np.zeros((self.n_clusters, Z.shape[1]))
@@ -149,7 +149,7 @@ class Selection:
 
 
 def joined(parts: Sequence[FloatArray]) -> tuple[FloatArray, list[IntArray]]:
-    """Return features side by side (n, d), and where those of each part are."""
+    """Return features side by side (n, d), and the positions of each part."""
     Z = np.column_stack(parts)
     ends = np.cumsum([part.shape[1] for part in parts])
     return Z, np.split(np.arange(Z.shape[1]), ends[:-1])

@@ -1,6 +1,7 @@
-"""A question: a column, how an answer becomes features, and what it adds to the scores.
+"""Questions of a typing tool: a column, its features, and its effect on the scores.
 
-A missing answer, and a level without a weight, add nothing: features are centred.
+A missing answer, or a level without a weight, adds nothing, because features are
+centred.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from clusterlens.compute._validation import FloatArray, Frozen, IntArray, read_o
 from clusterlens.compute.assigning._sources import Source
 from clusterlens.compute.assigning._sql import among, identifier, literal, real
 
-_MOST_LEVELS = 30  # of a column, that have a feature of their own
+_MOST_LEVELS = 30  # of a column, with a feature each
 _DIGITS = 6  # of weights
 
 
@@ -23,8 +24,8 @@ _DIGITS = 6  # of weights
 class Question(Frozen):
     """A column and the weights of its answers.
 
-    `weights` has shape (1, K) for a number, of which `centre` is subtracted first, and
-    (n_levels, K) for levels.
+    `weights` has shape (1, K) for a number, from which `centre` is subtracted first,
+    and (n_levels, K) for levels.
     """
 
     source: Source
@@ -32,7 +33,7 @@ class Question(Frozen):
     weights: FloatArray
 
     def scores(self, values: FloatArray) -> FloatArray:
-        """Return what answers (n,) add to the scores of the clusters, (n, K)."""
+        """Return the contributions of answers (n,) to the cluster scores, (n, K)."""
         if self.source.is_number:
             apart = np.nan_to_num(values - self.centre)
             return np.asarray(apart[:, None] * self.weights)
@@ -42,26 +43,26 @@ class Question(Frozen):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What each row of weights is for."""
+        """Meaning of each row of weights."""
         if not self.source.is_number:
             return self.source.column.level_names
         return ("number",) if self.source.column.first_day is None else ("date",)
 
     @property
     def centre_shown(self) -> Any:
-        """The centre as the table has it, None for levels."""
+        """The centre in the units of the table, None for levels."""
         return self.source.shown(self.centre) if self.source.is_number else None
 
     @property
     def answer_sql(self) -> str:
-        """Return the answer in SQL, NULL where there is none."""
+        """Return the answer in SQL, NULL if there is none."""
         if self.source.is_number:
             return self.source.number_sql
         name = identifier(self.source.name)
         return f"CASE WHEN {among(name, self.source.column.levels)} THEN {name} END"
 
     def score_sql(self, answer: str, k: int) -> str:
-        """Return what an answer adds to the score of cluster k, in SQL."""
+        """Return the contribution of an answer to the score of cluster k, in SQL."""
         weights = self.weights[:, k].tolist()
         if self.source.is_number:
             apart = f"({answer} - {real(self.centre)})"
@@ -75,9 +76,9 @@ class Question(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How the values of a column become features, each with mean 0.
+    """Conversion of the values of a column to features, each with mean 0.
 
-    Numbers and ordered levels are standardised by `mean` and `spread`; of other levels
+    Numbers and ordered levels are standardised by `mean` and `spread`. Other levels in
     `codes` have a column of 0 and 1 each, less their `shares`.
     """
 
@@ -108,7 +109,7 @@ class Coding:
 
 
 def codings(sources: Sequence[Source], values: FloatArray) -> list[Coding]:
-    """Return how each column (n, c) becomes features."""
+    """Return the coding of each column (n, c)."""
     return [_coding(source, x) for source, x in zip(sources, values.T, strict=True)]
 
 
@@ -125,6 +126,6 @@ def _coding(source: Source, values: FloatArray) -> Coding:
 
 
 def short(weights: FloatArray) -> FloatArray:
-    """Return numbers with six significant digits, as people write them."""
+    """Return numbers with six significant digits, the shortest decimal form."""
     texts = [f"{weight:.{_DIGITS}g}" for weight in weights.ravel()]
     return read_only(np.array(texts, dtype=np.float64).reshape(weights.shape))

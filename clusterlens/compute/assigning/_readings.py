@@ -1,7 +1,7 @@
-"""What a rule says of rows: their cluster, how clear that is, and the next cluster.
+"""Readings of a rule: the cluster of rows, its clearness, and the next cluster.
 
-Clusters are codes 0 to K - 1 here. How clear is a number that means something only
-within one rule: held-out rows tell how often the rule is right where it has that value.
+Clusters are codes 0 to K - 1 here. Clearness has a meaning only within one rule:
+held-out rows show how often the rule is right at a given clearness.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 
-# Neighbours that say how clear a row is where the vote of fewer decides.
+# Neighbours that determine the clearness of a row if fewer vote.
 LEAST_SHOWN = 5
 
 
 class Reading(NamedTuple):
-    """Answers of a rule for rows, each of shape (n_rows,); other is -1 if unknown."""
+    """Results of a rule for rows, each of shape (n_rows,); other is -1 if unknown."""
 
     cluster: IntArray
     clearness: FloatArray
@@ -30,9 +30,9 @@ def read_neighbors(
 ) -> Reading:
     """Let the nearest prototypes vote with the inverse of their distance.
 
-    `codes` and `distances` (n_rows, n_found) go by ascending distance. An exact copy of
-    a prototype goes where that one is, as its weight has no bound. Clear is the share
-    of the weight that the cluster has.
+    `codes` and `distances` (n_rows, n_found) are sorted by ascending distance. An exact
+    copy of a prototype gets its cluster, because its weight is infinite. Clearness is
+    the share of the cluster in the weight.
     """
     weights = _inverse(distances)
     votes = _votes(codes, weights, min(n_neighbors, codes.shape[1]), n_clusters)
@@ -47,7 +47,7 @@ def read_votes(
     n_clusters: int,
     cluster: IntArray,
 ) -> Reading:
-    """Say how clear the cluster of each row is by the votes, and which is the next."""
+    """Compute the clearness of each row's cluster from votes, and the next cluster."""
     weights, rows = _inverse(distances), np.arange(len(codes))
     shown = min(max(n_neighbors, LEAST_SHOWN), codes.shape[1])
     votes = _votes(codes, weights, shown, n_clusters)
@@ -64,7 +64,7 @@ def read_centres(
     sizes: IntArray | None = None,
     own: IntArray | None = None,
 ) -> Reading:
-    """Take the cluster whose round Gaussian is densest at the row.
+    """Take the cluster with the densest round Gaussian at the row.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ def read_centres(
         The rows.
     centres, scales : array, shape (n_clusters, n_features) and (n_clusters,)
         Mean and root mean square deviation per feature; equal scales give the nearest
-        centre. Clear is the log ratio of the two largest densities.
+        centre. Clearness is the log ratio of the two largest densities.
     sizes, own : array, shape (n_clusters,) and (n_rows,), optional
-        Rows behind each centre, and the cluster of each row: it is then left out of its
-        own centre.
+        Rows behind each centre, and the cluster of each row, which is then left out of
+        its own centre.
     """
     costs = centre_costs(X, centres, scales, sizes, own)
     rows = np.arange(len(X))
@@ -106,10 +106,10 @@ def centre_costs(
 
 
 def left_out_stretch(sizes: IntArray) -> FloatArray:
-    """How much farther a row is from the centre of the others: (n_clusters,).
+    """Factor by which a row is farther from the centre of the others: (n_clusters,).
 
-    n / (n - 1) times its distance from the centre of all; a row alone in its cluster is
-    as far as can be told.
+    n / (n - 1) times its distance from the centre of all rows; for a row alone in its
+    cluster the largest factor.
     """
     return np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1e6)
 
@@ -123,7 +123,7 @@ def centre_distance(
 
 
 def _inverse(distances: FloatArray) -> FloatArray:
-    """Weights (n, m) in proportion to 1 / distance, those of copies alone if any."""
+    """Weights (n, m) proportional to 1 / distance; any copies count alone."""
     nearest = distances[:, :1]
     copies = (distances == 0).astype(np.float64)
     return np.divide(nearest, distances, out=copies, where=nearest > 0)
@@ -141,7 +141,7 @@ def _votes(codes: Any, weights: Any, n_voting: int, n_clusters: int) -> Any:
 
 @kernel()
 def _first_of_most(codes: Any, votes: Any) -> Any:
-    """Of the clusters with most votes, up to rounding, the nearest one: (n_rows,)."""
+    """Nearest of the clusters with most votes, up to rounding: (n_rows,)."""
     cluster = np.empty(len(codes), np.int64)
     for row in range(len(codes)):
         most = 0.0

@@ -1,8 +1,9 @@
-"""Repeating a partition with noise: what an assigner says of rows it has never seen.
+"""Repetition of a partition with noise, to assign rows that it has not seen.
 
 The labels of a partition by density depend on every row, so a row that is left out
-afterwards has still shaped the clusters around it. The clustering is therefore repeated
-without a fifth of the rows, and the assigner of each repetition judges that fifth.
+afterwards has still shaped the clusters around it. So the clustering is repeated
+without a fifth of the rows, and the assigner of each repetition is tested on that
+fifth.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from clusterlens.compute.assigning.assigner import Assigner
 from clusterlens.compute.estimators.neighbors import NeighborSearch
 
 N_FOLDS = 5
-SAME = 0.99  # adjusted Rand index from which on no other clustering is tried
-SIZES = (5, 8, 10, 15, 20, 30, 50)  # numbers of neighbours that are tried
+SAME = 0.99  # adjusted Rand index at which the search for a clustering stops
+SIZES = (5, 8, 10, 15, 20, 30, 50)  # numbers of neighbours to try
 
 
 class Repeated(NamedTuple):
-    """What repetitions say of the rows that they did not see.
+    """Results of repetitions for the rows that they did not see.
 
     `p` and `least`, shape (n_rows,), are p-values of rows in clusters, and the least
-    that the cluster can give. `gap` is how much larger the share of noise is than among
-    rows that are left out one at a time, `dispersion` how much more the shares of the
-    clusters vary than by chance (see `dispersion`).
+    p-values of these clusters. `gap` is the share of noise minus the share among rows
+    left out one at a time; `dispersion` is the variation of the shares of the clusters
+    beyond chance (see `dispersion`).
     """
 
     p: FloatArray
@@ -43,9 +44,9 @@ class Repeated(NamedTuple):
 def find_clustering(
     X: FloatArray, labels: IntArray, run: RunOptions = DEFAULT_RUN
 ) -> tuple[Any, float]:
-    """Return the DBSCAN or HDBSCAN that makes a partition most alike, and how alike.
+    """Return the DBSCAN or HDBSCAN most similar to a partition, and the similarity.
 
-    How alike is the adjusted Rand index, noise as one cluster.
+    The similarity is the adjusted Rand index, with noise as one cluster.
     """
     best, most = None, -1.0
     for clustering in _candidates(X, labels):
@@ -59,13 +60,13 @@ def find_clustering(
 
 
 def _candidates(X: FloatArray, labels: IntArray) -> Iterator[Any]:
-    """Yield clusterings whose parameters follow from the labels, quick ones first."""
-    most = len(X) - len(X) // N_FOLDS - 1  # what four fifths of the rows allow
+    """Yield clusterings with parameters derived from the labels, fast ones first."""
+    most = len(X) - len(X) // N_FOLDS - 1  # limit of four fifths of the rows
     sizes = [size for size in SIZES if size <= most]
     noise = np.flatnonzero(labels == UNLABELLED)
     search = NeighborSearch(X)
     for size in sizes:
-        # No noise row is a core: the widest eps below their distances to the others.
+        # No noise row is a core: the largest eps below their distances to the others.
         reach = search.nearest(X[noise], size - 1, noise)[1][:, -1].min()
         if reach > 0:
             yield DBSCAN(eps=np.nextafter(reach, 0), min_samples=size)
@@ -90,11 +91,11 @@ def repeat(
         seen = folds != fold
         found = clustering.fit_predict(X[seen]).astype(np.int64)
         assigner = fit(X[seen], found)
-        told = assigner.assign(X[~seen])
-        inside = told.cluster != UNLABELLED
-        codes = np.searchsorted(assigner.clusters, told.cluster)
+        assigned = assigner.assign(X[~seen])
+        inside = assigned.cluster != UNLABELLED
+        codes = np.searchsorted(assigner.clusters, assigned.cluster)
         sizes = np.array([len(scores) for scores in assigner.held_out])
-        p.append(told.p[inside])
+        p.append(assigned.p[inside])
         least.append(1 / (1 + sizes[codes[inside]]))
         then, now = assigner.expected, np.bincount(codes, minlength=len(sizes))
         if UNLABELLED not in assigner.clusters:
@@ -110,7 +111,7 @@ def repeat(
 
 
 def with_noise(shares: FloatArray, noise: float) -> FloatArray:
-    """Return shares (n_clusters,) with another one of noise, which is the first."""
+    """Return shares (n_clusters,) with another share of noise, which is the first."""
     noise = min(max(noise, 0.0), 1.0)
     others = shares[1:] * ((1 - noise) / max(shares[1:].sum(), 1e-12))
     return np.append(noise, others)

@@ -1,7 +1,7 @@
 """Reading a segmentation from a file of any origin.
 
-What the archive and the footers of its Parquet files claim is checked before memory is
-taken, every field before it is used.
+Sizes stated in the archive and the footers of its Parquet files are checked before
+memory is taken, and every field before it is used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.assigning._baseline import Baseline
-from clusterlens.compute.assigning._kept import Kept
+from clusterlens.compute.assigning._record import SegmentationRecord
 from clusterlens.compute.assigning._stored import ABOUT, FORMAT, ODD, ROWS
 from clusterlens.compute.assigning.assigner import Assigner
 from clusterlens.compute.table.footer import claimed_sizes
@@ -46,8 +46,8 @@ _DAMAGED = (
 )
 
 
-def read_kept(data: bytes) -> Kept:
-    """Return the segmentation that a file of any origin holds, or raise DataError."""
+def read_kept(data: bytes) -> SegmentationRecord:
+    """Return the segmentation in a file of any origin, or raise DataError."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             n_bytes = len(data)
@@ -66,7 +66,7 @@ def read_kept(data: bytes) -> Kept:
 
 
 def _member(archive: zipfile.ZipFile, name: str, n_bytes: int) -> bytes:
-    """Return a part of an archive of so many bytes, if it claims no odd size."""
+    """Return a part of an archive, after checking its stated size."""
     info = archive.getinfo(name)
     packed = min(info.compress_size, n_bytes)
     if info.file_size > largest_unpacked(packed, MAX_BYTES):
@@ -105,7 +105,7 @@ def _numbers(data: bytes, n_packed: int) -> dict[str, FloatArray]:
 
 def _kept(
     about: Record, rows: dict[str, FloatArray], odd: dict[str, FloatArray]
-) -> Kept:
+) -> SegmentationRecord:
     preparation = preparation_from_plain(about.part("preparation"))
     clusters = _labels(about, "clusters")
     names = about.texts("names")
@@ -124,7 +124,7 @@ def _kept(
     if [column.name for column in columns] != known:
         raise DataError("the segmentation: columns do not fit the preparation")
     _check_levels(columns, preparation.columns_)
-    return Kept(
+    return SegmentationRecord(
         title=about.text("title"),
         assigner=assigner,
         preparation=preparation,
@@ -200,7 +200,7 @@ def _assigner(
 
 
 def _share(about: Record, key: str) -> float:
-    """Return a number from 0 to 1, NaN where there is none."""
+    """Return a number from 0 to 1, NaN if there is none."""
     return np.nan if about.get(key) is None else about.number(key, 0, 1)
 
 

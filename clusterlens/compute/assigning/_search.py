@@ -1,8 +1,9 @@
-"""The search for one rule: trees propose, rows they have not seen prune.
+"""The search for one rule: trees propose conditions, and other rows prune them.
 
-The paths of depth-limited trees, one cluster against the rest, are lists of conditions;
-those on one column merge into one. Levels are put in the order of their share of the
-cluster, which makes the best set of levels a range (Breiman et al. 1984, theorem 4.5).
+The paths of depth-limited trees, one cluster against the others, are lists of
+conditions; conditions on one column merge into one. Levels are sorted by their share of
+the cluster, which makes the best set of levels a range (Breiman et al. 1984, theorem
+4.5).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Mask = npt.NDArray[np.bool_]
 Conditions = tuple[Condition, ...]
 Box = dict[int, tuple[float, float]]
 
-LEAST_GAIN = 0.02  # of precision x recall, that a condition has to bring
+LEAST_GAIN = 0.02  # least gain of precision x recall by a condition
 _ROUNDS = 3
 _HALVINGS = 3
 _GRID = np.linspace(0.01, 0.99, 50)
@@ -34,7 +35,7 @@ _LEAST_LEAF = 0.05  # rows of a leaf, as a share of the rows of the cluster
 
 @dataclass(frozen=True, eq=False)
 class RuleSearch:
-    """What the searches of all clusters share: columns (c,) and their spreads (c,)."""
+    """Shared data of the searches for all clusters: columns (c,) and spreads (c,)."""
 
     sources: Sequence[Source]
     spreads: FloatArray
@@ -42,10 +43,11 @@ class RuleSearch:
     seed: int
 
     def find(self, values: FloatArray, inside: Mask, half: Mask) -> Conditions:
-        """Return the conditions of a cluster, empty if none are better than that.
+        """Return the conditions of a cluster, empty if none are better.
 
-        What one half of the rows (n, c) proposes the other one prunes, for the given
-        halves and others at random; all rows choose, and move the bounds.
+        The other half of the rows (n, c) prunes the proposals of one half, for the
+        given halves and for random ones. All rows choose among them, and move the
+        bounds.
         """
         proposed: dict[Conditions, float] = {}
         for chosen in self._halves(inside, half):
@@ -65,7 +67,7 @@ class RuleSearch:
         return conditions if merit > inside.mean() else ()
 
     def _halves(self, inside: Mask, half: Mask) -> Iterator[Mask]:
-        """Yield the given half of the rows, and others of as many of the cluster."""
+        """Yield the given half of the rows, and random ones of the same composition."""
         yield half
         rng = np.random.default_rng(self.seed)
         for _ in range(_HALVINGS - 1):
@@ -76,7 +78,7 @@ class RuleSearch:
             yield chosen
 
     def holding(self, conditions: Sequence[Condition], values: FloatArray) -> Mask:
-        """Say which rows (n, c) meet all conditions."""
+        """Tell which rows (n, c) meet all conditions."""
         return meeting(conditions, values, self.sources)
 
     def _merit(self, conditions: Conditions, values: FloatArray, inside: Mask) -> float:
@@ -114,7 +116,7 @@ class RuleSearch:
                     merits = [self._merit(trial, values, inside) for trial in trials]
                     ties = np.flatnonzero(np.equal(merits, max(merits)))
                     if max(merits) > best:
-                        # In the middle of equals a bound is furthest from the rows.
+                        # The middle of equally good bounds is furthest from the rows.
                         best = max(merits)
                         moved = list(trials[ties[len(ties) // 2]])
             if best == before:
@@ -155,7 +157,7 @@ class RuleSearch:
     def _condition(
         self, j: int, low: float, high: float, keys: FloatArray
     ) -> Condition:
-        """Return a range of column j, as the trees see it, in its own units."""
+        """Return a range of column j of the trees, in its own units."""
         source, spread = self.sources[j], self.spreads[j]
         if not source.is_number:
             codes = np.flatnonzero((keys > low) & (keys <= high))
@@ -172,7 +174,7 @@ def random_half(n: int, seed: int) -> Mask:
 def meeting(
     conditions: Sequence[Condition], values: FloatArray, sources: Sequence[Source]
 ) -> Mask:
-    """Say which rows (n, c) of some columns meet all conditions."""
+    """Tell which rows (n, c) of some columns meet all conditions."""
     chosen = np.ones(len(values), dtype=bool)
     for condition in conditions:
         chosen &= condition.holds(values[:, sources.index(condition.source)])
@@ -180,20 +182,20 @@ def meeting(
 
 
 def precision_recall(chosen: Mask, inside: Mask) -> tuple[float, float]:
-    """Return which share of the chosen rows is inside, and of those inside chosen."""
+    """Return precision and recall of the chosen rows."""
     both, n_chosen, n_inside = ((chosen & inside).sum(), chosen.sum(), inside.sum())
     precision = float(both / n_chosen) if n_chosen else np.nan
     return precision, float(both / n_inside) if n_inside else np.nan
 
 
 def _merit(chosen: Mask, inside: Mask, n_conditions: int) -> float:
-    """Return precision x recall less what the conditions have to bring."""
+    """Return precision x recall minus the least gain of each condition."""
     product = float(np.prod(precision_recall(chosen, inside)))
     return float(np.nan_to_num(product)) - LEAST_GAIN * n_conditions
 
 
 def _level_keys(values: FloatArray, inside: Mask, source: Source) -> FloatArray:
-    """Return numbers that put levels in order, empty for a column of numbers."""
+    """Return sort keys of levels, empty for a column of numbers."""
     n_levels = len(source.column.levels)
     if source.is_ordered:
         return np.arange(n_levels, dtype=np.float64)
@@ -205,7 +207,7 @@ def _level_keys(values: FloatArray, inside: Mask, source: Source) -> FloatArray:
 
 
 def _ordered(values: FloatArray, keys: FloatArray) -> FloatArray:
-    """Return a column (n,) as the trees see it: by its keys, gaps in the middle."""
+    """Return a column (n,) as used by the trees: by its keys, gaps in the middle."""
     known = ~np.isnan(values)
     if keys.size:
         values = np.where(known, keys[np.nan_to_num(values).astype(np.intp)], np.nan)

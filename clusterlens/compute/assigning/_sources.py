@@ -1,7 +1,7 @@
-"""Original columns as new rows bring them, and as SQL reads them.
+"""Original columns in new tables and in SQL.
 
 A `Source` is a feature column in its own units: numbers, days since the first day of a
-column of dates, or codes of levels. What is missing is NaN here and NULL in SQL: empty
+column of dates, or codes of levels. Missing values are NaN here and NULL in SQL: empty
 cells, infinite values, codes for "no value" and levels that were not there before.
 """
 
@@ -19,13 +19,13 @@ from clusterlens.compute.assigning._sql import identifier, literal, real
 from clusterlens.compute.table.dataset import Column, Dataset
 from clusterlens.compute.table.preparation import typed_table
 
-_LARGEST = np.finfo(np.float64).max  # only infinite values, and NaN in SQL, are beyond
-_FURTHEST_DAY = 99_999  # pandas counts no further from some dates
+_LARGEST = np.finfo(np.float64).max  # larger are only infinite values, and NaN in SQL
+_FURTHEST_DAY = 99_999  # limit of pandas from some dates
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A feature column: how it is read, and whether its numbers are all whole."""
+    """A feature column, and whether its numbers are all whole."""
 
     column: Column
     dtype: Any
@@ -38,12 +38,12 @@ class Source:
 
     @property
     def is_number(self) -> bool:
-        """Say whether it holds numbers or dates, not levels."""
+        """Whether it holds numbers or dates, not levels."""
         return not self.column.levels
 
     @property
     def is_ordered(self) -> bool:
-        """Say whether its values have an order."""
+        """Whether its values have an order."""
         return self.column.role != "categorical"
 
     def date(self, days: float) -> pd.Timestamp | None:
@@ -52,13 +52,13 @@ class Source:
         return None if first is None else (first + pd.Timedelta(days=days)).round("us")
 
     def shown(self, value: float) -> float | pd.Timestamp:
-        """Return a value of the column as the table has it."""
+        """Return a value of the column as in the table."""
         date = self.date(value) if np.isfinite(value) else None
         return value if date is None else date
 
     @property
     def number_sql(self) -> str:
-        """Return the column as a SQL number, as Python reads it, NULL if missing."""
+        """Return the column as a SQL number, equal to Python's, NULL if missing."""
         name = self._compared
         number = name
         if self.column.first_day is not None:
@@ -83,7 +83,7 @@ class Source:
         return " AND ".join(parts + self._not_missing(low, high))
 
     def _not_missing(self, low: float, high: float) -> list[str]:
-        """Return the SQL that leaves out the codes for "no value" in a range."""
+        """Return the SQL that excludes the codes for "no value" in a range."""
         furthest = np.inf if self.column.first_day is None else _FURTHEST_DAY
         codes = [
             self._bound_sql(code)
@@ -93,12 +93,12 @@ class Source:
         return [f"{self._compared} NOT IN ({', '.join(codes)})"] * bool(codes)
 
     def _bound_sql(self, value: float) -> str:
-        """Return a value of the column, a number or a date, as SQL writes it."""
+        """Return a value of the column, a number or a date, as SQL."""
         return literal(self.shown(value))
 
     @property
     def _may_be_infinite(self) -> bool:
-        """Say whether SQL may hold infinite values or NaN, which exceeds all others."""
+        """Whether SQL may hold infinite values or NaN, which exceeds all others."""
         return self._kind in "fO"
 
     @property
@@ -108,7 +108,7 @@ class Source:
 
     @property
     def _compared(self) -> str:
-        """Return the column as SQL compares it: a number or a date."""
+        """Return the column for comparisons in SQL: a number or a date."""
         name = identifier(self.name)
         if self._kind == "m":
             return f"(epoch({name}) / {real(86_400)})"
@@ -132,7 +132,7 @@ def feature_sources(ds: Dataset) -> tuple[tuple[Source, ...], FloatArray]:
 
 
 def _are_whole(values: FloatArray) -> bool:
-    """Say whether all numbers (n,) that are there are whole."""
+    """Check whether all numbers (n,) that are present are whole."""
     return bool((np.isnan(values) | (np.floor(values) == values)).all())
 
 
@@ -141,8 +141,8 @@ def read_sources(
 ) -> tuple[FloatArray, pd.Index, list[str]]:
     """Return the columns of another table (n, c), its row ids, and notes.
 
-    Levels that were not there before are missing, with a note; others than the columns
-    asked for are not looked at, and one that is not there is a DataError.
+    Levels that were not there before are missing, with a note. Other columns are
+    ignored; a missing one raises DataError.
     """
     frame, notes = typed_table(table, [source.name for source in sources])
     values = np.full((len(frame), len(sources)), np.nan)

@@ -1,4 +1,4 @@
-"""Names and values in SQL, quoted so that no data is ever read as a command."""
+"""Names and values in SQL, quoted so that data are never read as commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def identifier(name: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Return a number, truth value, date or text as SQL writes it."""
+    """Return a number, truth value, date or text as SQL."""
     if isinstance(value, bool | np.bool_):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int | np.integer):
@@ -39,18 +39,18 @@ def real(value: float) -> str:
 
 
 def among(expression: str, values: Sequence[Any]) -> str:
-    """Return the SQL of a column that has one of some values."""
+    """Return the SQL condition that a column has one of some values."""
     return f"{expression} IN ({', '.join(map(literal, values))})"
 
 
 def struct(parts: Mapping[str, str], indent: str) -> str:
-    """Return expressions as one value with named parts, a line each."""
+    """Return expressions as one value with named parts, one per line."""
     lines = [f"{indent}  {literal(name)}: {part}" for name, part in parts.items()]
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
 def check_table(table: Any) -> str:
-    """Return the name of a table as SQL writes it."""
+    """Return the quoted name of a table."""
     if not isinstance(table, str) or not table:
         raise ValueError(f"table is {table!r}; give the name of a table.")
     return identifier(table)

@@ -1,8 +1,8 @@
 """Writing a segmentation: a zip archive of JSON and Parquet, nothing executable.
 
 segmentation.json    rules, names, centres, counts
-prototypes.parquet   the rows that are kept: features and cluster
-held-out.parquet     how odd held-out rows were, by cluster
+prototypes.parquet   the prototypes: features and cluster
+held-out.parquet     oddness of held-out rows, by cluster
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clusterlens.compute._drafts import draft_of
-from clusterlens.compute.assigning._kept import Kept
+from clusterlens.compute.assigning._record import SegmentationRecord
 from clusterlens.compute.table.plain_preparation import preparation_to_plain
 
 FORMAT = 2
 ABOUT, ROWS, ODD = "segmentation.json", "prototypes.parquet", "held-out.parquet"
 
 
-def write_kept(kept: Kept, path: str | os.PathLike[str]) -> None:
-    """Write a segmentation; the file appears when it is complete."""
+def write_kept(kept: SegmentationRecord, path: str | os.PathLike[str]) -> None:
+    """Write a segmentation; the file appears once it is complete."""
     data = _pack(kept)
     with draft_of(Path(path)) as draft:
         draft.write_bytes(data)
 
 
-def _pack(kept: Kept) -> bytes:
+def _pack(kept: SegmentationRecord) -> bytes:
     assigner = kept.assigner
     features = {f"feature {j}": column for j, column in enumerate(assigner.rows.T)}
     n_held_out = [len(scores) for scores in assigner.held_out]
@@ -56,8 +56,8 @@ def _parquet(columns: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def _about(kept: Kept) -> dict[str, Any]:
-    """Everything but the rows, as plain values."""
+def _about(kept: SegmentationRecord) -> dict[str, Any]:
+    """Return everything but the rows, as plain values."""
     from clusterlens import __version__
 
     assigner = kept.assigner

@@ -1,7 +1,7 @@
-"""A typing tool as a workbook whose formulas name the cluster of every row of answers.
+"""A typing tool as a workbook with formulas for the cluster of every row of answers.
 
-Texts of the table are written as texts, whatever they begin with, and compared by
-EXACT: other lookups of spreadsheets ignore case and take * and ? for wildcards.
+Texts of the table are written as texts, even if they look like formulas, and EXACT
+compares them: other lookups of spreadsheets ignore case and use * and ? as wildcards.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.assigning._questions import Question
 
-_MOST_ROWS = 1_048_575  # of a sheet, below its heads
+_MOST_ROWS = 1_048_575  # of a sheet, below its header
 _LONGEST = 32_767  # characters of a cell
-_MOST_DIGITS = 10**15  # whole numbers from here on are not exact in a cell
+_MOST_DIGITS = 10**15  # larger whole numbers are not exact in a cell
 _FIRST_DAY = pd.Timestamp(1899, 12, 30)  # day 0 of a spreadsheet
 _LEAST_DATE = pd.Timestamp(1900, 3, 1)  # before it spreadsheets disagree by a day
 
@@ -34,7 +34,7 @@ def write_workbook(
     values: FloatArray,
     row_ids: pd.Index,
 ) -> None:
-    """Write the workbook: answers (n, q) with formulas, then the weights they read."""
+    """Write the workbook: answers (n, q) with formulas, then their weights."""
     openpyxl = _openpyxl()
     if len(values) > _MOST_ROWS:
         raise DataError(
@@ -45,7 +45,8 @@ def write_workbook(
     order = np.argsort(np.logical_not(is_number), kind="stable")
     numbers = [question for question in questions if question.source.is_number]
     levels = [question for question in questions if not question.source.is_number]
-    # A sheet cannot be left half-written, so all that may be refused comes first.
+    # A sheet cannot be left half-written, so everything that may be refused comes
+    # first.
     columns = [
         _written(question, x)
         for question, x in zip([*numbers, *levels], values[:, order].T, strict=True)
@@ -69,7 +70,7 @@ def _write_answers(
     columns: Sequence[Sequence[Any]],
     row_ids: pd.Index,
 ) -> None:
-    """Write one line per row: answers by column, how many known, scores, cluster."""
+    """Write one line per row: answers by column, number known, scores, cluster."""
     sheet.freeze_panes = "B2"
     names = [question.source.name for question in [*numbers, *levels]]
     heads = ["row", *names, "answers"]
@@ -121,7 +122,7 @@ def _write_weights(
     constants: FloatArray,
     numbers: Sequence[Question],
 ) -> None:
-    """Write a line per cluster: constant, and what numbers less their centres weigh."""
+    """Write a line per cluster: its constant, and weights of centred numbers."""
     heads = ["cluster", "constant", *(question.source.name for question in numbers)]
     sheet.append([_cell(sheet, head) for head in heads])
     sheet.append(["centre", None, *(_serial(question) for question in numbers)])
@@ -147,7 +148,7 @@ def _write_levels(
 
 
 def _written(question: Question, values: FloatArray) -> list[Any]:
-    """Return answers (n,) as the values of cells, None where there is none."""
+    """Return answers (n,) as the values of cells, None if there is none."""
     known = ~np.isnan(values)
     if not question.source.is_number:
         keys = _keys(question)
@@ -192,7 +193,7 @@ def _keys(question: Question) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or truth value as it is, anything else as text."""
+    """Return a number or truth value unchanged, anything else as text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | float):
@@ -202,7 +203,7 @@ def _plain(value: Any) -> Any:
 
 
 def _text_of(value: Any) -> Any:
-    """Return a value, a text as a cell can hold it."""
+    """Return a value, with texts in a form that a cell can hold."""
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     if not isinstance(value, str):
@@ -211,7 +212,7 @@ def _text_of(value: Any) -> Any:
 
 
 def _cell(sheet: Any, value: Any) -> Any:
-    """Return a cell of a sheet; a text stays one, even if it looks like a formula."""
+    """Return a cell of a sheet; text stays text, even if it looks like a formula."""
     from openpyxl.cell import WriteOnlyCell
 
     if not isinstance(value, str):
@@ -230,7 +231,7 @@ def letter(number: int) -> str:
 
 
 def _openpyxl() -> Any:
-    """Return openpyxl, or say how to get it."""
+    """Return openpyxl; if it is missing, the error tells how to install it."""
     try:
         import openpyxl
     except ImportError:

@@ -40,60 +40,61 @@ from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES, vote_weights
 
 WAYS = ("leader", "closest", "select")
-# Above, agreements are estimated.
+# Above this number of samples, agreements are estimated.
 MOST_COUNTED = 100_000
 _FEWEST = 1e-9
 
 
 class ConsensusClusterer(ClusterMixin, BaseEstimator):
-    """Run a pool of clusterings, take what is most typical of it, and assign new rows.
+    """Run a pool of clusterings, take its most typical partition, and assign new rows.
 
     Parameters
     ----------
     pool : str or sequence, default "default"
         As in `run_pool`.
     n_clusters : {"leader", "closest", "select"} or int, default "leader"
-        The partition to take: of the model closest to the consensus; of the consensus
-        with the number of clusters of `closest_cut`; of the consensus with the number
-        that `select_k` finds, or of the leader where none stands out, with a warning;
-        or of the consensus with that many clusters. If cannot-links need more clusters
-        than are found, the fewest that obey them are taken, with a warning.
+        The partition to take: "leader", of the model closest to the consensus;
+        "closest", of the consensus with the number of clusters of `closest_cut`;
+        "select", of the consensus with the number found by `select_k`, or of the leader
+        if none stands out, with a warning; or of the consensus with the given number of
+        clusters. If cannot-links need more clusters than found, the fewest that obey
+        them are taken, with a warning.
     constraints : Constraints, optional
-        Pairs of samples that should be joined or separated: they count in the ranking,
-        and a partition of the consensus obeys them.
+        Pairs of samples that should be joined or separated. They count in the ranking,
+        and a consensus partition obeys them.
     novelty : float, optional
         Rate, between 0 and 1, at which rows like those seen may be called nowhere:
         `predict` then gives -1 to rows too far from their cluster. Default: never.
     random_state : int, Generator or None, default 0
         Seed of everything random.
     n_jobs : int, optional
-        Most worker processes, 1 for this process alone; as in `run_pool`.
+        Largest number of worker processes, 1 for this process alone; as in `run_pool`.
     votes : {"models", "families", "hubs", "typical"}, default "typical"
-        Who votes in the consensus, see `vote_weights`.
+        Voters in the consensus, see `vote_weights`.
 
     Attributes
     ----------
     labels_ : array of int64, shape (n_samples,)
-        Clusters 0, 1, ...; -1 for what the leader calls noise.
+        Clusters 0, 1, ...; -1 for noise of the leader.
     n_clusters_ : int
         Number of clusters, without noise.
     ensemble_ : Ensemble
         The partitions of the pool, with their votes; if all rows are equal, one cluster
-        three times, as two partitions tell little.
+        three times, because two partitions are not enough.
     ranking_ : Ranking
         Its models, the closest to the consensus first.
     assigner_ : Assigner
-        What assigns new rows, with the share of the samples that keep their cluster.
+        The assigner of new rows, with the share of the samples that keep their cluster.
     notes_ : tuple of str
-        What the pool noted, and whether fewer rows differ than there would be clusters.
+        Notes of the pool, and a note if there are fewer distinct rows than clusters.
 
     Notes
     -----
-    X is used as given: scale it before, by `prepare` (of which Segmentation keeps the
-    rules too), or in a Pipeline. Agreements of more than 100,000 samples are estimated.
-    If there would be more clusters than rows that differ, each of these is a cluster,
-    with a warning, unless cannot-links separate equal rows. If all rows are equal, they
-    are one cluster and the pool is not run.
+    X is used as given: scale it before, by `prepare` (a Segmentation keeps its rules,
+    too), or in a Pipeline. Agreements of more than 100,000 samples are estimated. If
+    there would be more clusters than distinct rows, each of these is a cluster, with a
+    warning, unless cannot-links separate equal rows. If all rows are equal, they are
+    one cluster and the pool does not run.
 
     Examples
     --------
@@ -176,21 +177,21 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Features as those of fit.
+            Features like those of fit.
 
         Returns
         -------
         labels : array of int64, shape (n_rows,)
             Clusters; -1 for noise and, with `novelty`, for rows that belong nowhere.
         """
-        told = self._assign(X)
+        assigned = self._assign(X)
         novelty = self._check_novelty()
         if novelty is None:
-            return told.cluster
-        return np.where(told.p <= novelty, UNLABELLED, told.cluster)
+            return assigned.cluster
+        return np.where(assigned.p <= novelty, UNLABELLED, assigned.cluster)
 
     def predict_margin(self, X: npt.ArrayLike) -> FloatArray:
-        """Say how surely rows are assigned.
+        """Compute how certain the assignment of rows is.
 
         Parameters
         ----------
@@ -210,7 +211,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         return self.assigner_.assign(data)
 
     def _partition(self, X: FloatArray, links: Constraints, seed: int) -> IntArray:
-        """Return the partition that is asked for, numbered without gaps."""
+        """Return the requested partition, numbered without gaps."""
         k = self.n_clusters
         if k == "select":
             most = min(10, int(0.8 * len(X)))
@@ -236,7 +237,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         return numbered
 
     def _obeying(self, n_clusters: int, links: Constraints, seed: int) -> IntArray:
-        """Return the consensus; with more clusters where links need them, if it may."""
+        """Return the consensus, with more clusters if links need them and it may."""
         k = n_clusters
         while True:
             try:

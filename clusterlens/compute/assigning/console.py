@@ -22,7 +22,7 @@ from clusterlens.compute.assigning.streaming import FileSummary, assign_file
 from clusterlens.compute.table.reading import DECIMAL_NAMES, SEPARATOR_NAMES
 
 INTERRUPTED = 130
-_MARKS = {"tab": "\t"}  # which a shell hardly types
+_MARKS = {"tab": "\t"}  # hard to type in a shell
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,13 +31,13 @@ def main(arguments: Sequence[str]) -> int:
     Parameters
     ----------
     arguments : sequence of str
-        Those after `clusterlens assign`.
+        Arguments after `clusterlens assign`.
 
     Returns
     -------
     status : int
-        0 if the file was written, 2 where arguments or data cannot be used, 130 after
-        Ctrl-C; but for 0 there is no file.
+        0 if the file was written, 2 if arguments or data cannot be used, 130 after
+        Ctrl-C. There is a file only for 0.
     """
     given = _parser().parse_args(arguments)
     progress = _line if sys.stderr.isatty() else None
@@ -135,7 +135,7 @@ def _refuse(sentence: str, status: int, progress: Progress | None) -> int:
 
 
 def _words(summary: FileSummary, output: Path, alpha: float) -> str:
-    """Say what became of the rows."""
+    """Describe the results for the rows."""
     lines = [f"{count(summary.rows, 'row')} written to {output}"]
     for name, n in summary.clusters.items():
         lines.append(f"  {name}: {whole(n)} ({percent(n / summary.rows)})")

@@ -1,4 +1,4 @@
-"""Drift: whether another table is still like the one that was clustered."""
+"""Drift: differences between another table and the clustered one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from scipy.stats import betabinom, chi2, chi2_contingency, norm
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._validation import UNLABELLED, FloatArray, Frozen, IntArray
 from clusterlens.compute.assigning._calibration import g_statistic, widened
-from clusterlens.compute.assigning._kept import Kept
+from clusterlens.compute.assigning._record import SegmentationRecord
 
-# Of the false alarms of the verdict, half go to columns and half to rows nowhere.
+# Half of the false alarms of the verdict are for columns, half for rows nowhere.
 LEVEL = 0.05
-# What is large: a standard deviation's quarter of a shift has a PSI of about this, ...
+# A large change: a shift by a quarter of a standard deviation has about this PSI, ...
 LARGE_PSI = 0.05
-# ... and so many more rows of the table than expected belong nowhere.
+# ... and this additional share of the rows belongs nowhere.
 LARGE_NOWHERE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Drift(Frozen):
-    """What has changed from one table to another.
+    """Changes from one table to another.
 
     Parameters
     ----------
@@ -31,33 +31,33 @@ class Drift(Frozen):
         One row per cluster: "cluster", "name", share "then" and "now", the "difference"
         and its 95 % interval, "low" to "high".
     shares_p : float
-        p-value that all shares are as they were (G-test); no part of the verdict.
+        p-value that all shares are unchanged (G-test); not part of the verdict.
     columns : DataFrame
         One row per column in use, the most changed first: "column", "psi", the
         "expected" PSI of an unchanged column, "p" corrected for the number of columns
         (Holm), and whether it has "moved".
     nowhere, nowhere_expected : float
-        Share of the rows that belong nowhere, of those of which that can be told, and
-        the share expected of rows like those seen; NaN if it can be told of none.
+        Share of "nowhere" among the rows that can be tested, and the share expected of
+        rows like those seen; NaN if no row can be tested.
     nowhere_p : float
         p-value that no more rows than expected belong nowhere.
     verdict : {"keep", "refit"}
         "refit" if a column has moved, or more rows belong nowhere: p at most 0.025 and
-        the change large, a PSI of 0.05 or a share of 0.02 above what is expected.
+        the change large, a PSI of 0.05 or a share of 0.02 above the expectation.
     reason : str
-        Why.
+        Reason for the verdict.
     is_checked : bool
         Whether rates of false alarms are known: the partition has no noise, or a
-        clustering was found that repeats it.
+        similar clustering was found that can be repeated.
 
     Notes
     -----
     PSI = sum (p - q) ln(p / q) over deciles of the first table, or levels, with a bin
     for missing values and half a row added to each; expected (B - 1)(1/n + 1/m) without
-    change. The p-value of a column is that of the chi-squared test of the two rows of
-    counts. Intervals are Newcombe's, of Wilson's. The number of rows nowhere is
-    beta-binomial, as its bound was found on a number of held-out rows. Rows must be
-    independent: of a table where each customer stands several times p-values are too
+    change. The p-value of a column comes from the chi-squared test of the two rows of
+    counts. Intervals are Newcombe's, based on Wilson's. The number of rows nowhere is
+    beta-binomial, because its bound comes from a number of held-out rows. Rows must be
+    independent: if each customer occurs several times in a table, p-values are too
     small. Both tests at 0.025 give false alarms of at most about 0.05.
 
     References
@@ -97,34 +97,34 @@ class Drift(Frozen):
         return self.columns
 
     def __repr__(self) -> str:
-        """Say the verdict and its reason."""
+        """Return the verdict and its reason."""
         return f"Drift({self.verdict}: {self.reason})"
 
 
 def measure_drift(
-    kept: Kept, told: pd.DataFrame, values: FloatArray, alpha: float
+    kept: SegmentationRecord, assigned: pd.DataFrame, values: FloatArray, alpha: float
 ) -> Drift:
     """Compare the rows of a table with those of the segmentation.
 
     Parameters
     ----------
-    kept : Kept
-        What the segmentation keeps of its table.
+    kept : SegmentationRecord
+        The data that the segmentation keeps of its table.
     told : DataFrame
-        Answers for the rows of the other table, as of `Segmentation.assign`.
+        Results for the rows of the other table, as from `Segmentation.assign`.
     values : array of float64, shape (n_rows, n_columns)
         Their columns in use, encoded.
     alpha : float
-        Rate of "nowhere" with which the answers were made.
+        Rate of "nowhere" used for these results.
 
     Returns
     -------
     drift : Drift
         Shares, columns, rows that belong nowhere, verdict.
     """
-    shares, shares_p = _shares(kept, told)
+    shares, shares_p = _shares(kept, assigned)
     columns = _columns(kept, values)
-    rate, expected, p = _nowhere(kept, told, alpha)
+    rate, expected, p = _nowhere(kept, assigned, alpha)
     moved = columns.loc[columns["moved"], "column"].tolist()
     reasons = [f"moved: {', '.join(map(repr, moved[:5]))}"] if moved else []
     if _is_more(rate, expected, p):
@@ -145,13 +145,15 @@ def measure_drift(
 
 
 def _is_more(rate: float, expected: float, p: float) -> bool:
-    """Whether a share of rows nowhere is larger than expected, surely and by much."""
+    """Whether a share of rows nowhere is significantly and clearly larger."""
     return p <= LEVEL / 2 and rate - expected >= LARGE_NOWHERE
 
 
-def _shares(kept: Kept, told: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+def _shares(
+    kept: SegmentationRecord, assigned: pd.DataFrame
+) -> tuple[pd.DataFrame, float]:
     """Shares of the clusters then and now, and a joint test."""
-    found = told["cluster"].value_counts()
+    found = assigned["cluster"].value_counts()
     now = found.reindex(kept.clusters, fill_value=0).to_numpy(np.int64)
     n = int(kept.counts.sum())
     assigner = kept.assigner
@@ -178,7 +180,7 @@ def _shares(kept: Kept, told: pd.DataFrame) -> tuple[pd.DataFrame, float]:
 
 
 def _wilson(p: FloatArray, n: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shares of a number of rows, and Wilson's 95 % intervals."""
+    """Return shares of a number of rows, and Wilson's 95 % intervals."""
     z = float(norm.ppf(0.975))
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
@@ -194,7 +196,7 @@ def _test(then: IntArray, now: IntArray) -> float:
     return float(chi2_contingency(table, correction=False).pvalue)
 
 
-def _columns(kept: Kept, values: FloatArray) -> pd.DataFrame:
+def _columns(kept: SegmentationRecord, values: FloatArray) -> pd.DataFrame:
     """PSI and test of every column."""
     rows = []
     for column, x in zip(kept.columns, values.T, strict=True):
@@ -221,16 +223,16 @@ def _holm(p: FloatArray) -> FloatArray:
 
 
 def _nowhere(
-    kept: Kept, told: pd.DataFrame, alpha: float
+    kept: SegmentationRecord, assigned: pd.DataFrame, alpha: float
 ) -> tuple[float, float, float]:
-    """Share of the rows nowhere, the expected one, and the p-value of so many."""
+    """Return the share of rows nowhere, the expected one, and the p-value."""
     assigner = kept.assigner
     able = assigner.can_judge(alpha) & (assigner.clusters != UNLABELLED)
-    judged = told["cluster"].isin(assigner.clusters[able].tolist())
-    n = int(judged.sum())
+    testable = assigned["cluster"].isin(assigner.clusters[able].tolist())
+    n = int(testable.sum())
     if not n:
         return np.nan, np.nan, 1.0
-    k = int(told.loc[judged, "nowhere"].sum())
+    k = int(assigned.loc[testable, "nowhere"].sum())
     held_out = np.array([len(s) + 1 for s in assigner.held_out])
     expected = widened(assigner.widening, assigner.n_beyond(alpha) / held_out)
     total = held_out[able].sum()

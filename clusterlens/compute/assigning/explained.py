@@ -1,4 +1,4 @@
-"""Why a row belongs where it does: its company, how odd it is there, its columns."""
+"""Reasons for the cluster of a row: its neighbours, its oddness, its columns."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from clusterlens.compute.assigning._readings import centre_distance
 from clusterlens.compute.assigning.assigner import Assigner
 
 Rows = npt.NDArray[np.bool_]
-_LONE = 0.5  # half a row, so that a level that is not there is not impossible
+_LONE = 0.5  # half a row, so that an absent level is not impossible
 
 
 @dataclass(frozen=True, eq=False)
 class Company(Frozen):
-    """What a row lies near to.
+    """Neighbours of a row and its oddness.
 
     Parameters
     ----------
     clusters : array of int, shape (n_near,)
         Labels of the nearest prototypes, or of all centres, the nearest first.
     distances : array of float64, shape (n_near,)
-        How far they are, in the units of the features.
+        Their distances, in the units of the features.
     rows : array of int, shape (n_near,)
-        Which prototypes they are; none for centres.
+        Positions of these prototypes; empty for centres.
     oddness : float
         Mean distance to the five nearest prototypes of the own cluster, or the distance
         to its centre in its scale.
     bound : float
-        Beyond it a row belongs nowhere; NaN where the cluster has too few rows.
+        A row with a larger oddness belongs nowhere; NaN if the cluster has too few
+        rows.
     """
 
     clusters: IntArray
@@ -47,25 +48,25 @@ class Company(Frozen):
 def company(
     assigner: Assigner, x: FloatArray, cluster: int, alpha: float, n_near: int = 5
 ) -> Company:
-    """Say what a row lies near to, and how odd it is in a cluster.
+    """Find the neighbours of a row, and its oddness in a cluster.
 
     Parameters
     ----------
     assigner : Assigner
-        What decides.
+        The assigner of rows.
     x : array of float64, shape (n_features,)
         Features of the row.
     cluster : int
-        Label of the cluster that it is assigned to.
+        Label of its cluster.
     alpha : float
         Rate of "nowhere" among rows like those seen.
     n_near : int, default 5
-        How many neighbours are told.
+        Number of neighbours to return.
 
     Returns
     -------
     company : Company
-        Linear in the number of prototypes.
+        Takes time linear in the number of prototypes.
     """
     code = int(np.searchsorted(assigner.clusters, cluster))
     has_rows = len(assigner.rows) > 0
@@ -82,7 +83,7 @@ def company(
             centre_distance(x[None], assigner.centres, assigner.scales, at)[0]
         )
     scores = assigner.held_out[code]
-    # p = (1 + those at least as odd) / (1 + all) is at most alpha beyond this one.
+    # p = (1 + number at least as odd) / (1 + number of all) is at most alpha beyond it.
     fewer = int(assigner.n_beyond(alpha)[code]) - 1
     bound = float(scores[len(scores) - 1 - fewer]) if fewer >= 0 else float("nan")
     rows = near if has_rows else near[:0]
@@ -90,12 +91,12 @@ def company(
 
 
 def pulls(table: pd.DataFrame, own: Rows, other: Rows, row: pd.Series) -> pd.DataFrame:
-    """Say which cluster each column of a row speaks for, each column by itself.
+    """Measure how much each column alone supports the cluster of a row.
 
     Parameters
     ----------
     table : DataFrame
-        Columns as read of the clustered table.
+        Columns of the clustered table, as read.
     own, other : array of bool, shape (n_rows,)
         Rows of the cluster of the row, and of the next one.
     row : Series
@@ -105,8 +106,8 @@ def pulls(table: pd.DataFrame, own: Rows, other: Rows, row: pd.Series) -> pd.Dat
     -------
     pulls : DataFrame
         One row per column with a value: "column", "value", "own" and "other", means of
-        numbers and dates, shares of the level otherwise; "pull", how much likelier the
-        value is in the own cluster, as a logarithm: normal with one spread, or by the
+        numbers and dates, shares of the level otherwise; "pull", the log ratio of the
+        likelihoods of the value in both clusters: normal with one spread, or by the
         share of the level; and whether it is a "level".
     """
     found = []
@@ -116,8 +117,8 @@ def pulls(table: pd.DataFrame, own: Rows, other: Rows, row: pd.Series) -> pd.Dat
             continue
         a, b = (table[name][rows].dropna() for rows in (own, other))
         is_level = not _is_measured(table[name])
-        told = _of_level(a, b, value) if is_level else _of_number(a, b, value)
-        found.append((name, value, *told, is_level))
+        compared = _of_level(a, b, value) if is_level else _of_number(a, b, value)
+        found.append((name, value, *compared, is_level))
     columns = ["column", "value", "own", "other", "pull", "level"]
     return pd.DataFrame(found, columns=columns).sort_values(
         "pull", ascending=False, ignore_index=True
@@ -132,7 +133,7 @@ def _is_measured(column: pd.Series) -> bool:
 
 
 def _of_number(a: pd.Series, b: pd.Series, value: Any) -> tuple[Any, Any, float]:
-    """Means, and the log ratio of two normal densities with the same spread."""
+    """Return means, and the log ratio of two normal densities with the same spread."""
     if not (len(a) and len(b)):
         return pd.NA, pd.NA, 0.0
     means = a.mean(), b.mean()
@@ -145,14 +146,14 @@ def _of_number(a: pd.Series, b: pd.Series, value: Any) -> tuple[Any, Any, float]
 
 
 def _in_units(values: pd.Series) -> FloatArray:
-    """Numbers, or days of dates."""
+    """Return numbers, or days of dates."""
     if pd.api.types.is_datetime64_any_dtype(values):
         values = (values - pd.Timestamp(0, tz=values.dt.tz)) / pd.Timedelta(days=1)
     return values.to_numpy(np.float64)
 
 
 def _of_level(a: pd.Series, b: pd.Series, value: Any) -> tuple[float, float, float]:
-    """Shares of a level, and the logarithm of their ratio."""
+    """Return shares of a level, and the logarithm of their ratio."""
     counts = [(float((one == value).sum()), len(one)) for one in (a, b)]
     shares = [k / max(n, 1) for k, n in counts]
     own, other = ((k + _LONE) / (n + 2 * _LONE) for k, n in counts)

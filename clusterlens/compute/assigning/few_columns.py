@@ -1,7 +1,7 @@
-"""Typing tool: the few columns that tell clusters apart, and one table of weights.
+"""Typing tool: the few columns that distinguish clusters, with one table of weights.
 
-A row belongs to the cluster with the highest linear score. The same rounded weights
-give it in Python, in SQL and in a spreadsheet.
+A row belongs to the cluster with the highest linear score. Python, SQL and spreadsheets
+use the same rounded weights.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from clusterlens.compute.table.export import free_name
 
 Hits = npt.NDArray[np.bool_]
 
-_MOST_SEARCHED = 5_000  # rows of the selection and its cross-validation
+_MOST_SEARCHED = 5_000  # rows for the selection and its cross-validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +60,16 @@ class TypingTool(Frozen):
     clusters : tuple of int or str
         Labels of the clusters.
     questions : tuple of Question
-        The columns asked for, with weights.
+        The columns to ask for, with weights.
     constants : array of float, shape (n_clusters,)
         Scores before any answer.
     accuracy : DataFrame of shape (n_steps, 5)
         For 1, 2, ... questions `n_questions`, the `column` that is added, `accuracy` on
-        rows that neither chose nor weighed the columns, its `standard_error`, and
-        whether it is `used`. The accuracy of the number that is used is that of rows
+        rows that neither chose nor weighted the columns, its `standard_error`, and
+        whether it is `used`. For the number in use, the accuracy is measured on rows
         that did not choose the number either.
     by_cluster : DataFrame of shape (n_steps, n_clusters)
-        Share of the rows of each cluster that are put into it, by `n_questions`.
+        Share of the rows of each cluster that are assigned to it, by `n_questions`.
     columns : tuple of str
         All columns of the table.
     """
@@ -82,7 +82,7 @@ class TypingTool(Frozen):
     columns: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Say the number of questions and what they reach."""
+        """Return the number of questions and their accuracy."""
         n = len(self.questions)
         reached = self.accuracy["accuracy"].iloc[n - 1]
         clusters = count(len(self.clusters), "cluster")
@@ -118,14 +118,14 @@ class TypingTool(Frozen):
         Parameters
         ----------
         table : DataFrame, array-like, Dataset, path, file object or bytes
-            A table with the columns asked for, in any order; others are not looked at.
+            A table with the columns of the questions, in any order; others are ignored.
             A missing answer adds nothing; a level that was not there before is missing.
 
         Returns
         -------
         cluster : Series of shape (n_rows,)
-            Labels, missing where a row answers no question. `attrs["notes"]` says what
-            was taken as missing.
+            Labels, missing if a row answers no question. `attrs["notes"]` lists
+            values treated as missing.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class TypingTool(Frozen):
         Returns
         -------
         query : str
-            ``SELECT ..., CASE ... END AS "cluster" FROM ...``, as DuckDB reads it.
+            ``SELECT ..., CASE ... END AS "cluster" FROM ...``, for DuckDB.
 
         Raises
         ------
@@ -163,8 +163,8 @@ class TypingTool(Frozen):
 
         Notes
         -----
-        As `ClusterRules.to_sql`. In between there are columns "answers" and "scores",
-        which a table must not have.
+        As `ClusterRules.to_sql`. Inner queries have the columns "answers" and "scores",
+        which the table must not have.
         """
         rows = check_table(table)
         names = [free_name(name, self.columns) for name in ("answers", "scores")]
@@ -203,9 +203,9 @@ class TypingTool(Frozen):
         Parameters
         ----------
         path : str or path
-            Where to write; a file that is there is replaced.
+            File to write; an existing file is replaced.
         table : DataFrame, array-like, Dataset, path, file object or bytes, optional
-            Rows whose answers are filled in; by default there are `n_rows` empty ones.
+            Rows with given answers; by default there are `n_rows` empty ones.
         n_rows : int, default 100
             Number of empty rows, 1 to 100,000.
 
@@ -219,10 +219,10 @@ class TypingTool(Frozen):
         Notes
         -----
         Two sheets: "Answers" has one line per row, with formulas for the scores and the
-        cluster, and "Weights" the table that they read (SUMPRODUCT for numbers, a
-        lookup of the very text for levels). No macro; every text of the table is
-        written as text, also where it begins like a formula. What Python takes as
-        missing is an empty cell.
+        cluster, and "Weights" has the table that they use (SUMPRODUCT for numbers, an
+        exact lookup for levels). No macro; every text of the table is written as text,
+        even if it looks like a formula. Values that Python treats as missing are empty
+        cells.
         """
         n_rows = check_range(n_rows, 1, 100_000, name="n_rows", integer=True)
         sources = [question.source for question in self.questions]
@@ -239,7 +239,7 @@ def typing_tool(
     n_questions: int = 6,
     random_state: RandomState = 0,
 ) -> TypingTool:
-    """Find the fewest columns that tell clusters apart, and weigh their answers.
+    """Find the fewest columns that distinguish clusters, and weigh their answers.
 
     Parameters
     ----------
@@ -267,19 +267,19 @@ def typing_tool(
 
     Notes
     -----
-    Columns are added one by one: each time the one with which a linear discriminant is
-    right for most rows in cross-validation. Five folds outside this selection measure
-    its accuracy, as they see neither the choice of the columns nor the weights; the
-    tool uses the fewest questions whose accuracy is within one standard error of the
-    best. For the accuracy of this choice the other folds choose the number of each fold
-    in the same way, among themselves. The score of cluster k is log p_k - m_k' S^-1 m_k
-    / 2 + x' S^-1 m_k with p_k its share, m_k its mean and S the covariance within
-    clusters, plus a hundredth of the variances. Levels are columns of 0 and 1, the 30
-    most frequent ones; the other levels, and missing values, add nothing. The selection
-    looks at the 30 columns whose means differ most, and at most 5,000 rows; all rows
-    give the weights. Time O(n_questions n_columns n) after that. Labels stay those
-    given: rows of the table have shaped a partition, so that new rows may be told
-    somewhat less often.
+    Columns are added one by one: each time the column with which a linear discriminant
+    is right for most rows in cross-validation. Five folds outside this selection
+    measure its accuracy, because they see neither the choice of the columns nor the
+    weights. The tool uses the fewest questions with an accuracy within one standard
+    error of the best. For the accuracy of this choice the other folds choose the number
+    for each fold in the same way, among themselves. The score of cluster k is log p_k -
+    m_k' S^-1 m_k / 2 + x' S^-1 m_k with p_k its share, m_k its mean and S the
+    covariance within clusters, plus a hundredth of the variances. Levels are columns of
+    0 and 1, for the 30 most frequent ones; other levels, and missing values, add
+    nothing. The selection uses the 30 columns with the most different means, and at
+    most 5,000 rows; all rows give the weights. Time O(n_questions n_columns n) after
+    that. The rows of the table have shaped the partition, so the tool may be right
+    somewhat less often for new rows.
 
     References
     ----------
@@ -328,7 +328,7 @@ def typing_tool(
     names = tuple(labelled[k] for k in clusters)
     accuracy = _accuracy(found, [sources[j].name for j in order], n_asked)
     chosen = order[:n_asked]
-    constants, questions = _weighed(
+    constants, questions = _weighted_questions(
         [coded[j] for j in chosen], values[kept][:, chosen], codes, len(names)
     )
     by_cluster = [found[:, codes[rows] == k].mean(axis=1) for k in range(len(names))]
@@ -356,7 +356,7 @@ def _fewest(found: Hits) -> int:
 def _without_choice(found: Hits, selection: Selection, most: int) -> Hits:
     """Return hits (n,) if the other folds alone choose the number of questions.
 
-    `found` (n_steps, n) are those for each number.
+    `found` (n_steps, n) are the hits for each number.
     """
     hits = np.empty(found.shape[1], dtype=bool)
     for fold in range(N_FOLDS):
@@ -382,10 +382,10 @@ def _accuracy(found: Hits, columns: Sequence[str], n_asked: int) -> pd.DataFrame
     )
 
 
-def _weighed(
+def _weighted_questions(
     coded: Sequence[Coding], values: FloatArray, codes: IntArray, n_clusters: int
 ) -> tuple[FloatArray, tuple[Question, ...]]:
-    """Return constants, and questions on columns (n, q), weighed on all rows."""
+    """Return constants, and weighted questions on columns (n, q), from all rows."""
     parts = [coding.features(x) for coding, x in zip(coded, values.T, strict=True)]
     Z, blocks = joined(parts)
     fold = np.zeros(len(Z), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Fitting an assigner: which rule keeps the clusters, and how well it does."""
+"""Fitting an assigner: choice of the rule that reproduces the clusters best."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fit_assigner(
     random_state: int = 0,
     run: RunOptions = DEFAULT_RUN,
 ) -> Assigner:
-    """Learn from a partition where rows belong.
+    """Learn the assigner of a partition.
 
     Parameters
     ----------
@@ -55,29 +55,29 @@ def fit_assigner(
     labels : array of int, shape (n_samples,)
         The partition; -1 is noise.
     rows : bool, default True
-        Whether rows may be kept as prototypes. Without, centres and scales decide, and
+        Whether rows may be kept as prototypes. Otherwise centres and scales decide, and
         no row is assigned to noise.
     counts : array of int, shape (n_samples,), optional
-        Rows of the table that each sample stands for, in the shares that are expected.
+        Number of rows of the table for each sample, used in the expected shares.
     random_state : int, default 0
-        Draws prototypes where there are too many rows to keep all.
+        Draws prototypes if there are too many rows to keep all.
     run : RunOptions
         Threads and cancel.
 
     Returns
     -------
     assigner : Assigner
-        With the share of the rows that keep their cluster.
+        The assigner, with the share of the rows that keep their cluster.
 
     Notes
     -----
-    Rules that are tried, each on rows that are left out one at a time: votes of 1, 5,
-    15 or 31 prototypes, the nearest centre, and the densest of round Gaussians; with
-    noise and up to 20,000 rows also the density of the 5, 15 or 31 nearest. Centres are
-    taken before neighbours where they are right as often and keep 99 % of the rows.
-    Up to 20,000 rows all are prototypes; of more 5,000 are drawn, 100 of each cluster
-    at least, and rows that lose their cluster are added until 99 % keep it, 20,000 in
-    all at most; where these mislead more than they help, they are left out again. Time
+    The rules, each tried on rows left out one at a time: votes of 1, 5, 15 or 31
+    prototypes, the nearest centre, and the densest of round Gaussians; with noise and
+    up to 20,000 rows also the density of the 5, 15 or 31 nearest. Centres are preferred
+    to neighbours if they are right as often and keep 99 % of the rows. Up to 20,000
+    rows all are prototypes. From more rows 5,000 are drawn, at least 100 of each
+    cluster, and rows that lose their cluster are added until 99 % keep it, with at most
+    20,000 in all; if the added rows mislead more than they help, they are removed. Time
     of a neighbour search of n_samples among the prototypes.
     """
     if counts is None:
@@ -99,9 +99,9 @@ def _fitted(
     run: RunOptions,
     like: Assigner | None = None,
 ) -> Assigner:
-    """Fit an assigner whose held-out rows are left out one at a time.
+    """Fit an assigner with held-out rows left out one at a time.
 
-    It has the rule of another one, where that is given and fits.
+    It has the rule of another assigner, if one is given and fits.
     """
     rng = np.random.default_rng(random_state)
     known = np.ones(len(X), np.bool_) if rows else labels != UNLABELLED
@@ -112,24 +112,26 @@ def _fitted(
     codes[known] = places
     kept = _blank(X[known], places, clusters)
     few = len(X) <= MOST_PROTOTYPES
-    judged = np.arange(len(X)) if few else draw(codes, rng)
-    inside = judged[known[judged]]
+    held_out = np.arange(len(X)) if few else draw(codes, rng)
+    inside = held_out[known[held_out]]
     if like and UNLABELLED in clusters and like.n_neighbors < len(X) - 1:
         kept = replace(kept, rule=like.rule, n_neighbors=like.n_neighbors)
     else:
         kept = _with_rule(kept, X[known], places, X[inside], codes[inside], rows)
     run.raise_if_cancelled()
     if rows:
-        chosen = judged
+        chosen = held_out
         if kept.rule == "neighbours" and not few:
-            chosen = _condensed(kept, X, codes, judged, rng)
+            chosen = _condensed(kept, X, codes, held_out, rng)
         kept = replace(kept, rows=read_only(X[chosen]), codes=codes[chosen])
     run.raise_if_cancelled()
     # Rows of a small cluster are drawn more often than others.
     groups = np.unique(codes, return_inverse=True)[1]
-    drawn = np.bincount(groups[judged], counts[judged])
+    drawn = np.bincount(groups[held_out], counts[held_out])
     weights = counts * (np.bincount(groups, counts) / drawn)[groups]
-    return _calibrated(kept, X[judged], codes[judged], weights[judged], random_state)
+    return _calibrated(
+        kept, X[held_out], codes[held_out], weights[held_out], random_state
+    )
 
 
 def _widened(
@@ -139,7 +141,7 @@ def _widened(
     random_state: int,
     run: RunOptions,
 ) -> Assigner:
-    """Correct what held-out rows say by rows that took no part in the partition."""
+    """Correct the results of held-out rows by rows outside the partition."""
     clustering, alike = find_clustering(X, labels, run)
     if alike < ALIKE:
         return replace(kept, repeated=max(alike, 0.0))
@@ -160,7 +162,7 @@ def _widened(
 
 
 def _blank(X: FloatArray, codes: IntArray, clusters: IntArray) -> Assigner:
-    """Describe the clusters; nothing is known yet about what decides."""
+    """Describe the clusters, without a rule yet."""
     sizes = np.bincount(codes)
     sums = np.zeros((len(clusters), X.shape[1]))
     np.add.at(sums, codes, X)
@@ -193,8 +195,8 @@ def _with_rule(
     blank: Assigner,
     X: FloatArray,
     codes: IntArray,
-    judged: FloatArray,
-    judged_codes: IntArray,
+    held_out: FloatArray,
+    held_out_codes: IntArray,
     rows: bool,
 ) -> Assigner:
     """Choose the rule that gives most held-out rows their cluster."""
@@ -205,15 +207,17 @@ def _with_rule(
         "round Gaussians": blank,
     }
     right = {
-        name: _mean_right(_without_itself(one, judged, judged_codes), judged_codes)
+        name: _mean_right(
+            _without_itself(one, held_out, held_out_codes), held_out_codes
+        )
         for name, one in centred.items()
     }
     best = max(right, key=lambda name: right[name])
     voted: dict[int, float] = {}
-    if rows and len(judged) > 1:
-        voted = dict(_neighbor_agreement(judged, judged_codes, len(blank.sizes)))
+    if rows and len(held_out) > 1:
+        voted = dict(_neighbor_agreement(held_out, held_out_codes, len(blank.sizes)))
     dense: dict[int, float] = {}
-    if voted and len(judged) == len(X) and UNLABELLED in blank.clusters:
+    if voted and len(held_out) == len(X) and UNLABELLED in blank.clusters:
         dense = dict(_density_agreement(X, codes))
     agreement = right | {f"{k} neighbours": share for k, share in voted.items()}
     agreement |= {f"density of {k}": share for k, share in dense.items()}
@@ -239,7 +243,7 @@ def _without_itself(assigner: Assigner, X: FloatArray, codes: IntArray) -> Readi
 def _neighbor_agreement(
     X: FloatArray, codes: IntArray, n_clusters: int
 ) -> Iterator[tuple[int, float]]:
-    """Yield each number of neighbours, and how often it is right without the row."""
+    """Yield each number of neighbours, with its accuracy without the row itself."""
     width = min(max(NEIGHBORS), len(X) - 1)
     found = Prototypes(X, codes).nearest(X, width, np.arange(len(X)))
     for k in NEIGHBORS:
@@ -248,7 +252,7 @@ def _neighbor_agreement(
 
 
 def _density_agreement(X: FloatArray, codes: IntArray) -> Iterator[tuple[int, float]]:
-    """Yield each size of a dense place, and how often it is right without the row."""
+    """Yield each size of a dense place, with its accuracy without the row itself."""
     prototypes = Prototypes(X, codes)
     for k in CORES:
         if k < len(X):
@@ -264,10 +268,10 @@ def _condensed(
     assigner: Assigner,
     X: FloatArray,
     codes: IntArray,
-    judged: IntArray,
+    candidates: IntArray,
     rng: np.random.Generator,
 ) -> IntArray:
-    """Add to the drawn rows what keeps 99 % of all in their cluster."""
+    """Add rows to the drawn ones until 99 % of all keep their cluster."""
 
     def assigned(chosen: IntArray, asked: IntArray) -> IntArray:
         own = np.full(len(X), -1)
@@ -276,7 +280,7 @@ def _condensed(
         found = one.prototypes.nearest(X[asked], one.n_neighbors, own[asked])
         return read_neighbors(*found, one.n_neighbors, len(one.sizes)).cluster
 
-    return add_misplaced(judged, codes, assigned, LEAST_KEPT, MOST_PROTOTYPES, rng)
+    return add_misplaced(candidates, codes, assigned, LEAST_KEPT, MOST_PROTOTYPES, rng)
 
 
 def _calibrated(
@@ -288,8 +292,8 @@ def _calibrated(
 ) -> Assigner:
     """Learn shares and oddness from rows (m, d), which are the first prototypes.
 
-    `codes` (m,) are -1 for rows of no cluster that is known, `weights` (m,) the rows of
-    the table that each stands for.
+    `codes` (m,) are -1 for rows without a known cluster, `weights` (m,) the number of
+    rows of the table for each.
     """
     reading, odd = _left_out(assigner, X, codes)
     if reading is None:
@@ -310,7 +314,7 @@ def _calibrated(
 def _left_out(
     assigner: Assigner, X: FloatArray, codes: IntArray
 ) -> tuple[Reading | None, FloatArray]:
-    """Read rows that are left out one at a time, and how odd they are: (m,)."""
+    """Read rows left out one at a time, with their oddness: (m,)."""
     own, m = np.arange(len(X)), len(assigner.rows)
     if m == 1:
         return None, np.empty(0)

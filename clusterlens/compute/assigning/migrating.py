@@ -1,4 +1,4 @@
-"""Migration: where the rows of one table have gone that return in another."""
+"""Migration: clusters of the rows of one table that return in another."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clusterlens.compute._validation import UNLABELLED, DataError, Frozen
 
 @dataclass(frozen=True, eq=False)
 class Migration(Frozen):
-    """What became of the rows that stand in both tables.
+    """Changes of cluster of the rows in both tables.
 
     Parameters
     ----------
     counts : DataFrame of int64, shape (n_clusters, n_clusters)
-        Rows by their cluster before (index) and after (columns); -1 stands for noise
-        and for what belongs nowhere.
+        Rows by their cluster before (index) and after (columns); -1 means noise and
+        rows that belong nowhere.
     n_returned, n_gone, n_new : int
         Rows in both tables, in the first alone and in the second alone.
     """
@@ -31,7 +31,7 @@ class Migration(Frozen):
 
     @property
     def n_stayed(self) -> int:
-        """Rows that are in the cluster in which they were."""
+        """Rows that stayed in their cluster."""
         return int(np.diag(self.counts).sum())
 
     def to_frame(self) -> pd.DataFrame:
@@ -45,7 +45,7 @@ class Migration(Frozen):
         return self.counts
 
     def __repr__(self) -> str:
-        """Say how many returned, and how many of them stayed."""
+        """Return the numbers of returned rows and of those that stayed."""
         stayed = percent(self.n_stayed / self.n_returned) if self.n_returned else "none"
         return (
             f"Migration({count(self.n_returned, 'row')} returned, {stayed} of them "
@@ -61,20 +61,20 @@ def migration(
     Parameters
     ----------
     before, after : Series or DataFrame
-        The cluster of each row by row id: a Series of labels, -1 for noise, or what
-        `Segmentation.assign` returns, where rows that belong nowhere count as -1. Rows
-        without a label, as their gaps could not be filled, are left out.
+        The cluster of each row by row id: a Series of labels, -1 for noise, or the
+        result of `Segmentation.assign`, in which rows that belong nowhere count as -1.
+        Rows without a label, because their gaps could not be filled, are left out.
 
     Returns
     -------
     migration : Migration
-        Counts of the rows by cluster before and after, and of those that are gone or
-        new.
+        Counts of the rows by cluster before and after, and the numbers of gone and new
+        rows.
 
     Raises
     ------
     DataError
-        If it is something else, or a row id stands in it twice.
+        If it is something else, or a row id is repeated in it.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Refit: a later partition whose clusters keep the labels and names they had."""
+"""Refit: a later partition with the labels and names of earlier clusters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from clusterlens.compute.assigning.segmentation import (
 from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
 from clusterlens.compute.table.dataset import Dataset
 
-# Below it a cluster is dissolved: Hennig (2007), section 3.
+# A cluster below it is dissolved: Hennig (2007), section 3.
 SAME_FROM = 0.5
 
 
@@ -37,15 +37,15 @@ class Refit(Frozen):
     Parameters
     ----------
     segmentation : Segmentation
-        That of the new partition, with the labels and names of the clusters that are
-        still there.
+        Segmentation of the new partition, with the labels and names of the clusters
+        that still exist.
     labels : array of int64, shape (n_samples,)
         The new partition in these labels, -1 for noise.
     matches : DataFrame
         One row per cluster of either: "name", "then" and "now", its label before and in
-        the new partition as it was given, missing where it has none, "likeness", the
-        Jaccard coefficient of both over the rows of the new table, 0 without a partner,
-        and "state": "stays", "gone" or "new".
+        the new partition as given, missing if it has none, "likeness", the Jaccard
+        coefficient of both over the rows of the new table, 0 without a partner, and
+        "state": "stays", "gone" or "new".
     """
 
     segmentation: Segmentation
@@ -63,10 +63,10 @@ class Refit(Frozen):
         return self.matches
 
     def __repr__(self) -> str:
-        """Say which clusters stay, are gone and are new."""
+        """List the clusters that stay, are gone and are new."""
         names = self.matches.groupby("state", sort=False)["name"].agg(list)
-        said = [f"{state}: {', '.join(some)}" for state, some in names.items()]
-        return f"Refit({'; '.join(said)})"
+        parts = [f"{state}: {', '.join(some)}" for state, some in names.items()]
+        return f"Refit({'; '.join(parts)})"
 
 
 @takes_running
@@ -79,7 +79,7 @@ def refit(
     random_state: RandomState = 0,
     cancel: Cancel | None = None,
 ) -> Refit:
-    """Keep a new partition in the place of an older one, with the names that still fit.
+    """Replace an older partition by a new one, and keep the names that still fit.
 
     Parameters
     ----------
@@ -102,14 +102,14 @@ def refit(
     DataError
         If the dataset lacks columns of the older segmentation, or is not prepared.
     ValueError
-        If the labels do not fit it.
+        If the labels do not fit the dataset.
 
     Notes
     -----
-    The older segmentation places the rows of the new table. Its clusters and the new
+    The older segmentation assigns the rows of the new table. Its clusters and the new
     ones are matched one to one by their overlap (`match_labels`), and a pair is the
-    same cluster if its Jaccard coefficient is at least 0.5: below, the older cluster is
-    dissolved. Rows that belong nowhere, noise, and rows with gaps are in no cluster.
+    same cluster if its Jaccard coefficient is at least 0.5; otherwise the older cluster
+    is dissolved. Rows that belong nowhere, noise, and rows with gaps are in no cluster.
     New clusters get labels above all older ones. Time of `Segmentation.assign` and of a
     new `Segmentation`.
 
@@ -136,9 +136,9 @@ def refit(
         )
     found = check_labels(labels, n_samples=len(dataset.X)).astype(np.int64)
     in_use = dataset.positions >= 0
-    told = segmentation.assign(dataset, cancel=cancel)[in_use]
-    placed = told["cluster"].fillna(UNLABELLED).to_numpy(np.int64)
-    placed[told["nowhere"].fillna(False).to_numpy(bool)] = UNLABELLED
+    assigned = segmentation.assign(dataset, cancel=cancel)[in_use]
+    placed = assigned["cluster"].fillna(UNLABELLED).to_numpy(np.int64)
+    placed[assigned["nowhere"].fillna(False).to_numpy(bool)] = UNLABELLED
     old = np.array([k for k in segmentation.names if k != UNLABELLED], np.int64)
     new = np.setdiff1d(found, [UNLABELLED])
     then, now, likeness = _same(old, new, placed, found[dataset.positions[in_use]])
@@ -175,7 +175,7 @@ def refit(
 def _same(
     old: IntArray, new: IntArray, placed: IntArray, found: IntArray
 ) -> tuple[IntArray, IntArray, npt.NDArray[np.float64]]:
-    """Return the labels of the clusters that are the same, and how alike they are."""
+    """Return the labels of the clusters that are the same, and their likeness."""
     both = (placed != UNLABELLED) & (found != UNLABELLED)
     nothing = np.empty(0, np.int64)
     if not both.any():
@@ -192,6 +192,6 @@ def _same(
 
 
 def _counts(clusters: IntArray, labels: IntArray) -> IntArray:
-    """Rows of each of some sorted labels, noise among no one's: (n_clusters,)."""
+    """Count the rows of each of some sorted labels, without noise: (n_clusters,)."""
     inside = labels[labels != UNLABELLED]
     return np.bincount(np.searchsorted(clusters, inside), minlength=len(clusters))

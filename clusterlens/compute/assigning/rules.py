@@ -1,6 +1,6 @@
-"""Rules: each cluster as a short list of conditions in the table's own units.
+"""Rules: each cluster as a short list of conditions in the units of the table.
 
-Most rows find the rules, the others say how well they do.
+Most rows are used to find the rules, the others to measure them.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from clusterlens.compute.assigning._sql import check_table, identifier, literal
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 from clusterlens.compute.table.export import free_name
 
-FIRST, SECOND, JUDGING = 0, 1, 2  # the halves that search, and the rows left
-_SHARES = (0.35, 0.7)  # where the halves end
+FIRST, SECOND, TEST = 0, 1, 2  # the two halves that search, and the other rows
+_SHARES = (0.35, 0.7)  # ends of the halves
 _MOST_SEARCHED = 10_000
 _LEAST_GOOD = 0.5  # precision and recall of a good rule
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterRule(Frozen):
-    """The conditions of one cluster, and what they do on rows not used to find them.
+    """The conditions of one cluster, measured on rows not used to find them.
 
     Parameters
     ----------
@@ -59,21 +59,21 @@ class ClusterRule(Frozen):
     size : int
         Number of its rows.
     conditions : tuple of Condition
-        What a row has to meet, all of it; empty where nothing was found.
+        Conditions that a row must all meet; empty if none were found.
     precision : float
-        Share of the rows that meet the rule which are in the cluster, 0 to 1.
+        Share of the rows meeting the rule that are in the cluster, 0 to 1.
     recall : float
         Share of the rows of the cluster that meet the rule, 0 to 1.
     lift : float
         Precision, divided by the share of the cluster among all rows.
     found_precision : float
-        Precision of rules that each half of the searching rows finds, on the other
-        half; it orders the rules.
+        Precision of rules found on each half of the searching rows, on the other half;
+        it orders the rules.
     is_good : bool
         Whether this precision, and the recall, are at least one half.
     undecided : float
-        Share of the rows of the cluster that lack a value that the rule asks for; they
-        do not meet it.
+        Share of the rows of the cluster without a value that the rule needs; they do
+        not meet it.
     without : array of float, shape (n_conditions, 2)
         Precision and recall if a condition is dropped.
     """
@@ -96,7 +96,7 @@ class ClusterRule(Frozen):
 
     @property
     def sentence(self) -> str:
-        """What the rule says and how well it holds, as one sentence."""
+        """The rule and its precision and recall, as one sentence."""
         if not self.conditions:
             return f"No rule for cluster {self.cluster} ({count(self.size, 'row')})."
         shares = (
@@ -118,17 +118,17 @@ class ClusterRule(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class ClusterRules(Frozen):
-    """One rule per cluster, where there is one.
+    """One rule per cluster, if there is one.
 
     Parameters
     ----------
     rules : tuple of ClusterRule
         By cluster.
     assigned : array of int64, shape (n_clusters, n_clusters + 1)
-        Held-out rows of each cluster by the cluster that the good rules put them in;
-        the last column counts rows that meet none.
+        Held-out rows of each cluster by the cluster that the good rules give them; the
+        last column counts rows that meet none.
     n_searched : int
-        Rows that the rules were found on.
+        Number of rows used to find the rules.
     columns : tuple of str
         All columns of the table.
     """
@@ -139,17 +139,17 @@ class ClusterRules(Frozen):
     columns: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Say how many rules are good, and how many held-out rows they put right."""
+        """Return the number of good rules, and their share of right held-out rows."""
         good = sum(rule.is_good for rule in self.rules)
-        judged = count(int(self.assigned.sum()), "held-out row")
+        tested = count(int(self.assigned.sum()), "held-out row")
         return (
             f"ClusterRules({good} good rules for {count(len(self.rules), 'cluster')}, "
-            f"right for {percent(self.right)} of {judged})"
+            f"right for {percent(self.right)} of {tested})"
         )
 
     @property
     def right(self) -> float:
-        """Share of the held-out rows of clusters that rules put into their own one."""
+        """Share of the held-out rows of clusters that rules assign right."""
         return float(np.trace(self.assigned) / max(self.assigned.sum(), 1))
 
     @property
@@ -183,14 +183,14 @@ class ClusterRules(Frozen):
         return pd.DataFrame(rows)
 
     def conditions(self) -> pd.DataFrame:
-        """Return one row per condition, with what is lost without it.
+        """Return one row per condition, with the loss without it.
 
         Returns
         -------
         table : DataFrame of shape (n_conditions, 9)
             `cluster`, `column`, `condition` (text), `above`, `at_most` (numbers or
-            dates), `levels` (tuples), `precision_lost` and `recall_lost` (those of the
-            rule less those without the condition; a negative recall is gained), `sql`.
+            dates), `levels` (tuples), `precision_lost` and `recall_lost` (with the
+            condition minus without it; a negative recall is a gain), `sql`.
         """
         rows = [
             {
@@ -217,15 +217,14 @@ class ClusterRules(Frozen):
         Parameters
         ----------
         table : DataFrame, array-like, Dataset, path, file object or bytes
-            A table with the columns that the good rules ask for, in any order; others
-            are not looked at. Levels that were not there before are missing values.
+            A table with the columns that the good rules need, in any order; others
+            are ignored. Levels that were not there before are missing values.
 
         Returns
         -------
         cluster : Series of shape (n_rows,)
-            Labels, missing where a row meets no rule; rules go by falling
-            `found_precision`.
-            `attrs["notes"]` says what was taken as missing.
+            Labels, missing if a row meets no rule; rules apply in descending order of
+            `found_precision`. `attrs["notes"]` lists values treated as missing.
 
         Raises
         ------
@@ -253,7 +252,7 @@ class ClusterRules(Frozen):
         Returns
         -------
         query : str
-            ``SELECT *, CASE ... END AS "cluster" FROM ...``, as DuckDB reads it.
+            ``SELECT *, CASE ... END AS "cluster" FROM ...``, for DuckDB.
 
         Raises
         ------
@@ -262,11 +261,11 @@ class ClusterRules(Frozen):
 
         Notes
         -----
-        Names and texts are quoted. Columns are expected with the names and types that
-        they have in `Dataset.table`: reading removes blanks around names and texts, and
-        a note says so. The largest finite number as a bound keeps infinite
-        values and NaN out, which are missing values. DuckDB ignores the case of names,
-        so that a table with columns "a" and "A" needs another name for one of them.
+        Names and texts are quoted. Columns must have the names and types of
+        `Dataset.table`: reading removes blanks around names and texts, with a note. The
+        largest finite number as a bound excludes infinite values and NaN, which are
+        missing values. DuckDB ignores the case of names, so a table with columns "a"
+        and "A" needs another name for one.
         """
         lines = [
             f"    WHEN {rule.sql} THEN {literal(rule.cluster)}"
@@ -284,19 +283,19 @@ def describe_clusters(
     max_conditions: int = 4,
     random_state: RandomState = 0,
 ) -> ClusterRules:
-    """Find the shortest list of conditions that tells each cluster from the rest.
+    """Find the shortest list of conditions that distinguishes each cluster.
 
     Parameters
     ----------
     dataset : Dataset
         A prepared dataset.
     labels : array-like of int or str, shape (n_samples,)
-        One label per row of dataset.X; the number -1 stands for no cluster, whose rows
-        count among the rest.
+        One label per row of dataset.X; rows with the number -1 belong to no cluster and
+        count among the others.
     max_conditions : int, default 4
         Largest number of columns in a rule, 1 to 10.
     random_state : int, Generator or None, default 0
-        Draws the rows that find the rules.
+        Draws the rows that are used to find the rules.
 
     Returns
     -------
@@ -314,22 +313,21 @@ def describe_clusters(
     -----
     The rows of each cluster are split at random. 70 % of them search, in two halves,
     drawn three times. On each half trees of depth 2 `max_conditions`, one cluster
-    against the rest, with and without balanced weights, propose the paths to all nodes
-    richer than the root. Conditions on one column merge into one, with bounds rounded
-    to two significant digits (finer where that is more than a fifth of the standard
-    deviation). The other half prunes them: conditions go while that raises precision x
-    recall - 0.02 for each condition. Both halves together choose the best, and move its
-    bounds one at a time.
+    against the others, with and without balanced weights, propose the paths to all
+    nodes richer than the root. Conditions on one column merge into one, with bounds
+    rounded to two significant digits (finer if that is more than a fifth of the
+    standard deviation). The other half prunes them: conditions are dropped while that
+    raises precision x recall - 0.02 for each condition. Both halves together choose the
+    best rule, and move its bounds one at a time.
 
-    The 30 % of rows left judge: precision, recall, lift, and what is lost without a
-    condition. Of many rows, 10,000 search and all others judge. A missing value meets
-    no condition. A rule is good if rules that one half of the searching rows finds have
-    precision and recall of at least one half on the other half; others are shown, but
-    not used. Where a row meets several, the rule whose precision on these halves is
-    highest counts. So no row judges what it has chosen. Labels stay those given: rows
-    of the table have shaped a partition, so that rules may hold somewhat less often for
-    new rows. Time O(n_clusters n_columns n log n) for the n rows that search, and
-    linear in all rows.
+    The other 30 % of the rows measure precision, recall, lift, and the loss without a
+    condition. In large tables 10,000 rows search and all others measure. A missing
+    value meets no condition. A rule is good if rules found on one half of the searching
+    rows have precision and recall of at least one half on the other half; other rules
+    are shown, but not used. If a row meets several, the rule with the highest precision
+    on these halves counts. So no row evaluates its own choice. The rows of the table
+    have shaped the partition, so rules may hold somewhat less often for new rows. Time
+    O(n_clusters n_columns n log n) for the n rows that search, and linear in all rows.
 
     References
     ----------
@@ -372,19 +370,19 @@ def describe_clusters(
     search = RuleSearch(sources, np.nanstd(values, axis=0), most, seed)
     clusters = [k for k, name in enumerate(names) if name != UNLABELLED]
     rules = tuple(_rule(search, values, codes == k, parts, names[k]) for k in clusters)
-    judged = (parts == JUDGING) & np.isin(codes, clusters)
+    tested = (parts == TEST) & np.isin(codes, clusters)
     good = by_precision(rules)
     places = np.array([rules.index(rule) for rule in good] + [len(rules)])
-    found = places[first_met(good, values[judged], sources)]
-    own = np.searchsorted(clusters, codes[judged])
+    found = places[first_met(good, values[tested], sources)]
+    own = np.searchsorted(clusters, codes[tested])
     assigned = np.zeros((len(rules), len(rules) + 1), dtype=np.int64)
     np.add.at(assigned, (own, found), 1)
-    n_searched = int((parts != JUDGING).sum())
+    n_searched = int((parts != TEST).sum())
     return ClusterRules(rules, read_only(assigned), n_searched, tuple(ds.table.columns))
 
 
 def by_precision(rules: Sequence[ClusterRule]) -> list[ClusterRule]:
-    """Return the good rules, those of higher precision in the search first."""
+    """Return the good rules, sorted by descending precision in the search."""
     good = [rule for rule in rules if rule.is_good]
     return sorted(good, key=lambda rule: -rule.found_precision)
 
@@ -392,7 +390,7 @@ def by_precision(rules: Sequence[ClusterRule]) -> list[ClusterRule]:
 def first_met(
     rules: Sequence[ClusterRule], values: FloatArray, sources: Sequence[Source]
 ) -> IntArray:
-    """Return which rule each row (n, c) meets first, -1 for none."""
+    """Return the first rule that each row (n, c) meets, -1 for none."""
     found = np.full(len(values), -1)
     for place, rule in enumerate(rules):
         found[(found < 0) & meeting(rule.conditions, values, sources)] = place
@@ -400,7 +398,7 @@ def first_met(
 
 
 def _parts(codes: IntArray, seed: int) -> IntArray:
-    """Split the rows of each cluster (n,) into two halves that search, and judges."""
+    """Split the rows of each cluster (n,) into two searching halves and test rows."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
@@ -415,8 +413,8 @@ def _parts(codes: IntArray, seed: int) -> IntArray:
 def _rule(
     search: RuleSearch, values: FloatArray, inside: Mask, parts: IntArray, name: Any
 ) -> ClusterRule:
-    """Find the rule of one cluster and judge it on the rows left."""
-    used = parts != JUDGING
+    """Find the rule of one cluster and measure it on the test rows."""
+    used = parts != TEST
     first = parts[used] == FIRST
     conditions = search.find(values[used], inside[used], first)
     x, y = values[~used], inside[~used]

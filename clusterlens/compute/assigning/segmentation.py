@@ -29,7 +29,7 @@ from clusterlens.compute._validation import (
     split_labelled,
 )
 from clusterlens.compute.assigning._baseline import baselines
-from clusterlens.compute.assigning._kept import Kept
+from clusterlens.compute.assigning._record import SegmentationRecord
 from clusterlens.compute.assigning._stored import write_kept
 from clusterlens.compute.assigning.assigner import ALPHA, Assigned, Assigner
 from clusterlens.compute.assigning.drift import Drift, measure_drift
@@ -118,7 +118,7 @@ class Segmentation:
         preparation = dataset.preparation
         frame = dataset.table[dataset.positions >= 0]
         columns = preparation.columns_
-        self._kept = Kept(
+        self._kept = SegmentationRecord(
             title=dataset.name,
             assigner=fit_assigner(
                 X,
@@ -141,12 +141,12 @@ class Segmentation:
         )
 
     @classmethod
-    def of_kept(cls, kept: Kept) -> Self:
+    def of_kept(cls, kept: SegmentationRecord) -> Self:
         """Return the segmentation of what one has kept.
 
         Parameters
         ----------
-        kept : Kept
+        kept : SegmentationRecord
             As read from a file.
 
         Returns
@@ -159,7 +159,7 @@ class Segmentation:
         return made
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> SegmentationRecord:
         """Everything that is kept of the table."""
         return self._kept
 

@@ -1,4 +1,4 @@
-"""load_segmentation: a segmentation from the file that `Segmentation.save` wrote."""
+"""load_segmentation: a segmentation from a file written by `Segmentation.save`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def load_segmentation(path: str | os.PathLike[str]) -> Segmentation:
     Returns
     -------
     segmentation : Segmentation
-        It assigns as the one that was saved.
+        It assigns like the saved one.
 
     Raises
     ------
     DataError
-        If the file cannot be read, is no segmentation, or of a later version.
+        If the file cannot be read, is not a segmentation, or has a later version.
 
     Examples
     --------

@@ -27,32 +27,31 @@ from clusterlens.compute.table.export import free_name, protect
 from clusterlens.compute.table.preparation import typed_table
 
 BATCH = 1 << 17
-PARTS = 1000  # of progress
+PARTS = 1000  # steps of progress
 _SAFE = {b"clusterlens": b"safe text"}
 _TYPES = (pa.int64(), pa.string(), pa.float64(), pa.int64(), pa.bool_())
-# What Parquet may have text in.
+# Text types of Parquet.
 _TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 @dataclass(frozen=True)
 class FileSummary(Frozen):
-    """What became of the rows of a file.
+    """Results for the rows of a file.
 
     Parameters
     ----------
     rows : int
         Rows of the file.
     clusters : dict of str to int
-        Rows that belong to each cluster, by its name; clusters of one name count
-        together.
+        Rows in each cluster, by its name; clusters of one name count together.
     nowhere : int
-        Rows that are too far from their cluster and belong to none.
+        Rows too far from their cluster, which belong to none.
     not_assigned : int
         Rows with gaps that the preparation does not fill.
     gaps : dict of str to int
-        Cells without a value that is known, by column in use, where there are any.
+        Cells without a known value, by column in use, if there are any.
     not_used : list of str
-        Columns that do not matter.
+        Ignored columns.
     seconds : float
         Time taken.
     """
@@ -77,41 +76,41 @@ def assign_file(
     separator: str | None = None,
     decimal: str | None = None,
 ) -> FileSummary:
-    """Write the rows of a file with the clusters they belong to.
+    """Write the rows of a file with their clusters.
 
     Parameters
     ----------
     segmentation : Segmentation
-        What decides.
+        The segmentation that assigns.
     source : path
         Parquet or delimited text, plain or gzipped.
     target : path
-        New file, whose name ends with .parquet or .csv: all columns of the source, then
-        those of `Segmentation.assign`, whose names get a number where they are taken.
+        New file with the ending .parquet or .csv: all columns of the source, then the
+        columns of `Segmentation.assign`, with numbers if their names are taken.
     alpha : float
         Rate of "nowhere" among rows like those seen.
     run : RunOptions
         Threads, progress in thousandths of the source, cancel.
     encoding, separator, decimal : str, optional
-        How text is written, as `open_batches` takes them.
+        Format of text, as in `open_batches`.
 
     Returns
     -------
     summary : FileSummary
-        What became of the rows.
+        Results for the rows.
 
     Raises
     ------
     DataError
-        If a file cannot be read or written, or the target is there already.
+        If a file cannot be read or written, or the target already exists.
     Cancelled
-        If `cancel` said so; the target does not appear.
+        If `cancel` returned true; the target does not appear.
 
     Notes
     -----
-    Types of text cells are found in each batch of rows. In a Parquet file made of text,
-    columns of numbers that the segmentation uses are numbers, all others text. Text
-    that a spreadsheet would compute gets an apostrophe in a .csv file.
+    Types of text cells are found in each batch of rows. In a Parquet file made from
+    text, number columns of the segmentation are numbers, all others text. Text that a
+    spreadsheet would compute gets an apostrophe in a .csv file.
     """
     start = time.perf_counter()
     tally: Counter[str] = Counter()
@@ -124,14 +123,14 @@ def assign_file(
         with _writer(Path(target), plan.schema) as writer, _beside(writer) as write:
             for batch in batches.rows:
                 run.raise_if_cancelled()
-                told, columns = plan.assign(batch, alpha, run)
+                assigned, columns = plan.assign(batch, alpha, run)
                 write(columns)
-                tally["rows"] += len(told)
-                far = is_nowhere(told)
+                tally["rows"] += len(assigned)
+                far = is_nowhere(assigned)
                 tally["nowhere"] += int(far.sum())
-                names = told.loc[~far, "name"].dropna()
+                names = assigned.loc[~far, "name"].dropna()
                 clusters.update(names.value_counts().to_dict())
-                gaps.update(told.attrs["gaps"])
+                gaps.update(assigned.attrs["gaps"])
                 run.report(round(PARTS * batches.share()), PARTS)
             if not tally["rows"]:
                 raise DataError(f"{str(source)!r} has no rows; give at least one.")
@@ -147,16 +146,16 @@ def assign_file(
 
 
 class _Plan:
-    """Which columns of a file are read and written, and as what.
+    """Columns of a file to read and write, with their types.
 
     Parameters
     ----------
     segmentation : Segmentation
-        What decides.
+        The segmentation that assigns.
     batches : Batches
         The file.
     suffix : str
-        That of the file to write.
+        Ending of the file to write.
     """
 
     def __init__(
@@ -175,21 +174,23 @@ class _Plan:
     def assign(
         self, batch: pa.RecordBatch, alpha: float, run: RunOptions
     ) -> tuple[pd.DataFrame, list[pa.Array]]:
-        """Return the answers for some rows, and the columns to write."""
+        """Return the results for some rows, and the columns to write."""
         cells = {name: batch.column(j).to_pandas() for name, j in self._places.items()}
         comma = self._batches.decimal_comma
         frame, notes = typed_table(
             pd.DataFrame(cells), list(cells), decimal_comma=comma
         )
-        told = self._segmentation.assign_typed(frame, notes, alpha=alpha, run=run.quiet)
+        assigned = self._segmentation.assign_typed(
+            frame, notes, alpha=alpha, run=run.quiet
+        )
         columns = list(batch.columns)
         for name in self._numbers:
             numbers = pd.to_numeric(frame[name], errors="coerce")
             values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
             columns[self._places[name]] = pa.array(values, from_pandas=True)
         for name, kind in zip(COLUMNS, _TYPES, strict=True):
-            columns.append(pa.array(told[name], type=kind, from_pandas=True))
-        return told, columns
+            columns.append(pa.array(assigned[name], type=kind, from_pandas=True))
+        return assigned, columns
 
     def _written(self, schema: pa.Schema) -> pa.Schema:
         fields = list(schema)
@@ -206,7 +207,7 @@ class _Plan:
 def _beside(
     write: Callable[[list[pa.Array]], None],
 ) -> Iterator[Callable[[list[pa.Array]], None]]:
-    """Yield what writes on a thread while the next rows are assigned, one at a time."""
+    """Yield a function that writes on a thread while the next rows are assigned."""
     with ThreadPoolExecutor(1) as thread:
         under_way = thread.submit(lambda: None)
 
@@ -223,7 +224,7 @@ def _beside(
 def _writer(
     target: Path, schema: pa.Schema
 ) -> Iterator[Callable[[list[pa.Array]], None]]:
-    """Yield what writes columns of some rows; the file appears when all is well."""
+    """Yield a function that writes columns; the file appears once it is complete."""
     if target.suffix.lower() not in (".parquet", ".csv"):
         raise DataError(
             f"{target.name!r} ends neither with .parquet nor with .csv; give a name "
@@ -261,14 +262,14 @@ def _check_new(target: Path) -> None:
 
 
 def _batch(columns: list[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
-    """Put columns together as the types of the file, text safe for a spreadsheet."""
+    """Combine columns with the types of the file, text safe for a spreadsheet."""
     if schema.metadata == _SAFE:
         columns = [_safe(column) for column in columns]
     return pa.record_batch(columns, schema=schema)
 
 
 def _safe_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema of a text file, which holds no lists and no codes."""
+    """Return the schema of a text file, which cannot hold lists or codes."""
     for field in schema:
         if pa.types.is_nested(field.type):
             raise DataError(

@@ -10,7 +10,7 @@ import pytest
 
 import clusterlens as cl
 from clusterlens.compute.assigning._sql import identifier
-from clusterlens.compute.assigning.rules import JUDGING, _parts
+from clusterlens.compute.assigning.rules import TEST, _parts
 from tests.compute.assigning.hostile import (
     as_list,
     by_duckdb,
@@ -78,9 +78,9 @@ def test_figures_are_those_of_rows_that_did_not_search():
     """Which cannot be seen from outside, unless these rows alone have a wrong label."""
     table, inside = grid(1000)
     ds = cl.prepare(table)
-    from clusterlens.compute.assigning.rules import JUDGING, _parts
+    from clusterlens.compute.assigning.rules import TEST, _parts
 
-    judging = _parts(inside, 0) == JUDGING
+    judging = _parts(inside, 0) == TEST
     rng = np.random.default_rng(0)
     flipped = inside.copy()
     chosen = np.flatnonzero(judging & (inside == 1))
@@ -94,10 +94,10 @@ def test_figures_are_those_of_rows_that_did_not_search():
 
 
 def test_figures_follow_their_definitions(hostile):
-    from clusterlens.compute.assigning.rules import JUDGING, _parts
+    from clusterlens.compute.assigning.rules import TEST, _parts
 
     ds, group, rules = hostile
-    judged = _parts(group, 0) == JUDGING
+    judged = _parts(group, 0) == TEST
     codes = ds.encoded.values[judged]
     names = [column.name for column in ds.encoded.columns]
 
@@ -324,7 +324,7 @@ def test_rows_that_judge_rules_do_not_choose_them():
     labels = np.arange(300) % 3
     table = pd.DataFrame(rng.normal(size=(300, 3)) + 3 * np.eye(3)[labels])
     table = table.add_prefix("x")
-    judging = np.flatnonzero(_parts(labels, 0) == JUDGING)
+    judging = np.flatnonzero(_parts(labels, 0) == TEST)
     exchanged = table.copy()
     exchanged.iloc[judging] = table.iloc[rng.permutation(judging)].to_numpy()
     rules, again = (

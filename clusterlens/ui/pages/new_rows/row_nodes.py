@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.assigning.assigner import ALPHA
-from clusterlens.compute.assigning.elsewhere import smallest_changes
+from clusterlens.compute.assigning.counterfactuals import smallest_changes
 from clusterlens.compute.assigning.explained import Company, company, pulls
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset

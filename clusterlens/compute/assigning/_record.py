@@ -1,4 +1,4 @@
-"""What a segmentation keeps of a table, as one record."""
+"""SegmentationRecord: the data that a segmentation keeps of a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterlens.compute.table.preparation import Preparation
 
 
 @dataclass(frozen=True, eq=False)
-class Kept(Frozen):
+class SegmentationRecord(Frozen):
     """A partition for other tables.
 
     Parameters
@@ -20,7 +20,7 @@ class Kept(Frozen):
     title : str
         Name of the table.
     assigner : Assigner
-        What decides.
+        The assigner of rows.
     preparation : Preparation
         The fitted rules that turn rows into features.
     names : mapping of int to str
@@ -28,9 +28,9 @@ class Kept(Frozen):
     row_id : str or None
         Column of row ids.
     clusters, counts : array of int, shape (n_labels,)
-        Labels of the partition, and the rows of the table that have them.
+        Labels of the partition, and the number of rows of the table with each.
     columns : tuple of Baseline
-        How the columns in use were distributed.
+        Distributions of the columns in use.
     """
 
     title: str

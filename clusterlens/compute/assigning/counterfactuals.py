@@ -1,4 +1,4 @@
-"""What it would take: the smallest change of one column that moves a row elsewhere."""
+"""Counterfactuals: the smallest change of one column that moves a row elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterlens.compute.table.dataset import Column, Dataset, check_dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.compute.table.preparing_again import check_rows
 
-# Values that are tried on either side of a number, fewer where there are many columns.
+# Values to try on either side of a number, fewer if there are many columns.
 MOST_TRIED, LEAST_TRIED, TRIED_IN_ALL = 32, 4, 4096
 # Halvings between the last value that stays and the first that does not.
 _HALVINGS = 12
@@ -34,31 +34,30 @@ def smallest_changes(
     *,
     cancel: Cancel | None = None,
 ) -> pd.DataFrame:
-    """Say how little of one column must change so that a row is assigned elsewhere.
+    """Find the smallest change of each column that assigns a row to another cluster.
 
     Parameters
     ----------
     segmentation : Segmentation
-        What decides.
+        The segmentation that assigns.
     table : DataFrame, array-like or Dataset
-        One row, as raw as those of the first table.
+        One raw row like those of the first table.
     dataset : Dataset, optional
-        The table of the segmentation, prepared: numbers are tried between the lowest
-        and the highest there. Default: between its first and its last decile, which is
-        what a segmentation knows of it.
+        The table of the segmentation, prepared: its lowest and highest values limit the
+        numbers to try. Default: the first and the last decile, which the segmentation
+        stores.
     cancel : callable, optional
-        Asked between steps; True stops.
+        Called between steps; True stops.
 
     Returns
     -------
     changes : DataFrame
         One row per column that has a value, the smallest change first: "column";
-        "value", what it is, and "change to", what it would have to be, missing where no
-        value that was tried does it; "cluster", the label it would have then; "name" of
-        that; "nowhere", whether it would be too far from it to belong there, missing
-        where that cannot be told; and "step", the change as a share of the range that
-        was tried, of a level 1.
-
+        "value", the present one, and "change to", the required one, missing if no tried
+        value is enough; "cluster", the resulting label; "name" of that cluster;
+        "nowhere", whether the row would be too far from it to belong there, missing if
+        this cannot be tested; and "step", the change as a share of the tried range, 1
+        for a level.
     Raises
     ------
     DataError
@@ -69,12 +68,11 @@ def smallest_changes(
 
     Notes
     -----
-    All other columns stay what they are, also where that makes a row that nobody has.
-    Of levels all are tried. Numbers are tried at up to 32 even steps to either side,
-    fewer with many columns, then the border in the nearest step that leaves the cluster
-    is halved 12 times and rounded outwards: a stretch of another cluster that is
-    narrower than a step may be missed. Whole numbers stay whole. The time is that of
-    assigning about 4,096 rows.
+    All other columns keep their values, even if no real row has this combination. All
+    levels are tried. Numbers are tried at up to 32 even steps to either side, fewer
+    with many columns; then the nearest step that leaves the cluster is halved 12 times
+    and rounded outwards. A stretch of another cluster narrower than a step may be
+    missed. Whole numbers stay whole. The time equals assigning about 4,096 rows.
 
     Examples
     --------
@@ -113,9 +111,9 @@ def smallest_changes(
         for j, column, _ in known
     ]
     names = ["column", "value", "change to", "cluster", "name", "nowhere", "step"]
-    told = pd.DataFrame(rows, columns=names)
-    told = told.astype({"cluster": "Int64", "nowhere": "boolean", "step": float})
-    return told.sort_values("step", kind="stable", ignore_index=True)
+    changes = pd.DataFrame(rows, columns=names)
+    changes = changes.astype({"cluster": "Int64", "nowhere": "boolean", "step": float})
+    return changes.sort_values("step", kind="stable", ignore_index=True)
 
 
 class _Way(NamedTuple):
@@ -129,7 +127,7 @@ class _Way(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """A value of one column that leaves the cluster, and how large the change is."""
+    """A value of one column that leaves the cluster, and the size of the change."""
 
     column: int
     value: float
@@ -137,7 +135,7 @@ class _Change(NamedTuple):
 
 
 class _Search:
-    """A row with one of its columns changed, and where it would be assigned."""
+    """A row with one of its columns changed, and its resulting assignment."""
 
     def __init__(
         self, segmentation: Segmentation, values: FloatArray, run: RunOptions
@@ -146,7 +144,7 @@ class _Search:
         self._own = self._assign(values[None]).cluster[0]
 
     def assign(self, columns: npt.ArrayLike, values: npt.ArrayLike) -> Assigned:
-        """Assign the row once for each column and the value it has there instead."""
+        """Assign the row once for each column and the value that replaces its own."""
         columns = np.asarray(columns, np.intp)
         changed = np.repeat(self.values[None], len(columns), axis=0)
         changed[np.arange(len(columns)), columns] = values
@@ -155,7 +153,7 @@ class _Search:
     def leaves(
         self, columns: npt.ArrayLike, values: npt.ArrayLike
     ) -> npt.NDArray[np.bool_]:
-        """Say for each change whether the row is assigned elsewhere."""
+        """Tell for each change whether the row leaves its cluster."""
         return np.asarray(self.assign(columns, values).cluster != self._own)
 
     def _assign(self, encoded: FloatArray) -> Assigned:
@@ -165,7 +163,7 @@ class _Search:
 
 
 def _seen(segmentation: Segmentation, dataset: Dataset | None) -> list[FloatArray]:
-    """Values of each column between which numbers are tried."""
+    """Return the range of each column for the numbers to try."""
     if dataset is None:
         return [
             np.empty(0) if one.edges is None else one.edges
@@ -185,7 +183,7 @@ def _seen(segmentation: Segmentation, dataset: Dataset | None) -> list[FloatArra
 def _ways(
     j: int, column: Column, value: float, seen: FloatArray, n_tried: int
 ) -> list[_Way]:
-    """Values to try: all other levels, or even steps to either side."""
+    """Return values to try: all other levels, or even steps to either side."""
     if column.levels:
         others = np.setdiff1d(np.arange(len(column.levels)), [value]).astype(float)
         return [_Way(j, others, 1.0, True, True)] if len(others) else []
@@ -206,7 +204,7 @@ def _ways(
 
 
 def _nearest(ways: list[_Way], search: _Search) -> list[_Change]:
-    """Return the smallest change each way, of those that have one."""
+    """Return the smallest change in each direction that has one."""
     if not ways:
         return []
     sizes = [len(way.tried) for way in ways]
@@ -225,7 +223,7 @@ def _nearest(ways: list[_Way], search: _Search) -> list[_Change]:
 
 
 def _borders(found: list[tuple[_Way, int]], search: _Search) -> list[_Change]:
-    """Halve what lies between the last value that stays and the first that leaves."""
+    """Halve the interval between the last value that stays and the first that goes."""
     if not found:
         return []
     columns = np.array([way.column for way, _ in found])
@@ -253,7 +251,7 @@ def _borders(found: list[tuple[_Way, int]], search: _Search) -> list[_Change]:
 
 
 def _rounded(values: FloatArray, start: FloatArray) -> FloatArray:
-    """Round values away from where they start, to a few digits of the change."""
+    """Round values away from their start, to a few digits of the change."""
     change = values - start
     digits = np.floor(
         np.log10(np.abs(change, where=change != 0, out=np.ones_like(change)))
@@ -270,7 +268,7 @@ def _rounded(values: FloatArray, start: FloatArray) -> FloatArray:
 
 
 def _shown(column: Column, value: float) -> Any:
-    """Return a number, a date or a level as the table has it."""
+    """Return a number, a date or a level as in the table."""
     if column.levels:
         return column.levels[int(value)]
     if column.first_day is not None:
@@ -281,13 +279,15 @@ def _shown(column: Column, value: float) -> Any:
 def _there(
     changes: list[_Change], search: _Search, segmentation: Segmentation
 ) -> dict[int, tuple[Any, ...]]:
-    """Say of each change, by column, what it is and where the row would be."""
+    """Describe each change, by column, and the resulting assignment."""
     if not changes:
         return {}
     columns = [one.column for one in changes]
-    told = search.assign(columns, [one.value for one in changes])
+    assigned = search.assign(columns, [one.value for one in changes])
     assigner, of = segmentation.assigner, segmentation.kept.preparation.columns_
-    able = assigner.can_judge(ALPHA)[np.searchsorted(assigner.clusters, told.cluster)]
+    able = assigner.can_judge(ALPHA)[
+        np.searchsorted(assigner.clusters, assigned.cluster)
+    ]
     return {
         one.column: (
             _shown(of[one.column], one.value),
@@ -298,8 +298,8 @@ def _there(
         )
         for one, label, far, can in zip(
             changes,
-            told.cluster.tolist(),
-            (told.p <= ALPHA).tolist(),
+            assigned.cluster.tolist(),
+            (assigned.p <= ALPHA).tolist(),
             able.tolist(),
             strict=True,
         )
