@@ -1,4 +1,4 @@
-"""Drafts: files that appear when they are complete."""
+"""Drafts: files that appear once they are complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def draft_of(target: Path) -> Iterator[Path]:
-    """Yield a file beside the target to write; it takes its place if all goes well."""
+    """Yield a file beside the target to write; it replaces the target on success."""
     handle, name = tempfile.mkstemp(".part", target.name, target.parent)
     os.close(handle)
     draft = Path(name)

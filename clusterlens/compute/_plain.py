@@ -1,7 +1,7 @@
 """Records read from files of any origin: every field is checked when it is taken.
 
-A `Record` wraps what a JSON reader has given. Whatever is not there or not of the kind
-asked for is a DataError that names the field.
+A `Record` wraps the result of a JSON reader. A field that is missing or of another kind
+than expected raises a DataError that names it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},:]', re.DOTALL)
 
 
 def largest_unpacked(n_packed: int, most: int) -> int:
-    """Return how many bytes a part of an archive of any origin may unpack to.
+    """Return the limit of the bytes that a part of an archive may unpack to.
 
-    What people save packs to more than a hundredth, but for small parts.
+    Except for small parts, genuine files pack to more than a hundredth of their size.
     """
     return min(most, 20_000_000 + 100 * n_packed)
 
@@ -40,9 +40,9 @@ class Record:
     Parameters
     ----------
     fields : object
-        What was read; a dict, or it is refused.
+        The data; refused unless it is a dict.
     name : str
-        What the record is called in messages.
+        Name of the record in messages.
     """
 
     def __init__(self, fields: Any, name: str) -> None:
@@ -51,13 +51,13 @@ class Record:
         self._fields, self._name = fields, name
 
     def get(self, key: str) -> Any:
-        """Return a field as it is."""
+        """Return a field unchanged."""
         if key not in self._fields:
             raise DataError(f"{self._name} lacks {key!r}")
         return self._fields[key]
 
     def text(self, key: str, allowed: Sequence[str] | None = None) -> str:
-        """Return a text, one of those allowed."""
+        """Return a text, one of the allowed ones."""
         value = self.get(key)
         if not _is_text(value):
             raise self._wrong(key, "a text")
@@ -106,7 +106,7 @@ class Record:
         return tuple(entries)
 
     def array(self, key: str, *shape: int) -> FloatArray:
-        """Return finite numbers of a shape, in which -1 is any length."""
+        """Return finite numbers of a shape; -1 means any length."""
         try:
             value = np.array(self.get(key))
         except ValueError:
@@ -129,16 +129,16 @@ class Record:
 
 
 def _is_text(value: Any) -> bool:
-    """Say whether a value is a text that can be written as UTF-8."""
+    """Check whether a value is a text that can be written as UTF-8."""
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
         return False
     return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def read_json(data: bytes, name: str, most: int) -> Record:
-    """Return the record that JSON text (UTF-8) holds, called by a name in messages.
+    """Return the record in JSON text (UTF-8); messages use the name.
 
-    DataError if it is no JSON, or more than `read_plain` takes.
+    Raises DataError if it is not JSON, or more than `read_plain` accepts.
     """
     try:
         return Record(read_plain(data, most), name)
@@ -156,13 +156,13 @@ def read_plain(text: str | bytes, most: int, most_values: float = MOST_VALUES) -
     most : int
         Largest length.
     most_values : float
-        Largest number of values; those inside lists and mappings count, and names.
+        Largest number of values, including names and values inside lists and mappings.
 
     Raises
     ------
     ValueError
         If it is longer, has more values, is nested more deeply than `MOST_NESTED`, or
-        is no JSON.
+        is not JSON.
     """
     if len(text) > most:
         raise ValueError(

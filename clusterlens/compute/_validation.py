@@ -1,7 +1,7 @@
 """Shared checks of arguments.
 
-Every message about shapes and ranges is made here and has one form: which argument,
-what was expected, what was found, what to do.
+Every message about shapes and ranges is made here and has one form: the argument, the
+expected value, the value found, and the remedy.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from clusterlens.compute._numbers import count
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer[Any]]
 
-# Label of a sample that has none: noise of a clusterer, or a missing class.
+# Label of a sample without one: noise of a clusterer, or a missing class.
 UNLABELLED = -1
 LARGEST = 1e150  # squares of larger values overflow
 SMALLEST = 1e-140  # squares of smaller differences lose digits, and then vanish
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn and METIS take too
 
-# What random_state may be over the whole package, see check_random_state.
+# Types of random_state in the whole package, see check_random_state.
 RandomState = int | np.random.Generator | None
 
 _Choice = TypeVar("_Choice", bound=str)
 
 
 class DataError(ValueError):
-    """The given data cannot be used; the message says what, where and the remedy."""
+    """The given data cannot be used; the message names the fault, place and remedy."""
 
 
 def check_features(
@@ -44,8 +44,8 @@ def check_features(
 ) -> FloatArray:
     """Return X as a finite (n_samples, n_features) float64 array.
 
-    X may be an array, a DataFrame of numbers or a prepared Dataset. `compared` says
-    whether distances of its rows are computed.
+    X may be an array, a DataFrame of numbers or a prepared Dataset. `compared` is true
+    if distances of its rows are computed.
     """
     array = as_array(X, name, "a table of shape (n_samples, n_features)")
     if array.ndim == 2 and array.dtype == object:
@@ -77,7 +77,7 @@ def check_features(
 
 
 def refuse_extremes(X: FloatArray, *, name: str, compared: bool = True) -> None:
-    """Refuse values of X (n_samples, n_features) whose squares overflow or vanish.
+    """Refuse values of X (n_samples, n_features) if their squares overflow or vanish.
 
     Differences of rows may be small in some features, but not in all, if `compared`.
     """
@@ -101,9 +101,9 @@ def check_labels(
 ) -> IntArray:
     """Return labels as a non-empty (n_samples,) integer array; values are names.
 
-    This reads the labels of the whole package. Whole numbers keep their values, texts
-    are numbered 0, 1, ... in sorted order, and missing entries (None, NaN, NA) become
-    -1, the label of samples without one.
+    All functions of the package read labels in this way. Whole numbers keep their
+    values, texts are numbered 0, 1, ... in sorted order, and missing entries (None,
+    NaN, NA) become -1, the label of samples without one.
     """
     values, missing = _read_labels(labels, n_samples, name)
     if values.dtype.kind == "U":
@@ -118,7 +118,7 @@ def check_labels(
 def check_partition(
     labels: npt.ArrayLike, *, n_samples: int | None = None, name: str = "labels"
 ) -> IntArray:
-    """Return labels as `check_labels` does, of which none may be missing."""
+    """Return labels as `check_labels` does; refuse missing ones."""
     missing = _read_labels(labels, n_samples, name)[1]
     if missing.any():
         raise ValueError(
@@ -153,9 +153,9 @@ def split_labelled(
     n_samples: int | None = None,
     name: str = "labels",
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
-    """Return which samples have a label (n_samples,), and the labels of those.
+    """Return which samples have a label (n_samples,), and these labels.
 
-    None, NaN and NA are no labels, nor is the whole number `unlabelled`.
+    None, NaN and NA are not labels, nor is the whole number `unlabelled`.
     """
     if unlabelled is not None:
         unlabelled = check_range(
@@ -176,7 +176,7 @@ def split_labelled(
 
 
 def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> _Choice:
-    """Return value if it is one of the allowed names."""
+    """Return value after checking that it is an allowed name."""
     if not isinstance(value, str) or value not in allowed:
         names = ", ".join(repr(choice) for choice in allowed)
         raise ValueError(f"{name} is {plain_repr(value)}; give one of {names}.")
@@ -184,7 +184,7 @@ def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> 
 
 
 def is_auto(value: Any) -> bool:
-    """Say whether a parameter is left to be chosen."""
+    """Check whether a parameter is "auto"."""
     return isinstance(value, str) and value == "auto"
 
 
@@ -199,7 +199,7 @@ def check_entries(values: Any, name: str) -> list[Any]:
 
 
 def check_mapping(values: Any, *, name: str, to: str) -> dict[Any, Any]:
-    """Return values as a dict; `to` says what its values are."""
+    """Return values as a dict; `to` describes its values in messages."""
     if not isinstance(values, Mapping):
         raise ValueError(
             f"{name} is a {type(values).__name__}; give a dict from names to {to}."
@@ -215,7 +215,7 @@ def check_optional_text(value: Any, *, name: str) -> str | None:
 
 
 def check_flag(value: Any, *, name: str) -> bool:
-    """Return value as a bool if it is one."""
+    """Return value as a bool, after checking that it is one."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is {plain_repr(value)}; give True or False.")
     return bool(value)
@@ -238,8 +238,8 @@ def check_range(
 ) -> float:
     """Return value as a Python number, finite and low <= value <= high.
 
-    Whole where asked. NumPy numbers and arrays of shape () will do; texts and truth
-    values are no numbers.
+    With `integer` it must be whole. NumPy numbers and arrays of shape () are accepted;
+    texts and truth values are refused.
     """
     number = as_number(value, integer=integer)
     kind = "a whole number" if integer else "a number"
@@ -253,9 +253,9 @@ def check_range(
 
 
 def check_random_state(random_state: Any) -> int:
-    """Return the seed that random_state stands for.
+    """Return the seed for random_state.
 
-    A whole number is its own seed, a Generator gives its next one, None a new one.
+    A whole number is its own seed, a Generator provides its next one, None a new one.
     """
     if random_state is None:
         random_state = np.random.default_rng()
@@ -281,13 +281,13 @@ def check_memory(n_bytes: int, limit: int, *, what: str, remedy: str) -> None:
 
 
 def plain_repr(value: Any) -> str:
-    """Write a value as Python does, its NumPy numbers as plain ones."""
+    """Write a value as Python does, with NumPy numbers as plain ones."""
     with np.printoptions(legacy="1.25"):
         return repr(value)
 
 
 def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called the library, however deep in it this is found."""
+    """Warn at the line that called the library, however deep the call is."""
     frame, level = inspect.currentframe(), 1
     while frame and frame.f_globals["__name__"].startswith("clusterlens.compute."):
         frame, level = frame.f_back, level + 1
@@ -305,18 +305,18 @@ MOST_SHOWN = 20  # rows of a table in a notebook
 
 
 class Frozen:
-    """A record whose arrays refuse writes, also once it is copied or unpickled."""
+    """A record with read-only arrays, even after it is copied or unpickled."""
 
     def __post_init__(self) -> None:
         """Make the arrays read-only, those in a dict or tuple too."""
         self.__setstate__(vars(self))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take the state of another record; NumPy gives copies of arrays writable."""
+        """Take the state of another record; NumPy makes copies of arrays writable."""
         self.__dict__.update({name: _frozen(value) for name, value in state.items()})
 
     def _repr_html_(self) -> str | None:
-        """Show the record in a notebook: its line, and the table if it is one."""
+        """Show the record in a notebook: its repr, and its table if it has one."""
         make = getattr(self, "to_frame", None)
         if make is None:
             return None
@@ -339,8 +339,8 @@ def _frozen(value: Any) -> Any:
 def as_pandas(table: Any) -> Any:
     """Return a table of any library (polars, Arrow, ...) as a DataFrame.
 
-    Its numbers are in the byte order of this machine, as pandas needs them. Anything
-    that is no such table, as a single column, is returned as it is.
+    Its numbers are in the byte order of this machine, which pandas needs. Other
+    objects, such as a single column, are returned unchanged.
     """
     if isinstance(table, pd.DataFrame):
         return _native_frame(table)
@@ -418,7 +418,7 @@ def as_number(value: Any, *, integer: bool = False) -> float | None:
 def _read_labels(
     labels: Any, n_samples: int | None, name: str
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """Return the entries that are there, integers or texts, and which are missing."""
+    """Return the entries that are present, integers or texts, and the missing ones."""
     if hasattr(labels, "n_partitions"):
         raise ValueError(
             f"{name} is {labels!r}; give one of its partitions, e.g. "
@@ -436,7 +436,7 @@ def _read_labels(
             "sample."
         )
     if array.dtype.kind in "UT" and not isinstance(labels, np.ndarray):
-        # NumPy has made texts of None, NaN and numbers between texts.
+        # NumPy has converted None, NaN and numbers between texts to text.
         array = np.asarray(labels, dtype=object)
     if array.dtype.kind in "iu" and array.dtype != np.uint64:
         return array, np.zeros(array.size, np.bool_)
@@ -447,7 +447,7 @@ def _read_labels(
 
 
 def _whole_numbers_or_texts(entries: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Return entries (n,), none of them missing, as int64, uint8 (truth) or texts."""
+    """Return entries (n,) without missing ones, as int64, uint8 (truth) or texts."""
     if entries.dtype.kind == "b":
         return entries.astype(np.uint8)
     if entries.dtype.kind == "T":  # each as long as it is

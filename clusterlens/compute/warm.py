@@ -1,4 +1,4 @@
-"""Kernels: load or compile them before the first user has to wait for them."""
+"""Kernels: load or compile them before their first use."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ def compile_kernels(
     progress : callable, optional
         Called with the number of steps done and their total.
     cancel : callable, optional
-        Asked before each step whether to stop.
+        Called before each step; True stops.
 
     Raises
     ------
     ValueError
         If progress or cancel is not a function.
     Cancelled
-        If the cancel callback asked to stop.
+        If `cancel` returned true.
 
     Notes
     -----
-    Some 35 seconds of one core for the first process, three for those that find the
+    Some 35 seconds of one core for the first process, three for processes that find the
     compiled kernels on disk. Compiles for codes of one and two bytes and for tables in
-    row order; what is rarer, such as more than 65,535 clusters in one partition, or as
-    many partitions, compiles when it occurs. Without this call each kernel is loaded or
-    compiled when it is first used.
+    row order. Rarer types, for example for more than 65,535 clusters in one partition
+    or as many partitions, are compiled on first use. Without this call each kernel is
+    loaded or compiled on first use.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def compile_kernels(
 
 
 def _ensembles(n_clusters: int) -> Iterator[Ensemble]:
-    """Yield partitions of distinct samples, and of samples that occur twice."""
+    """Yield partitions of distinct samples, and of repeated samples."""
     distinct = np.tile(np.arange(n_clusters), (4, 1))
     for labels in (distinct, np.repeat(distinct, 2, axis=1)):
         labels[0] = 0
@@ -91,7 +91,7 @@ def _ensembles(n_clusters: int) -> Iterator[Ensemble]:
 
 
 def _table(n_features: int = 3, n_samples: int = 200) -> FloatArray:
-    """Return a table as it is made; one that is read-only has a type of its own."""
+    """Return a new table; a read-only table has another type."""
     return np.random.default_rng(0).normal(size=(n_samples, n_features))
 
 
@@ -102,10 +102,10 @@ def _count(n_clusters: int) -> None:
 
 
 def _count_again(n_clusters: int, sizes: Sequence[int]) -> None:
-    """Count for other make-ups of a pool with families of such sizes.
+    """Count for other compositions of a pool with families of such sizes.
 
-    Votes that make families equal take two bytes where sizes have no common multiple
-    that is small.
+    Votes that make families equal take two bytes if sizes have no small common
+    multiple.
     """
     labels = np.tile(np.arange(n_clusters), (sum(sizes), 1))
     labels[0] = 0
@@ -114,7 +114,7 @@ def _count_again(n_clusters: int, sizes: Sequence[int]) -> None:
 
 
 def _order(n_clusters: int) -> None:
-    """Order the samples by what the models agree on."""
+    """Order the samples by the consensus of the models."""
     for ensemble in _ensembles(n_clusters):
         sample_disagreement(ensemble)
         agreement_tree(ensemble)
@@ -150,7 +150,7 @@ def _use_many_clusters() -> None:
 
 
 def _count_otherwise() -> None:
-    """Count where few samples agree, for small pools, and for a part of the samples."""
+    """Count if few samples agree, for small pools, and for a part of the samples."""
     for n_clusters in (_ONE, _TWO):
         samples = np.arange(6 * n_clusters)
         count_agreements(Ensemble([samples % n_clusters, samples // 6]))
@@ -182,7 +182,7 @@ def _drawn(n_clusters: int) -> IntArray:
 
 
 def _use_features() -> None:
-    """Cluster the samples and judge a partition by their distances."""
+    """Cluster the samples and evaluate a partition by their distances."""
     for X in (_table(), read_only(_table())):
         internal_index("CI", X, np.arange(len(X)) % 3)
         compare_models(Ensemble([np.arange(len(X)) % k for k in (2, 3, 4)]), X)
@@ -210,7 +210,7 @@ def _smooth() -> None:
 
 
 def _compare_fuzzy() -> None:
-    """Compare fuzzy partitions of few samples, whose distances are listed, and many."""
+    """Compare fuzzy partitions of few samples, with listed distances, and of many."""
     rng = np.random.default_rng(0)
     for n_samples in (300, 3000):
         U, V = (rng.dirichlet(np.ones(k), n_samples) for k in (3, 5))
@@ -219,16 +219,15 @@ def _compare_fuzzy() -> None:
 
 
 def _assign_rows() -> None:
-    """Assign rows of clusters that only their neighbours tell apart."""
+    """Assign rows of clusters that only their neighbours distinguish."""
     X = _table(2)
     labels = (np.abs(X[:, 0]) > X[:, 1]).astype(np.int64)
     fit_assigner(X, labels).assign(X)
 
 
-# Numbers of clusters whose codes take one byte, and two.
+# Numbers of clusters with codes of one byte, and of two.
 _ONE, _TWO = 100, 300
-# What is used first comes first; the first pool and its consensus need no more than
-# the first steps.
+# In the order of first use; the first pool and its consensus need only the first steps.
 STEPS: dict[str, Callable[[], None]] = {
     "agreements": partial(_count, _ONE),
     "order": partial(_order, _ONE),
