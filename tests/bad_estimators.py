@@ -36,7 +36,7 @@ class Dies:
 
 
 class DiesOnce(BaseEstimator):
-    """Is killed in the middle of its first fit, of which it leaves a mark."""
+    """An estimator killed in the middle of its first fit, which leaves a mark."""
 
     def __init__(self, mark):
         self.mark = mark

@@ -282,13 +282,13 @@ def is_estimator(name):
 
 
 def parameters(name):
-    """Names of the parameters; for estimators the table of fit is one of them."""
+    """Names of the parameters, including the table of fit for estimators."""
     given = list(inspect.signature(getattr(cl, name)).parameters)
     return [*given, "X"] if is_estimator(name) else given
 
 
 def call(name, /, **changed):
-    """Call with right arguments but for those that are changed."""
+    """Call with right arguments except for the changed ones."""
     arguments = right_arguments(name) | changed
     if not is_estimator(name):
         result = getattr(cl, name)(**arguments)

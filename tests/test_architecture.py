@@ -1,4 +1,4 @@
-"""The two halves, their rooms, and the direction in which rooms import each other."""
+"""The two halves, their packages, and the order of imports between packages."""
 
 import ast
 import re
@@ -19,8 +19,8 @@ UI_LIBRARIES = {
     "datashader",
     "param",
 }
-# From the ground up: a room imports only from itself and from rooms before it.
-ROOMS = [
+# In order: a package imports only from itself and from packages before it.
+PACKAGES = [
     "_numbers",
     "notes",
     "_drafts",
@@ -77,16 +77,16 @@ def test_compute_file_names_no_ui_library(path):
 
 
 @pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
-def test_compute_file_imports_only_rooms_before_its_own(path):
+def test_compute_file_imports_only_packages_before_its_own(path):
     own = compute_parts(module_name(path))
     for name in imported_modules(path) & COMPUTE_MODULES:
         other = compute_parts(name)
         if own and other:
-            assert ROOMS.index(other[0]) <= ROOMS.index(own[0]), name
+            assert PACKAGES.index(other[0]) <= PACKAGES.index(own[0]), name
 
 
 @pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
-def test_compute_file_uses_private_files_of_its_own_room_only(path):
+def test_compute_file_uses_private_files_of_its_own_package_only(path):
     own = compute_parts(module_name(path))
     for name in imported_modules(path) & COMPUTE_MODULES:
         other = compute_parts(name)
@@ -125,9 +125,9 @@ def test_fresh_interpreter_imports_compute_without_ui():
     assert done.stdout.strip() == "[]"
 
 
-# The rooms of the app, from the ground up; a file imports only from rooms before its
-# own, from its own room (pages: see below) and from compute.
-UI_ROOMS = [
+# The packages of the app, in order; a file imports only from packages before its own,
+# from its own package (pages: see below) and from compute.
+UI_PACKAGES = [
     "kit",
     "state",
     "plots",
@@ -158,11 +158,11 @@ def ui_parts(module: str) -> list[str]:
     return parts[2:] if parts[:2] == ["clusterlens", "ui"] else []
 
 
-def ui_room(module: str) -> str | None:
-    """Room of a module of the app.
+def ui_package(module: str) -> str | None:
+    """Return the package of a module of the app.
 
-    The table of pages has none: it imports nothing, and a page when it is asked for.
-    What a page derives knows no widgets, so that exports may read it.
+    The table of pages has none: it imports a page on first use, and nothing else.
+    Results of a page (nodes) know no widgets, so that exports may read them.
     """
     parts = ui_parts(module)
     if not parts or parts == ["pages"]:
@@ -175,12 +175,12 @@ def ui_room(module: str) -> str | None:
 
 
 @pytest.mark.parametrize("path", UI_FILES, ids=module_name)
-def test_ui_file_imports_only_rooms_before_its_own(path):
-    own = ui_room(module_name(path))
+def test_ui_file_imports_only_packages_before_its_own(path):
+    own = ui_package(module_name(path))
     for name in imported_modules(path) & UI_MODULES:
-        other = ui_room(name)
+        other = ui_package(name)
         if own and other:
-            assert UI_ROOMS.index(other) <= UI_ROOMS.index(own), name
+            assert UI_PACKAGES.index(other) <= UI_PACKAGES.index(own), name
 
 
 @pytest.mark.parametrize("path", PAGE_FILES, ids=module_name)
@@ -209,16 +209,16 @@ def test_the_widget_set_is_imported_in_one_place(path):
     assert "panel_material_ui" not in roots or path.name == "widgets.py"
 
 
-# What all sessions share is of the server. Left to modules: tasks, which a loop holds
-# weakly; what the classes of Bokeh are like; rules that are declared on import; the
-# lock of Matplotlib's settings, which are those of the process.
+# The server owns shared objects. Modules may own: tasks, which a loop holds weakly;
+# facts about the classes of Bokeh; rules declared on import; the lock of Matplotlib's
+# settings, which belong to the process.
 OF_MODULES = {"_UNDER_WAY", "_MADE", "_RULES", "_DRAWING"}
 EMPTY = {"{}", "[]", "set()", "dict()", "list()"}
 SHARED = re.compile(r"(Executor|Lock|Workers|Results|Store|Server|Weak\w+|Counter)$")
 
 
 def changing_names(path: Path) -> set[str]:
-    """Names of a module that begin empty, hold what is shared, or are made anew."""
+    """Names of a module that begin empty, hold shared objects, or are reassigned."""
     tree, found = ast.parse(path.read_text(encoding="utf-8")), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):

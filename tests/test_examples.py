@@ -39,6 +39,6 @@ def test_notebook_runs_and_says_what_is_stored_in_it(path):
 
 
 def words(cell):
-    """What a cell printed, numbers left out, whose last digits are the machine's."""
+    """Printed text of a cell without numbers; their last digits vary by machine."""
     printed = "".join(out.text for out in cell.outputs if out.output_type == "stream")
     return re.sub(r"[-\d.]+", "#", printed)

@@ -1,4 +1,4 @@
-"""What is installed: a wheel with all that is needed, and all that it imports."""
+"""Installation: a wheel with all files, and all packages that it imports."""
 
 import ast
 import json

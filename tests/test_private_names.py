@@ -1,8 +1,8 @@
-"""What is used of other packages that is not public, and what of them is replaced.
+"""Private names of other packages in use, and replaced attributes of them.
 
 Both are found by reading the sources: private attributes that a file does not define
-itself, private names in strings, private modules, assignments to what is imported, and
-in scripts of the page what is written to the prototypes of libraries.
+itself, private names in strings, private modules, assignments to imported objects, and
+in scripts of the page assignments to prototypes of libraries.
 """
 
 import ast
@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from tests.test_packaging import PACKAGE, PROJECT
 
-# By file, what is private in another package.
+# Private names of other packages, by file.
 NAMES = {
     "compute/_run/kernels.py": {"_Intrinsic", "_cache", "_defn", "_rebuild", "_reduce"},
     "compute/_validation.py": {"_fields"},  # of a named tuple, and documented
@@ -56,7 +56,7 @@ NAMES = {
 }
 # Private names of the package that other files of it use.
 WITHIN = {"_cost_blocks", "_distinct", "_is_spread", "_make_matrix"}
-# By file, what is replaced of other packages; the last three are there to be set.
+# Replaced attributes of other packages, by file; the last three are settings.
 ASSIGNED = {
     "ui/leaving.py": {"Model.destroy"},
     "ui/patches.py": {"document._dispatch_msgs"},
@@ -156,7 +156,7 @@ def assigned(text: str) -> set[str]:
 
 
 def writes(script: str) -> list[str]:
-    """What a script writes to prototypes and classes of libraries, also by a name."""
+    """Assignments of a script to prototypes and classes of libraries."""
     made = r"[^;\n]*(?:\.prototype|getPrototypeOf\([^;\n]*\)|Bokeh\.require\([^;\n]*);"
     held = re.findall(rf"(\w+) = {made}", script)
     names = "|".join(map(re.escape, held)) or "(?!)"

@@ -55,7 +55,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_a_type_checker_is_told_every_public_name():
-    """What they are to it, `tests/typed_program.py` tells; groups are their stubs."""
+    """`tests/typed_program.py` checks their types; groups have stubs."""
     named, groups = set(), set()
     for node in STUB.body:
         if isinstance(node, ast.FunctionDef):

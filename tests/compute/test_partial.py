@@ -30,7 +30,7 @@ DISCOTEC = ["kl", "tv", "hellinger", "binary"]
 def partial_ensembles(draw):
     """Draw small ensembles with gaps, votes and noise; each model saw two samples.
 
-    Where noise is silent a model saw what it gave a cluster.
+    If noise is silent, a model saw the samples that it put into a cluster.
     """
     labels = draw(label_matrices(max_partitions=5, max_samples=14))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))

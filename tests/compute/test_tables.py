@@ -21,7 +21,7 @@ OF_A_TABLE = [
 
 
 def assert_same(found, expected):
-    """Compare what is computed, field by field; how long it took is not."""
+    """Compare results field by field, without the time taken."""
     if is_dataclass(expected):
         found, expected = (
             {f.name: getattr(one, f.name) for f in fields(one)}

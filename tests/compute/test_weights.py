@@ -1,4 +1,4 @@
-"""A partition of weight w is the partition w times, one of weight 0 has no say."""
+"""A partition of weight w counts w times; a partition of weight 0 has no vote."""
 
 import inspect
 

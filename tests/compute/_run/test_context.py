@@ -1,4 +1,4 @@
-"""`running`: what a block says is heard by the calls within it, and by no other."""
+"""`running`: options of a block apply to the calls within it, and to no others."""
 
 import contextvars
 import inspect
@@ -38,7 +38,7 @@ KEPT = {"ConsensusClusterer.__init__", "running"}
 
 
 class Heard(list):
-    """Steps that were told, and a progress that tells them."""
+    """A progress callback that lists the reported steps."""
 
     def __call__(self, done, total):
         self.append((done, total))

@@ -30,7 +30,7 @@ FACTOR = 10
 def scaled(x):
     return FACTOR * step(x)
 """
-# Prints what the kernel gives for each type, and how many types were compiled.
+# Prints the result of the kernel for each type, and the number of compiled types.
 SCRIPT = """
 import sys
 import numpy as np
@@ -52,7 +52,7 @@ def places(monkeypatch, tmp_path):
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Return what loads the two modules anew, as another process would."""
+    """Return a function that reloads the two modules, as another process would."""
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def loaded(caller=CALLER, callee=CALLEE):

@@ -8,7 +8,7 @@ import pytest
 from clusterlens.compute._run.process_locks import ProcessLocks
 
 pytest.importorskip("fcntl")
-# Takes locks that others leave free, says so, and holds them until it is told to end.
+# Acquires the free locks, prints them, and holds them until its input ends.
 TAKE = """
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def other(file):
-    """Return what starts another process that takes locks: the process, what it got."""
+    """Return a function that starts a process; it returns the process and its locks."""
     started = []
 
     def start(*names):

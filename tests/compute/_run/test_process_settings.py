@@ -138,7 +138,7 @@ def test_recording_nests():
 
 
 def filters_but_of_pandas():
-    """Filters of warnings without those that pandas moves, in each thread on its own.
+    """Filters of warnings without the filter that pandas moves in each thread.
 
     `pandas_dtype` sets one for DeprecationWarning for a moment.
     """

@@ -20,7 +20,7 @@ from clusterlens.compute._run.processes import (
 
 @pytest.fixture
 def running(monkeypatch):
-    """Replace processes by workers that answer at once; list what runs together."""
+    """Replace processes by workers that answer at once; list simultaneous jobs."""
     running, together, started, stopped = [], [], [], []
 
     class Worker:
@@ -170,7 +170,7 @@ def test_jobs_of_all_runs_together_need_no_more_memory_than_there_is(running):
 
 @contextmanager
 def many_runs(workers, made):
-    """Start runs on threads of their own; each lists what it answers."""
+    """Start runs on separate threads; each lists its results."""
     answers = [[] for _ in made]
 
     def work(given, found, more):

@@ -1,4 +1,4 @@
-"""A table whose names, texts, types and gaps would trip a careless query or sheet."""
+"""A table with names, texts, types and gaps that would break a careless query."""
 
 import duckdb
 import numpy as np

@@ -1,4 +1,4 @@
-"""ConsensusClusterer: scikit-learn's contract, and the answers of what it joins."""
+"""ConsensusClusterer: scikit-learn's contract, and the results of its parts."""
 
 import pickle
 import warnings

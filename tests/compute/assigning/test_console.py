@@ -1,4 +1,4 @@
-"""clusterlens assign: files in and out, what it refuses, and what it says."""
+"""clusterlens assign: input and output files, refusals, and messages."""
 
 import gzip
 import json

@@ -9,7 +9,7 @@ import clusterlens as cl
 
 
 def rows(n, seed, shares=(0.5, 0.5), shift=0.0, new=0.0):
-    """Rows of two groups, a word and gaps; what changes is as asked for."""
+    """Return rows of two groups, with a word and gaps, changed as requested."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(2, size=n, p=shares)
     table = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""Which rule an assigner takes, what it keeps of the rows, and what it says of them."""
+"""The rule of an assigner, the rows that it keeps, and its facts about them."""
 
 import numpy as np
 import pytest

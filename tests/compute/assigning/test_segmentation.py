@@ -1,4 +1,4 @@
-"""Raw rows of another table: who goes where, and what is said of what they lack."""
+"""Raw rows of another table: their clusters, and notes on missing values."""
 
 import numpy as np
 import pandas as pd

@@ -76,7 +76,7 @@ def test_the_same_rows_refitted_are_the_same_segmentation(old):
     found = cl.refit(old, cl.prepare(rows), 2 - kinds)
     assert (found.labels == kinds).all()
     assert found.segmentation.names == old.names
-    # Those that the older one calls nowhere at its rate are not counted.
+    # Rows that belong nowhere in the older segmentation, at its rate, do not count.
     assert (found.matches["likeness"] > 0.85).all()
 
 

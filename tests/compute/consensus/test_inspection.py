@@ -1,4 +1,4 @@
-"""What is said of one sample is what the full matrices say of it."""
+"""The report of one sample agrees with the full matrices."""
 
 import numpy as np
 import pytest

@@ -31,8 +31,8 @@ from tests.bad_estimators import (
 
 dask = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 config = pytest.importorskip("dask.config")
-# How long a cluster waits before it gives a lost worker up, which is then not started
-# again; by default 15 seconds, in which a busy machine may not have started it.
+# Time after which a cluster gives up a lost worker for good. The
+# default of 15 seconds may be too short for a restart on a busy machine.
 LONGER = {"distributed.deploy.lost-worker-timeout": "10 minutes"}
 
 
@@ -104,7 +104,7 @@ def assert_same_ensemble(ours, theirs):
 
 
 def assert_nothing_is_left(cluster, client):
-    """The scheduler hears of a cancel a little after the client has sent it."""
+    """The scheduler receives a cancel a little after the client has sent it."""
     for _ in range(1000):
         if not cluster.scheduler.tasks:
             return
@@ -244,8 +244,8 @@ def test_what_cannot_be_used_as_a_cluster_is_refused(client, monkeypatch):
 
 
 def test_an_address_where_nobody_answers_is_refused(client, monkeypatch):
-    # Without time left nobody is asked: how quick the machine is does not matter. On a
-    # loop that runs: Dask gives up one that has not begun within ten seconds.
+    # With no time left no address is tried, so the speed of the machine has no effect.
+    # Uses a running loop: Dask gives up a loop that has not begun within ten seconds.
     monkeypatch.setattr(transport, "_CONNECT_SECONDS", 0)
     connect = functools.partial(dask.Client, loop=client.loop)
     monkeypatch.setattr(dask, "Client", connect)
@@ -255,7 +255,7 @@ def test_an_address_where_nobody_answers_is_refused(client, monkeypatch):
 
 def test_a_cluster_without_workers_is_not_waited_for_without_end(client, monkeypatch):
     monkeypatch.setattr(transport, "_PATIENCE_SECONDS", 0)
-    # On a loop that runs: Dask gives up one that has not begun within ten seconds.
+    # A running loop: Dask gives up a loop that has not begun within ten seconds.
     options = {"dashboard_address": ":0", "loop": client.loop}
     with (
         dask.LocalCluster(n_workers=0, processes=False, **options) as none,

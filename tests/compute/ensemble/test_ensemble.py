@@ -1,4 +1,4 @@
-"""The label matrix: where it comes from, and what is said of noise."""
+"""The label matrix: its sources, and the meaning of noise."""
 
 import warnings
 from dataclasses import fields

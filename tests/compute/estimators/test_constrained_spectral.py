@@ -76,7 +76,7 @@ def test_far_pairs_that_no_link_is_next_to_are_left_alone(points):
     added = (found.toarray() > 0) & ~near
     assert added.any()
     assert not added[~next_to].any()
-    # What links weaken is still there.
+    # Links weaken edges but do not remove them.
     assert (found.toarray()[near] > 0).all()
 
 

@@ -1,4 +1,4 @@
-"""Cluster features keep what methods for few samples need."""
+"""Cluster features keep the input of methods for few samples."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_embedding_is_that_of_the_bipartite_graph():
     centres, _ = cluster_features(X, 15)
     embedding = landmark_embedding(X, centres, 4)
     assert embedding.shape == (80, 4)
-    # Left singular vectors are orthonormal; that of the value 1 is constant.
+    # Left singular vectors are orthonormal; the vector of the value 1 is constant.
     assert_allclose(embedding.T @ embedding, np.eye(4), atol=1e-8)
     assert_allclose(embedding[:, 0], embedding[0, 0])
 

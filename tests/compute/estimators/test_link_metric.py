@@ -1,4 +1,4 @@
-"""The metric of links against its formula and what it is for."""
+"""The metric of links against its formula and its purpose."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""DBSCAN on a sample: what it is on the sample, and whom the other rows join."""
+"""DBSCAN on a sample: its result on the sample, and the clusters of other rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Fuzzy partitions: what is accepted, refused, and kept."""
+"""Fuzzy partitions: accepted and refused input, and stored fields."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Anchors of the label checks are what the library gives."""
+"""Anchors of the label checks equal the results of the library."""
 
 import pytest
 

@@ -307,7 +307,7 @@ def test_b1_number_of_samples_matters_little():
 @settings(max_examples=25)
 @given(st.floats(0, 50), st.integers(0, 1000))
 def test_b2_a_constant_added_to_all_distances_cancels(shift, seed):
-    # The axiom is one of the ratio as a function of distances: sigma does not change,
+    # The axiom is about the ratio as a function of distances: sigma does not change,
     # and exp(shift / sigma) is a factor of its numerator and its denominator.
     rng = np.random.default_rng(seed)
     to_centre, to_own, of_means = rng.random(30), rng.random(30), rng.random(2)

@@ -1,4 +1,4 @@
-"""The table of models holds what the single functions return."""
+"""The table of models equals the results of the single functions."""
 
 import numpy as np
 import pandas as pd

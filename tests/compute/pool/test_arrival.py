@@ -142,7 +142,7 @@ def test_the_time_left_follows_the_fits_so_far():
     assert as_said == pytest.approx(left)
     assert 1.5 * left < twice < 2 * left
     assert estimate.seconds_left(dict(enumerate(said))) == pytest.approx(0)
-    # A model whose worker died says nothing of the pace.
+    # A model with a dead worker gives no information about the pace.
     died = {at: said[at] for at in half} | {len(said) - 1: np.nan}
     assert estimate.seconds_left(died) <= as_said
 

@@ -1,4 +1,4 @@
-"""A closer look: what is fitted, what of it is kept, and what is said."""
+"""A closer look: the fitted models, the kept ones, and the note."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a machine has shown so far corrects what the cost laws say."""
+"""Measurements on a machine correct the cost laws."""
 
 import json
 import subprocess

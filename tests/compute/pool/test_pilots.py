@@ -1,4 +1,4 @@
-"""Pilots tell data in which fits iterate long from data in which they do not."""
+"""Pilots distinguish data with many iterations from data with few."""
 
 import numpy as np
 import pytest

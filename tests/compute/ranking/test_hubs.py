@@ -10,7 +10,7 @@ N_CLUSTERS = 10
 
 
 def perturbed(labels, keep, rng):
-    """Ohl & Lindsten: a share is kept, the others take one of the other labels."""
+    """Keep a share of the labels and change the others, as Ohl & Lindsten do."""
     kept = rng.random(labels.size) < keep
     other = (labels + 1 + rng.integers(0, N_CLUSTERS - 1, labels.size)) % N_CLUSTERS
     return np.where(kept, labels, other)

@@ -1,4 +1,4 @@
-"""Models that are nearly the same as one of them."""
+"""Likeness of models to a given one, and its near-copies."""
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score

@@ -1,4 +1,4 @@
-"""Rankings from some of the samples: what they may be off by, and say they are."""
+"""Rankings from a sample: their errors, and the stated intervals."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_intervals_and_ranges_hold_as_often_as_they_say(keep):
 
 
 def holds(ranking, exact):
-    """Whether all scores, all differences, all ranks are where they are said to be."""
+    """Whether all scores, differences and ranks lie in their intervals."""
     low, high = ranking.intervals.T
     error = ranking.values - exact.values
     width = ranking.uncertainty.difference_half_widths

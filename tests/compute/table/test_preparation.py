@@ -120,7 +120,7 @@ def test_a_column_that_is_not_there_is_refused_unless_it_was_of_no_use():
     assert preparation.transform(short).shape[0] == 40
     with pytest.raises(DataError, match="no column 'colour'; did you mean 'color'"):
         preparation.transform(short.rename(columns={"colour": "color"}))
-    # One that is needed itself is not meant.
+    # A column that is needed itself is not suggested.
     names = ["height", "weight"]
     preparation = prepare(pd.DataFrame(np.eye(4)[:, :2], columns=names)).preparation
     with pytest.raises(DataError, match="no column 'height'; it has 'weight'"):

@@ -1037,7 +1037,7 @@ def test_damaged_files_load_or_are_refused(kind, data):
     )
 )
 def test_quoted_text_comes_back_as_pandas_reads_it(rows):
-    # A first column of numbers fixes what is a row; the rest may hold any text.
+    # A first column of numbers marks the rows; the others may hold any text.
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow(["id", "p", "q"])
