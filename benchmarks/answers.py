@@ -1,4 +1,4 @@
-"""What answers gain: the leader and the consensus after 0 to 20 of them.
+"""Gain from answers: the leader and the consensus after 0 to 20 answers.
 
     python -m benchmarks.answers --data FOLDER --cache POOLS            # other half
     python -m benchmarks.answers --data FOLDER --cache POOLS --half chosen
@@ -6,11 +6,12 @@
     python -m benchmarks.answers --data FOLDER --cache POOLS --made
 
 FOLDER holds labelled tables, the label last, and MANIFEST.csv with collection, name,
-file and n of each. Tables of up to 3,000 rows are taken, copies once; missing values
-become medians, columns are standardised, more than 100 are projected on 100 principal
-components. Every table gets the default pool, kept in POOLS; those of which no model
-reaches an adjusted Rand index of 0.15 are left out. A fixed seed halves the tables:
-constants were chosen on one half, the other half chose nothing.
+file and n of each. Tables of up to 3,000 rows are used, duplicates only once; missing
+values become medians, columns are standardised, more than 100 are projected on 100
+principal components. Every table gets the default pool, kept in POOLS; tables where no
+model reaches an adjusted Rand index of 0.15 are left out. A fixed seed splits the
+tables into two halves: constants were chosen on one half, and the other half was not
+used for any choice.
 
 Questions come in batches of five, answered by the classes, or one in ten wrongly:
 *evidence* and *share* are `suggest_pairs` with and without this constraint_weight,
@@ -18,19 +19,20 @@ Questions come in batches of five, answered by the classes, or one in ten wrongl
 or 100, or as evidence; *expected* is the model that is most like a model drawn by the
 posterior. With --long up to 50 questions are asked, up to two in ten answered wrongly,
 as evidence alone; with --made 10 and 20, all answered rightly: *closer* looks closer
-after the first ten and again after twenty, so that the second ten are also about what
-was found. --votes says who votes before any answer, --version which version of the
-default pool there is. Printed are the mean adjusted Rand index with the classes, and,
-in brackets, the share of tables that answers made worse by more than 0.05, in the mean
-of the five drawings of the answers, and the share of all drawings above the best model
-of the pool (what a look adds is not of the pool), of
+after the first ten and again after twenty, so that the second ten are also about the
+models found. --votes selects the models that vote before any answer, --version the
+version of the default pool. The output has the mean adjusted Rand index with the
+classes, and, in brackets, the share of tables that answers made worse by more than
+0.05, in the mean of the five drawings of the answers, and the share of all drawings
+above the best model of the pool (models added by a closer look do not belong to the
+pool), of
 
 - the leader, with --made also of `models_for_answers` with the features, and the safest
   choice among the pool and its `closer_models`;
 - the consensus partition, k-means at the number of clusters of the closest cut, as
   Clusters begins: *links* obeys the links, *votes* counts the votes of the posterior,
-  *both* does both, *made* too, what was made for the answers among the models, *closer*
-  with closer models, *closer, made* with these and what was made for the answers.
+  *both* does both, *made* does both with the models made for the answers, *closer*
+  with closer models, *closer, made* with both kinds of models.
 """
 
 from __future__ import annotations
@@ -162,7 +164,7 @@ ASKERS: dict[str, Asker] = {
     "share": suggested(1.0),
     "random": random_pairs,
 }
-# Who asks, after how many answers is looked, and how many of them are wrong.
+# Askers, numbers of answers after which to measure, and shares of wrong answers.
 PLANS = {
     "short": (tuple(ASKERS), ANSWERS, (0.0, 0.1)),
     "long": (("evidence",), (*ANSWERS, 50), (0.0, 0.05, 0.1, 0.2)),
@@ -179,9 +181,10 @@ def answered(
     answers: tuple[int, ...] = ANSWERS,
     look: Look | None = None,
 ) -> Iterator[tuple[int, Constraints, Ensemble]]:
-    """Yield the number of answers, the links, and the pool that is asked about.
+    """Yield the number of answers, the links, and the pool used for the next questions.
 
-    Contradictions are not accepted. What a look adds to the pool is asked about then.
+    Contradictions are not accepted. Models added by a closer look belong to the pool
+    from then on.
     """
     rng = np.random.default_rng([seed, 7])
     links: tuple[list, list] = ([], [])
@@ -225,9 +228,10 @@ def measure(
     plan: str,
     X: np.ndarray | None,
 ) -> Iterator[dict]:
-    """Rows of one table: adjusted Rand indices of leaders and consensus partitions.
+    """Yield rows of one table: indices of leaders and consensus partitions.
 
-    With features, those of what is made for the answers, too.
+    The index is the adjusted Rand index; with features also for models made for
+    answers.
     """
     agreement = count_agreements(ensemble, n_jobs=1)
     ari = [adjusted_rand_score(classes, row) for row in ensemble.labels]
@@ -281,7 +285,7 @@ def look_closer(finer: Ensemble, ensemble: Ensemble, known: Constraints) -> Ense
 def closer_partitions(
     wider: Ensemble, known: Constraints, X: np.ndarray
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """What is shown after a closer look, without and with what is made for answers."""
+    """Yield partitions after a closer look, with and without models for answers."""
     agreement = count_agreements(wider, n_jobs=1)
     posterior = answer_posterior(agreement, known)
     yield "leader", "closer", wider.labels[posterior.likeness.argmax()]
@@ -292,7 +296,7 @@ def closer_partitions(
 
 
 def leaders(agreement: Agreement, known: Constraints) -> dict[str, int]:
-    """Leaders by the ways in which links may count."""
+    """Return the leader for each way of counting the links."""
     found = {str(w): leader_of(agreement, known, w) for w in WEIGHTS}
     alike = partition_overlaps(agreement.ensemble).adjusted_rand
     likeness = alike @ found["evidence"][0].posterior
@@ -303,7 +307,7 @@ def leaders(agreement: Agreement, known: Constraints) -> dict[str, int]:
 
 
 def partitions(agreement: Agreement, known: Constraints) -> dict[str, np.ndarray]:
-    """Consensus partitions by the ways in which they listen."""
+    """Return the consensus partition for each way of using the links."""
     posterior = answer_posterior(agreement, known)
     return {
         "links": consensus_of(agreement.ensemble, known),

@@ -1,34 +1,35 @@
-"""What other ways to ask and to listen make of as many answers.
+"""Comparison with other methods that ask for answers and use them.
 
     python -m benchmarks.answers_compared --data FOLDER --cache POOLS [--jobs 2]
 
-Tables, pools and halves are those of `benchmarks.answers`. Everybody may ask 5, 10, 20
-and 50 questions, answered by the classes, none or 5, 10 or 20% of them wrongly, drawn
-by one seed; what contradicts earlier answers is not accepted. Compared are the adjusted
-Rand indices of
+Tables, pools and halves are the same as in `benchmarks.answers`. Every method may ask
+5, 10, 20 and 50 questions, answered by the classes, with 0, 5, 10 or 20% of wrong
+answers, drawn by one seed; contradictions to earlier answers are not accepted. The
+benchmark compares the adjusted Rand indices of
 
 - *pool*: the leader by evidence, questions by `suggest_pairs(..., "evidence")`, and
   *share*, *random*, *farthest first*: the same with other questions (farthest-first
   traversal asks each next sample, the one farthest from those asked about, about one of
   each group found so far; Basu et al. 2004);
 - *made*: the leader of `models_for_answers`, questions as for *pool*, without and with
-  the features; *linkage* is the first linkage that is made, whatever its probability;
-- *consensus*: the consensus partition of the pool, and of it and what was made, votes
-  by the posterior, which obeys the links, at the number of clusters of the closest cut;
+  the features; *linkage* is the first linkage made, for any probability;
+- *consensus*: the consensus partition of the pool without and with the models made for
+  the answers, with votes by the posterior and links obeyed, at the number of clusters
+  of the closest cut;
 - *COBS*: the model of the pool that keeps most of as many random links, the mean where
   several do (Van Craenendonck & Blockeel 2017);
 - *COBRAS*: super-instances by k-means, questions of its own (Van Craenendonck,
   Dumancic, Van Wolputte & Blockeel 2018; package cobras-ts);
 - *NPU*: normalised point-based uncertainty (Xiong, Azimi & Fern 2014; package
-  active-semi-supervised-clustering), listened to by `ConstrainedKMeans`, which is told
-  the number of classes; *MinMax*: the same with min-max questions (Mallapragada, Jin &
-  Jain 2008), which need that number, too; *MPCKMeans, NPU* and *MPCKMeans, MinMax*: the
-  same links heard by MPCKMeans (Bilenko, Basu & Mooney 2004; same package).
+  active-semi-supervised-clustering), used by `ConstrainedKMeans`, which gets the number
+  of classes; *MinMax*: the same with min-max questions (Mallapragada, Jin & Jain 2008),
+  which need that number, too; *MPCKMeans, NPU* and *MPCKMeans, MinMax*: the same links
+  used by MPCKMeans (Bilenko, Basu & Mooney 2004; same package).
 
-What was measured is kept in POOLS, table by table. Printed are all means, and for 10
-and 20 right answers quartiles, on how many tables *made* is ahead or behind by more
-than 0.01, and on how many a method is above the best model of the pool, by however
-little. A package that is not installed is left out, and said.
+The results are kept in POOLS, table by table. The output has all means, and for 10 and
+20 right answers also quartiles, the number of tables where *made* is ahead or behind by
+more than 0.01, and the number where a method exceeds the best model of the pool by any
+amount. A package that is not installed is left out, with a message.
 """
 
 from __future__ import annotations
@@ -131,8 +132,10 @@ def cobs(ensemble: Ensemble, known: Constraints, ari: np.ndarray) -> float:
 
 
 def cobras(X: np.ndarray, oracle: Oracle, most: int) -> np.ndarray:
-    """Labels by COBRAS; the split is written anew, as that of the package needs an
-    attribute of NumPy that is no more."""
+    """Return labels by COBRAS.
+
+    The split is replaced because the package uses an attribute that NumPy has removed.
+    """
     from cobras_ts.cobras_kmeans import COBRAS_kmeans
 
     class Cobras(COBRAS_kmeans):
@@ -179,9 +182,10 @@ def packaged(asker: str, X: np.ndarray, oracle: Oracle) -> None:
 def most_informative(
     X: np.ndarray, labels: np.ndarray, neighborhoods: list[list[int]]
 ) -> tuple[int, Any]:
-    """What the package's NPU asks next, and how likely each neighbourhood is.
+    """Return the next question of the package's NPU and the odds of neighbourhoods.
 
-    As the package has it, without its loop over all pairs of samples in plain Python.
+    Computed as in the package, but without its loop over all pairs of samples in plain
+    Python.
     """
     named = np.concatenate(neighborhoods)
     left = np.setdiff1d(np.arange(len(X)), named)
@@ -209,12 +213,12 @@ def most_informative(
 
 
 def mpck_means(X: np.ndarray, n_clusters: int, known: Constraints) -> np.ndarray:
-    """Labels of MPCKMeans.
+    """Return labels of MPCKMeans.
 
-    It gives up where a cluster is empty, and begins anew as NPU of its package lets it;
-    where that never helps, one cluster of all samples is what it made.
-    The pair of samples that are farthest apart is found without loops in plain Python,
-    and what the objective adds for every cluster alike, a determinant, is left out.
+    It fails where a cluster is empty, and is then started again as NPU of its package
+    does; if that never helps, the result is one cluster of all samples. The two samples
+    farthest apart are found without loops in plain Python, and the determinant that the
+    objective adds to every cluster alike is left out.
     """
     from active_semi_clustering.exceptions import EmptyClustersException
     from active_semi_clustering.semi_supervised import pairwise_constraints
@@ -344,7 +348,7 @@ def left_out(other: str) -> Iterator[None]:
 
 
 def report(rows: pd.DataFrame) -> None:
-    """Print means, quartiles, where *made* is ahead, and what is above the best."""
+    """Print means, quartiles, and comparisons with *made* and with the best model."""
     print(f"{rows['table'].nunique()} tables: {', '.join(rows['table'].unique())}")
     means = rows.pivot_table("ari", "method", ["wrong", "questions"], sort=False)
     print(f"\nmeans by the share of wrong answers\n{means.round(3).to_string()}")

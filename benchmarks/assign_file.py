@@ -1,12 +1,12 @@
-"""Assigning a large file from the console: seconds, processor time, memory.
+"""Assignment of a large file from the console: seconds, processor time, memory.
 
     python -m benchmarks.assign_file [--rows N]
 
 Eight Gaussian groups that overlap, in 10 features; 100,000 rows of them are clustered
 and N others (1,000,000) assigned by `clusterlens assign`, a process of its own from
 start to end. Three partitions: `drawn`, the groups that rows come from; `likeliest`,
-those that a mixture says, for which the most prototypes are kept; `k-means`, which
-centres tell apart. `right` is the share of the new rows that get their cluster.
+the groups predicted by a mixture model, with the most prototypes; `k-means`, separated
+by centres. `right` is the share of the new rows that get their cluster.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sklearn.mixture import GaussianMixture
 from clusterlens import Segmentation, prepare
 
 GROUPS, FEATURES, KEPT, WARM = 8, 10, 100_000, 1_000
-# The process says itself what it took: that of its parent would count for memory.
+# The process measures itself: the memory of its parent would count otherwise.
 COMMAND = """
 import runpy, time
 try:
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def run(segmentation: Segmentation, new: pd.DataFrame, truth: np.ndarray) -> str:
-    """Say what the command takes, once kernels are on disk."""
+    """Return a line with the cost of the command once kernels are on disk."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         segmentation.save(place / "kept.lens")

@@ -4,10 +4,10 @@
     python -m benchmarks.clusters import [--rows 10000] [--models 200]
 
 `slider`: a browser (an installed Chromium or Chrome) opens the page and drags the
-slider from k = 2 to its end, stopping at each number. Printed are the milliseconds from
-the move of the mouse to the frame with the new icicle and to the one with the new map,
-as medians over all numbers of `repeats` fresh sessions, in which none was seen before,
-and the processor time of the server for all that the page shows of it.
+slider from k = 2 to its end, stopping at each number. The output has the milliseconds
+from the move of the mouse to the frames with the new icicle and the new map, as medians
+over all numbers of `repeats` fresh sessions without earlier views, and the processor
+time of the server for everything on the page.
 
 `import`: seconds to read label columns from a file of text, joined by row id, without
 gaps and with a fifth of the cells missing.
@@ -39,7 +39,7 @@ GAPS = (0.0, 0.2)
 
 
 def main() -> None:
-    """Measure one of the two, or serve the page that is measured."""
+    """Run a measurement, or serve the measured page."""
     parser = argparse.ArgumentParser(description="The page Clusters.")
     parser.add_argument("what", nargs="?", choices=["slider", "import"])
     parser.add_argument("--rows", type=int)
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def drag(rows: int, models: int, repeats: int) -> None:
-    """Drag the slider in fresh sessions, print what was found."""
+    """Drag the slider in fresh sessions and print the results."""
     size = ("--rows", str(rows), "--models", str(models))
     waits, processor = [], []
     with (

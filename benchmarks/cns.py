@@ -1,4 +1,4 @@
-"""CNS measured: the tables of its paper again, and the time of a slider move.
+"""Measurements of CNS: the tables of its paper, and the time of a slider move.
 
     python -m benchmarks.cns tables --data FOLDER --out cns_tables.csv
     python -m benchmarks.cns wins --out cns_tables.csv
@@ -11,11 +11,11 @@ most 100 principal components; AMI normalised by the larger entropy, ARI, accura
 the best matching) with all methods on the sets found under FOLDER. Every result is
 added to the CSV file at once and not computed again, so the run may be stopped and
 continued. `benchmarks/cns_tables.csv` holds a run on 35 tasks, in seconds of a busy
-machine. What deviates from the printed tables, and why:
+machine. Deviations from the printed tables, and their reasons:
 
 * TCe, TCc, CNSe, CNSc: nothing to 0.01 where rows are distinct and complete (17 tasks),
-  but for TCe on pima (by 0.04 to 0.13), whose columns are mostly whole numbers.
-  The frogs are printed for columns as they are; only their KM is that of scaled ones.
+  but for TCe on pima (by 0.04 to 0.13), with columns of mostly whole numbers.
+  The frogs are printed for columns as they are; only their KM is for scaled columns.
 * CNSe, CNSc where rows are equal: `duplicates` shows that the reference loses walks
   there (see `losing_walks`). With that, 14 instead of 8 of the 22 results printed for
   11 sets come out to 0.01 and most others come closer. The rest depends on the order of
@@ -37,8 +37,9 @@ machine. What deviates from the printed tables, and why:
 
 `duplicates` prints CNS beside a variant that counts equal rows as the reference does.
 `candidates` prints CNS beside a variant with the candidates that the text of the paper
-describes, where the published code takes others. On 23 tasks of up to 1599 samples,
-those of the code give 31 of the 46 printed results to 0.01, those of the text 5.
+describes; the published code takes others. On 23 tasks of up to 1599 samples, the
+candidates of the code give 31 of the 46 printed results to 0.01, and the candidates of
+the text 5.
 
 `live` compares the previews of CNSGraph with its exact solution of the same setting, in
 one run and one thread, as ratios of processor time.
@@ -156,9 +157,9 @@ TASKS = {
 def load_task(folder: Path, task: str) -> tuple[np.ndarray, np.ndarray, bool]:
     """Return prepared X (n, d), class codes (n,) and whether the task is clear cut.
 
-    It is not where cells are missing, because the paper does not say how they were
-    filled, or rows are equal, because the order of equal distances is then that of a
-    library.
+    It is not clear cut where cells are missing, because the paper does not say how they
+    were filled, or where rows are equal, because the order of equal distances then
+    depends on a library.
     """
     name, column = TASKS[task]
     frame = pd.read_csv(folder / "uci" / f"{name}.csv.gz")
@@ -197,7 +198,7 @@ def run_task(method: str, X: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def run_tables(options: argparse.Namespace) -> None:
-    """Compute what the CSV file does not have yet, then print the comparison."""
+    """Compute the results missing in the CSV file, then print the comparison."""
     limits = {**LIMITS, **dict(_limit(text) for text in options.limit)}
     done = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame()
     have = set(zip(done.get("task", []), done.get("method", []), strict=True))

@@ -6,15 +6,15 @@ Run from the root of the project:
     python -m benchmarks.core --quick    # small sizes, about a minute
 
 Every line is measured in a process of its own with compiled kernels: the median of
-several runs, and the peak of the resident memory above what the process held before,
-labels included (high-water mark of the operating system, reset before the run; where it
-cannot be reset the figure is an upper bound and marked with "<"). The plain NumPy
-definitions run on the same labels in the same process, and their results must agree to
-1e-9; ratios are therefore of one run on one machine. Beside the pass over the pairs
-stand its comparisons of two labels per second of processor time, those of a bare loop
-over uint8 labels, and how many times fewer they are. Each pair is compared twice, once
-to add up its votes and once to book them under each model, and with gaps what two
-models both saw is counted as well: so no such pass comes below 2 and 4 times.
+several runs, and the peak of the resident memory above its value before the run, labels
+included (high-water mark of the operating system, reset before the run; where it cannot
+be reset the figure is an upper bound and marked with "<"). The plain NumPy definitions
+run on the same labels in the same process, and their results must agree to 1e-9; ratios
+therefore belong to one run on one machine. The pass over the pairs also has its
+comparisons of two labels per second of processor time, the comparisons of a bare loop
+over uint8 labels, and the ratio between the two. Each pair is compared twice, once to
+add up its votes and once to add them to each model, and with gaps the samples seen by
+both models are counted as well, so the ratio is at least 2, or 4 with gaps.
 """
 
 from __future__ import annotations

@@ -8,19 +8,19 @@
 
 `fit` runs all candidate models on every set once and keeps their labels; it resumes.
 `compare` takes each preset from them. A fixed seed splits the sets into halves: presets
-are chosen on one of them, and the other one, printed for the chosen preset alone, tells
-what the choice is worth. For each preset it prints means over the sets of adjusted Rand
-indices with the labels:
-of the leader (the model closest to the consensus, number of clusters unknown), with
-equal votes and with equal votes of the families, of the best model, of the mean model,
-and of the consensus partition at the leader's number of clusters; then on which share
-of the sets the leader is worse than that of the first preset by more than 0.05.
+are chosen on one of them, and the other one, printed for the chosen preset alone,
+evaluates the choice. For each preset it prints means over the sets of adjusted Rand
+indices with the labels: for the leader (the model closest to the consensus, number of
+clusters unknown), with equal votes and with equal votes of the families, for the best
+model, the mean model, and the consensus partition at the leader's number of clusters;
+then the share of the sets where the leader is worse than the leader of the first preset
+by more than 0.05.
 
-`leaders` prints who leads version 2 by which score and whose votes, beside the leader
-of version 1 by the default score and equal votes: mean, gain with an interval over the
-sets (2,000 resamples, 95%) and in how many resamples it is at least 0.05. Then the same
-of the consensus partition at the leader's number of clusters, and of the closest cut.
-`--sets` says which half, or all sets.
+`leaders` prints the leader of version 2 for each score and each weighting of the votes,
+beside the leader of version 1 by the default score and equal votes: mean, gain with an
+interval over the sets (2,000 resamples, 95%) and the share of resamples with a gain of
+at least 0.05. Then the same for the consensus partition at the leader's number of
+clusters, and for the closest cut. `--sets` selects a half, or all sets.
 
 Features are scaled to standard deviation 1; rows with missing values are left out, and
 labels of rows that a source calls noise count as a group. `cost` prints the seconds of
@@ -181,7 +181,7 @@ def voters(found: Any, name: str) -> list[bool]:
 
 
 def _takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a model of the union is one of a preset's."""
+    """Return whether a preset has a model of the union."""
     own = ("Genie", "communities", "spherical k-means")
     for grid in preset:
         if grid["clusterer"] != spec["clusterer"]:
@@ -288,10 +288,10 @@ def print_gains(table: pd.DataFrame) -> None:
 
 
 def led(found: Any) -> dict[str, float]:
-    """Adjusted Rand index of the leader of version 1, and of version 2 by each rule.
+    """Return the adjusted Rand index of the leaders of version 1 and version 2.
 
-    And that of the consensus partition at the number of clusters of the default leader,
-    and of the closest cut.
+    For version 2 by each rule. Also the index of the consensus partition at the number
+    of clusters of the default leader, and of the closest cut.
     """
     truth = found["labels_true"]
     values = np.array([adjusted_rand_score(truth, one) for one in found["labels"]])
@@ -322,7 +322,7 @@ def led(found: Any) -> dict[str, float]:
 
 
 def cost(names: Sequence[str]) -> None:
-    """Print what each preset costs on 10,000 x 10."""
+    """Print the processor time of each preset on 10,000 x 10."""
     rng = np.random.default_rng(0)
     centres = 3 * rng.normal(size=(8, 10))
     X = rng.normal(size=(10_000, 10)) + centres[rng.integers(0, 8, 10_000)]
@@ -337,7 +337,7 @@ def cost(names: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Do one of the four."""
+    """Run the chosen command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["fit", "compare", "leaders", "cost"])
     parser.add_argument("--data", type=Path)

@@ -1,4 +1,4 @@
-"""Whose votes, what noise means, and when to doubt the leader: on the pools of a study.
+"""Weights of votes, meaning of noise, and doubt about the leader, on pools of a study.
 
     python -m benchmarks.crowd fit --data FOLDER --keep POOLS --most 2000
     python -m benchmarks.crowd_doubt measure --data FOLDER --keep POOLS --out ROWS
@@ -8,8 +8,8 @@
 `measure` reads the pools that `benchmarks.crowd` has fitted and writes a line of JSON
 for each set; it resumes. `compare` prints the half that chooses: mean adjusted Rand
 index with the labels of the leader and of the consensus partition at its number of
-clusters, by treatment, and the rank correlation of the leader's index with what can be
-seen without labels. With --chosen it prints the other half as well, for that treatment
+clusters, by treatment, and the rank correlation of the leader's index with quantities
+known without labels. With --chosen it prints the other half as well, for that treatment
 beside the default one, and the correlations.
 
 Treatments: noise as a cluster (the default), as singletons, or silent; equal votes of
@@ -79,7 +79,7 @@ def _voting(ensemble: Ensemble, by: Any) -> Ensemble:
 
 
 def measure(data: Path, keep: Path, out: Path, most: int, preset: str) -> None:
-    """Write what the treatments give on every set, and what is seen without labels."""
+    """Write the results of treatments on every set, and quantities without labels."""
     done = set()
     if out.exists():
         done = {json.loads(line)["set"] for line in out.read_text().splitlines()}
@@ -161,7 +161,7 @@ def by_silhouette(X: Any) -> Any:
 
 
 def compare(out: Path, chosen: str) -> None:
-    """Print the half that chooses, and the other one for what was chosen."""
+    """Print the half used to choose, and the other one for the chosen treatment."""
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     rows.sort(key=lambda row: row["set"])
     order = np.random.default_rng(HALVES_SEED).permutation(len(rows))
@@ -210,7 +210,7 @@ def print_seen(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Do one of the two."""
+    """Run the chosen command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["measure", "compare"])
     parser.add_argument("--data", type=Path)

@@ -1,10 +1,9 @@
-"""Stores that were damaged in every way, and what a server makes of them.
+"""Stores damaged in every way, and the behaviour of a server with them.
 
 Each mutant is a store of three analyses with one kind of damage: bytes or pages of its
-files, what stands in its cells, its schema, its log as a kill leaves it, the files
-beside it. A new server opens it, lists what there is, opens every analysis and goes on
-with it; then another one opens what that left. `python -m benchmarks.hostile store`
-does so with many of them.
+files, values in its cells, its schema, its log after a kill, the files beside it. A new
+server opens it, lists its analyses, opens and continues every analysis; then another
+server opens the result. `python -m benchmarks.hostile store` does so with many of them.
 """
 
 from __future__ import annotations
@@ -183,7 +182,7 @@ def _schema(folder: Path, rng: random.Random) -> None:
 
 
 def _beside(folder: Path, rng: random.Random) -> None:
-    """Damage one of the files beside the database, or put another one there."""
+    """Damage a file beside the database, or put another one there."""
     path = rng.choice(sorted((folder / "contents").iterdir()))
     match rng.randrange(9):
         case 0:
@@ -208,7 +207,7 @@ def _beside(folder: Path, rng: random.Random) -> None:
             (folder / FILE).unlink()
 
 
-# By kind of damage: what does it, and whether to the store as a kill leaves it.
+# Each kind of damage: its function, and whether it acts on a store left by a kill.
 DAMAGE: dict[str, tuple[Damage, bool]] = {
     "one byte": (_of_file(_flip, 1), False),
     "twenty bytes": (_of_file(_flip, 20), False),
@@ -240,7 +239,7 @@ def mutate(base: Base, kind: str, folder: Path, rng: random.Random) -> None:
 
 
 class _Errors(logging.Handler):
-    """Notes what a server would write into its log as an error."""
+    """Records of errors that a server would write into its log."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -251,11 +250,11 @@ class _Errors(logging.Handler):
 
 
 async def judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]:
-    """Work on a damaged store as a server does; return what came of it, and why.
+    """Work on a damaged store as a server does; return the outcome and its reason.
 
-    "opened": every analysis is as it was written. "refused": what is not was told in
-    words, and the rest is as it was. "changed": an analysis is another one, or gone,
-    without a word. What nobody expects is raised.
+    "opened": every analysis is as it was written. "refused": changes were reported in
+    words, and the rest is as it was. "changed": an analysis differs or is gone without
+    a message. Unexpected errors are raised.
     """
     errors = _Errors()
     logging.getLogger().addHandler(errors)
@@ -313,7 +312,7 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
 
 
 def _unreadable(pools: OwnPools) -> list[str]:
-    """What is said of pools that cannot be read."""
+    """Return the messages about pools that cannot be read."""
     said = []
     for name in pools.names():
         try:

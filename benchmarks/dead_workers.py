@@ -1,11 +1,11 @@
-"""Kill workers of runs: a run ends, says which models it lost, and is saved.
+"""Kill workers of runs: a run must end, name its lost models, and be saved.
 
     python -m benchmarks.dead_workers [--runs 50] [--seed 0]
 
-A session runs a pool; at a random moment one of its worker processes, by turns all of
-them, is killed with SIGKILL. The run must end with the models that are left and notes
-that name those that were lost, and be saved; a run that nobody kills must have all its
-models again.
+A session runs a pool; at a random moment one of its worker processes, or every second
+time all of them, is killed with SIGKILL. The run must end with the remaining models and
+with notes that name the lost ones, and be saved; a run without a kill must again have
+all its models.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HARM = ("not ended", "not saved", "lost unsaid", "lost by the run after them")
 
 
 async def main() -> None:
-    """Kill so many times and say what was found."""
+    """Kill workers as often as asked and print the results."""
     parser = argparse.ArgumentParser(description="Kill workers of runs.")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

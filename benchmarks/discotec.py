@@ -49,7 +49,7 @@ PARTS: dict[str, Part] = {
 
 
 def main() -> None:
-    """Run what is missing, then print and draw what is there."""
+    """Run the missing cases, then print and draw the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,7 +1,7 @@
-"""What a ranking gains from an analyst's answers, given by the classes of UCI sets.
+"""Gain of a ranking from an analyst's answers, given by the classes of UCI sets.
 
-Constraints (section 4.4): the classes of m = 5, 10, ..., 50 random samples, all pairs
-of them as must-links and cannot-links, 50 draws; tau with the adjusted Rand index after
+Constraints (section 4.4): the classes of m = 5, 10, ..., 50 random samples, all their
+pairs as must-links and cannot-links, 50 draws; tau with the adjusted Rand index after
 the violated share is added. One draw serves the whole pool (in the published code each
 family has its own). Sets of at most 100 samples are left out, as there. "KL, equation
 5" charges a broken link by the distance of the variant, which is infinite for KL: all
@@ -12,17 +12,17 @@ link. The paper draws these curves and prints no value.
 Suggestions: the pairs of `suggest_pairs` against random pairs, with the default score,
 on the pool of the paper and on the default pool of the library, ten seeds.
 
-What the answers to suggestions are worth depends on `constraint_weight`: an answer
-moves a model by weight / answers. Ten answers at the default weight 1 make steps of
-0.1, while the quartiles of the score are 0.08 to 0.39 apart: the order becomes mostly
-that of ten yes or no. In a run over nine sets and both pools, tau rose on average at
-every weight, from 0.578 without answers to 0.658 (weight 0.2), 0.681 (0.5) and 0.656
-(1); it fell on 1, 6 and 7 of the 18. With ten answers to random pairs it rose to 0.619,
-0.630 and 0.605, and was lower than with suggested ones on 17, 16 and 14.
+The value of answers to suggestions depends on `constraint_weight`: an answer moves a
+model by weight / answers. Ten answers at the default weight 1 make steps of 0.1, while
+the quartiles of the score are 0.08 to 0.39 apart: the order then depends mostly on the
+ten answers. In a run over nine sets and both pools, tau rose on average at every
+weight, from 0.578 without answers to 0.658 (weight 0.2), 0.681 (0.5) and 0.656 (1); it
+fell on 1, 6 and 7 of the 18. With ten answers to random pairs it rose to 0.619, 0.630
+and 0.605, and was lower than with suggested ones on 17, 16 and 14.
 
-It tends to fall where the score alone is already good, and where even the model closest
-to the classes breaks many answers (`broken`), so that they do not tell good models from
-bad; rank correlations of the gain with both are about -0.45.
+It tends to fall on sets with a good score alone, and on sets where even the model
+closest to the classes breaks many answers (`broken`), so that they do not separate good
+models from bad ones; rank correlations of the gain with both are about -0.45.
 
 So with ten answers, a weight of 0.2 is safe and 0.5 gains most on average. Answers to
 random pairs gain less, but the gap closes with 20 to 40 answers, as suggested pairs are

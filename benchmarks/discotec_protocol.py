@@ -2,8 +2,8 @@
 
 A pool has the models of one column of the printed tables, and a case is one pool on one
 data set: a frame with one row per model, its adjusted Rand index with the classes
-(`ari`), and the 24 metrics, larger being better. What the paper's text leaves open
-follows the published notebooks:
+(`ari`), and the 24 metrics, larger being better. Details missing in the text of the
+paper follow the published notebooks:
 
 - Models see standardised features. On FCPS the 18 indices see the raw columns.
 - With a fixed number of clusters, UCI has four agglomerative models, FCPS seven.
@@ -65,7 +65,7 @@ COLLECTIONS = {
         "Wine",
     ),
 }
-# Collections whose indices see the raw features.
+# Collections with indices computed on the raw features.
 RAW = ("FCPS",)
 # With scikit-learn, where the folder has no file.
 BUNDLED = {

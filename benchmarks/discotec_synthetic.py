@@ -2,16 +2,16 @@
 
 200 samples in 10 classes, 50 repetitions with a new planted partition each. Scenario 1:
 model t keeps each label with a probability drawn from U(0.1, rho_max). Scaling: the
-same with up to 200 models. Scenario 2: 50 models around two hubs, one that keeps 20 %
-of the planted partition and one that keeps 90 %; the share alpha of the models is
-around the bad one. The paper draws how much of its hub a model keeps from U(0.2, 0.9),
-its code from U(0, 1).
+same with up to 200 models. Scenario 2: 50 models around two hubs, a bad hub that keeps
+20 % of the planted partition and a good hub that keeps 90 %; the share alpha of the
+models is around the bad hub. The paper draws how much of its hub a model keeps from
+U(0.2, 0.9), its code from U(0, 1).
 
-A label that is not kept becomes one of the others, uniformly.
+A label that is not kept is replaced by another one, drawn uniformly.
 
 All are measured by Kendall's tau and by Pearson's correlation (figure 4). The paper
-draws these curves and prints none of their values, so that the numbers beside the own
-ones are those of an independent computation, of tau alone.
+draws these curves without printing values, so the numbers used for comparison come from
+an independent computation of tau alone.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ Pool = tuple[np.ndarray, np.ndarray]
 def perturb(
     labels: np.ndarray, keep: float | np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Keep each label with probability `keep`, or move it to one of the others.
+    """Keep each label with probability `keep`, or replace it by a different one.
 
     `keep` of shape (n_models, 1) gives as many rows.
     """

@@ -4,10 +4,10 @@
 table 8. The columns Agg and DBSCAN involve no chance (*); on FCPS all their cells, tau
 and regret on ARI, are also compared with the values per data set in `tests/reference`.
 K-means columns depend on seeds that the paper does not give. Of the columns All, only
-the consensus metrics are targets: the published code numbers the models of the indices
-in another order than those of the scores there. The printed Binary of FCPS All, 0.73 ±
-0.36, is not met with any seed (0.82 to 0.83 ± 0.26); a single set at 0.08 in place of
-0.9 would give it.
+the consensus metrics are targets: the published code numbers the models there
+differently for the indices and the scores. The printed Binary of FCPS All, 0.73 ± 0.36,
+is not met with any seed (0.82 to 0.83 ± 0.26); a single set at 0.08 in place of 0.9
+would give it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ REFERENCE_POOLS = {
     ("free", "Agg"): "agglomerative_free_K",
     ("free", "DBSCAN"): "dbscan_free",
 }
-# One frame per column of a table, one row per data set: what a measure says of a case.
+# Frame for each column of a table, with one row per data set: a measure of each case.
 MEASURES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "tau": correlations,
     "regret on ARI": lambda case: regret(chosen_ari(case)),

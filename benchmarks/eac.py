@@ -7,14 +7,14 @@
 FOLDER holds one table per set, NAME.csv.gz or NAME.parquet, features first and a last
 column "label"; empty cells get the mean of their column. Nursery needs no file: it is
 the complete product of eight categorical attributes. The output names each printed set
-that was not run, and each that differs from that of the paper.
+that was not run, and each set that differs from the paper.
 
 20 base partitions come from k-means (10 restarts), k uniform from the number of classes
 to min(sqrt(n), 100); each consensus method makes 20 clusters; 20 repetitions. Every
 finished repetition is appended to eac.csv in the output folder, and a new start goes on
 from there.
 
-The paper says that features were standardised, but its numbers are those of features as
+The paper says that features were standardised, but its numbers agree with features as
 they are: density of k-means on drybean 55.4 printed, 53.5 as they are, 41.3
 standardised; on glass 96.7, 96.4 and 90.5. So features are taken as they are unless
 --standardise is given (results then go to eac_standardised.csv). Densities of base
@@ -64,7 +64,7 @@ LINKAGES = [
 ]
 GRAPHS = ["sec", "mcla", "ecc", "cspa"]
 METHODS = ["kmeans", "bisecting-kmeans", *GRAPHS, *LINKAGES]
-# Column of the printed tables -> methods whose best mean it holds.
+# Column of the printed tables -> methods for the best mean in it.
 PRINTED_COLUMNS = {
     "Max": ["base max"],
     "Mean": ["base mean"],
@@ -86,7 +86,7 @@ KEYS = ["set", "repetition"]
 
 
 def main() -> None:
-    """Run what is missing, then print and draw what is there."""
+    """Run the missing cases, then print and draw the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -8,7 +8,7 @@
 bisecting tree with 20 leaves, single linkage from the spanning tree, average linkage on
 the matrix, and a naive NumPy co-association matrix as the bar. Methods with n x n cost
 run up to 10,000 samples (single linkage 30,000). Every case runs in a process of its
-own with compiled kernels; memory is the peak above what the process held before, labels
+own with compiled kernels; memory is the peak above its value before the run, labels
 included. Finished cases are kept in eac_scaling.csv and not run again.
 """
 
@@ -62,7 +62,7 @@ TASKS: dict[str, tuple[Callable[[Ensemble], object], int]] = {
 
 
 def main() -> None:
-    """Run what is missing, then print and draw what is there."""
+    """Run the missing cases, then print and draw the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

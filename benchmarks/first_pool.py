@@ -3,12 +3,12 @@
     python -m benchmarks.first_pool [--busy N] [--cached] [--rest SECONDS]
 
 Starts a server as installed, with an empty store and an empty folder of kernels, drops
-a table of 1,000 x 11 as soon as the page stands, and runs the default pool as soon as
-that is offered. Prints when, after the click, each stage began that the bar at the foot
-of the page names, and when the answer and all pictures stood there (budget 15 s); and
-what the server, with the processes that it began, had used of the processor by then.
-`--busy` keeps so many loops busy beside it, `--cached` begins with all kernels and a
-known pace, and `--rest` waits before the table is dropped.
+a table of 1,000 x 11 as soon as the page is loaded, and runs the default pool as soon
+as it is offered. Prints the time after the click when each stage named by the bar at
+the bottom of the page began, when the answer and all pictures were shown (budget 15 s),
+and the processor time used by the server and its child processes until then. `--busy`
+keeps so many loops busy beside it, `--cached` begins with all kernels and a known pace,
+and `--rest` waits before the table is dropped.
 """
 
 from __future__ import annotations

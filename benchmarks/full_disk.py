@@ -1,13 +1,13 @@
-"""Fill the disk under a working session: it is told, and nothing acknowledged is lost.
+"""Fill the disk under a working session: it must report this and lose no saved step.
 
     mount -t tmpfs -o size=4m tmpfs /mnt/small
     python -m benchmarks.full_disk /mnt/small [--times 100] [--seed 0]
 
-The folder lies on a small file system that nobody else needs. Each time a file takes
-all but some random kilobytes of it, and a session acts (links, scores, undo, redo,
+The folder is on a small file system used for nothing else. Each time a file fills all
+but some random kilobytes of it, and a session acts (links, scores, undo, redo,
 preparations, pools) until it says that it cannot save. Then another server must find
-what was acknowledged in a sound store, and the page must still hold what it did last.
-Once there is room again, “try again” must save all of it.
+the acknowledged steps in a sound store, and the page must still hold its last step.
+Once there is free space again, “try again” must save all of it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_FREE = 60_000
 
 
 def main() -> None:
-    """Fill the disk so many times and say what was found."""
+    """Fill the disk as often as asked and print the results."""
     parser = argparse.ArgumentParser(description="Fill the disk of a session.")
     parser.add_argument("folder", type=Path, help="on a small file system")
     parser.add_argument("--times", type=int, default=100)

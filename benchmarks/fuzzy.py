@@ -11,22 +11,22 @@ published design (`factorial` takes many hours). Rows go to a CSV file as they a
 finished; run again, finished rows are skipped. Plots and CSV files go to --out.
 
 `indices` adjusts other concordance indices (section 4.1): NDC with the L2 and the
-maximum norm (for three clusters the L1 norm again), and Brouwer's. No printed values of
-them are known; the L1 norm stands beside, and `toy` has its printed values.
+maximum norm (for three clusters the L1 norm again), and Brouwer's. No printed values
+are known for them; the L1 norm stands beside, and `toy` has its printed values.
 
 Reference: R. DeWolfe, J. L. Andrews, "Random models for fuzzy clustering similarity
 measures", Adv. Data Anal. Classif. (2025), doi 10.1007/s11634-025-00625-w.
 
-The design is that of the published scripts. Both partitions start as one hard one; a
-share of the rows, the same in both, is replaced by independent Dirichlet draws (one-
-sided: in the first partition only, and the second one is the fixed reference). The
-share `imbalance` of the clusters has 80 % of the points and of the precision, the sum
-of the Dirichlet parameters.
+The design follows the published scripts. Both partitions start as the same hard
+partition; a share of the rows, the same in both, is replaced by independent Dirichlet
+draws (one- sided: in the first partition only, and the second one is the fixed
+reference). The share `imbalance` of the clusters has 80 % of the points and of the
+precision, the sum of the Dirichlet parameters.
 
 Hard rows leave exact zeros beside soft ones. The published code lets a zero remove its
 column from the fit, and becomes the categorical model if every column has one; here
-memberships are floored. `fit*` and `sym*` follow the published rule. On such rows
-the two rules differ clearly, and it is the published one that stays near permutation.
+memberships are floored. `fit*` and `sym*` follow the published rule. On such rows the
+two rules differ clearly, and the published rule stays near permutation.
 """
 
 import argparse
@@ -403,9 +403,9 @@ def finished(keys: list[dict], cell: Callable[[dict], dict]) -> Iterator[dict]:
 
 
 def speed(out: Path, full: bool) -> None:
-    """Time the budgets: medians of seven runs after one that compiles.
+    """Print the time of the budgets: medians of seven runs after a warm-up.
 
-    Processor seconds of all threads show what other load on the machine hides.
+    Processor seconds of all threads are less affected by other load on the machine.
     """
     rng = np.random.default_rng(0)
     base = rng.dirichlet(np.full(10, 0.3), 2000)

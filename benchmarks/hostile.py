@@ -1,4 +1,4 @@
-"""Attack the app with files that were changed on purpose: nothing runs, nothing hangs.
+"""Attack the app with files changed on purpose: nothing may run and nothing may hang.
 
     python -m benchmarks.hostile [analysis] [store] [csv] [...] [--mutants 1000]
         [--seed 0] [--only K]
@@ -6,17 +6,17 @@
 Each mutant is made of a real file by a seed of its own and goes the whole way in a
 process that may be killed: "analysis" is imported, opened, put on screen, written as a
 script and as a report, and exported; of every `REPLAYED` that opens the script is run
-and the pictures are drawn.
-A mutant may be refused with words, or open and be sound. It must not take longer than
-`PATIENCE` seconds, end the process, raise what nobody expects, or run what it says:
-a file that its code would make must not be there, and its script must hold calls of the
-library and plain values alone. `--only` strikes with one mutant, in this process.
+and the pictures are drawn. A mutant may be refused with words, or open and be sound. It
+must not take longer than `PATIENCE` seconds, end the process, raise an unexpected
+error, or run its own code: a file that this code would make must not exist, and its
+script must contain only calls of the library and plain values. `--only` strikes with
+one mutant, in this process.
 
-"store" opens stores that were damaged (`benchmarks.damaged_stores`): no analysis may be
-another one than was written, or be gone, without a word.
+"store" opens damaged stores (`benchmarks.damaged_stores`): no analysis may differ from
+the written one, or be gone, without a message.
 
-All other names are kinds of files that come in (`benchmarks.hostile_files`). One that
-takes more time or memory than it may counts as "changed".
+All other names are kinds of input files (`benchmarks.hostile_files`). A file that takes
+more time or memory than allowed counts as "changed".
 
 `benchmarks.hostile_server` attacks a running server. Another kind of attack is one
 function and one entry in `ATTACKS`.
@@ -75,17 +75,17 @@ PATIENCE = 60
 REPLAYED = 40
 SOUND = ("refused", "opened")
 OUTCOMES = (*SOUND, "hung", "crashed", "ran", "changed")
-# What stands in a log for a value that is nested deeper than any.
+# Placeholder in a log for a value with nesting deeper than any other.
 _DEEP = "@deep@"
 # Sections of the report that are pictures.
 _PICTURES = frozenset({"map", "matrix"})
-# One attack: called with the random numbers of a mutant, it returns the kind of change,
-# what came of it, and why.
+# An attack: called with the random numbers of a mutant, it returns the kind of change,
+# the outcome, and its reason.
 Strike = Callable[[random.Random], tuple[str, str, str]]
 
 
 def main() -> int:
-    """Strike so often and print what came of it; 1 where a mutant did harm."""
+    """Run the strikes and print their outcomes; return 1 if a mutant did harm."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("attacks", nargs="*", default=[*ATTACKS], metavar="attack")
     parser.add_argument("--mutants", type=int, default=1000, help="of each attack")
@@ -275,12 +275,12 @@ async def make_analysis(folder: Path) -> bytes:
 
 
 async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
-    """Open an analysis, put it on screen, write all that can be taken away.
+    """Open an analysis, put it on screen, and write all its exports.
 
     Parameters
     ----------
     store : Store
-        Where it is.
+        Store with the analysis.
     name : str
         Its id.
     runs : bool
@@ -289,7 +289,7 @@ async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
     Returns
     -------
     why : str
-        What stands in a script that may not, empty where nothing does.
+        Forbidden content of a script, empty if there is none.
     """
     session = Session(Server(store))
     try:
@@ -346,7 +346,7 @@ def _replay(script: str, found: Any, session: Session) -> None:
         )
 
 
-# What a script may hold beside literals.
+# Allowed content of a script beside literals.
 _NAMES = {"analyse", "result", "main", "print", "open", "str", "set"}
 _METHODS = {
     "index",
@@ -377,17 +377,17 @@ _STATEMENTS = (
 
 
 def forbidden(script: str) -> str:
-    """Say what stands in a script beside calls of the library and plain values.
+    """Return the content of a script beside calls of the library and plain values.
 
     Parameters
     ----------
     script : str
-        As it would lie in a file.
+        Text of the script as in a file.
 
     Returns
     -------
     what : str
-        Empty where there is nothing.
+        Empty if there is no such content.
     """
     # From bytes, as Python reads a file: a comment may say how it is encoded.
     for node in ast.walk(ast.parse(script.encode())):
@@ -421,7 +421,7 @@ def mutate_analysis(data: bytes, rng: random.Random, marker: Path) -> tuple[str,
     data : bytes
         The file.
     rng : Random
-        Decides what is changed.
+        Random numbers that choose the change.
     marker : Path
         A file that code in the mutant makes.
     """
@@ -478,7 +478,7 @@ def hostile_values(marker: Path) -> list[Any]:
 
 
 def _json(value: Any) -> bytes:
-    """Write JSON; also what is nested too deep for Python to write."""
+    """Write JSON, even with nesting too deep for Python to write."""
     deep = "[" * 100_000 + "]" * 100_000
     return json.dumps(value).replace(f'"{_DEEP}"', deep).encode()
 
@@ -519,7 +519,7 @@ def _places(inner: Any) -> Iterator[Any]:
 
 
 def _mutate_content(data: bytes, rng: random.Random, values: list[Any]) -> bytes:
-    """Change a table, or what a run found, so that it is whole by its hash."""
+    """Change a table, or a result of a run, and keep its hash valid."""
     if data[:4] == b"PAR1":
         return _mutate_table(data, rng, values)
     if data[:2] != b"PK":

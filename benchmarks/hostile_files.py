@@ -1,8 +1,8 @@
-"""Files that come in from outside, changed on purpose, and files by a grammar.
+"""Input files changed on purpose, and files made by a grammar.
 
-Each strike reads one in this process, without the limits of a reader process, so that
-what is shown holds for scripts, too. It must end with a table or a DataError, within
-`SECONDS` on a processor and `MEGABYTES` above what the process had before.
+Each strike reads a file in this process, without the limits of a reader process, so
+that the result holds for scripts, too. It must end with a table or a DataError, within
+`SECONDS` on a processor and `MEGABYTES` above the memory of the process before.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _xlsx(rng: random.Random) -> bytes:
 
 
 def _workbook(rng: random.Random) -> bytes:
-    """A workbook by a grammar: sizes, places and tags as they come."""
+    """Return a workbook by a grammar, with sizes, places and tags in any order."""
     number, text = partial(rng.choice, _NUMBERS), partial(rng.choice, _TEXTS)
 
     def cell() -> str:
@@ -125,7 +125,7 @@ def _part(source: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _arff(rng: random.Random) -> bytes:
-    """ARFF by a grammar, sound or not."""
+    """Return ARFF by a grammar, valid or not."""
     text = partial(rng.choice, [*_TEXTS, *_NUMBERS])
     kinds = ["real", "string", "{a,b}", "{'x y',b}", "date", "", "{", text()]
     n = rng.choice([1, 3, 3, 3000])
@@ -150,7 +150,7 @@ def _arff(rng: random.Random) -> bytes:
 
 
 def _json(rng: random.Random) -> bytes:
-    """JSON of links by a grammar, sound or not."""
+    """Return JSON of links by a grammar, valid or not."""
     ids = [*_IDS[:4], 1, 1.5, None, True, [], {}, "x" * 9999, "'r1", "\ud800"]
 
     def pair() -> Any:
@@ -224,7 +224,7 @@ def _packed_segmentation(rng: random.Random) -> bytes:
 
 
 def _damaged(data: bytes, rng: random.Random) -> bytes:
-    """Change, cut, repeat or insert bytes; of an archive, inside one of its parts."""
+    """Change, cut, repeat or insert bytes; for an archive, inside one of its parts."""
     if data[:2] == b"PK" and rng.random() < 0.7:
         out, source = io.BytesIO(), zipfile.ZipFile(io.BytesIO(data))
         chosen = rng.choice(source.namelist())
@@ -285,7 +285,7 @@ def _read_links(data: bytes, folder: Path) -> Any:
     return links_from_text(data.decode(errors="replace"), pd.Index(_IDS))
 
 
-# How a file is made, whether by a grammar alone, and who reads it.
+# Kinds of files: the maker, whether a grammar alone makes it, and the readers.
 _READ_AS_TABLE = (_read_table, _read_partitions, _read_memberships)
 KINDS: dict[str, tuple[Callable[[random.Random], bytes], bool, tuple[Any, ...]]] = {
     "csv": (_csv, False, _READ_AS_TABLE),
@@ -304,7 +304,7 @@ KINDS: dict[str, tuple[Callable[[random.Random], bytes], bool, tuple[Any, ...]]]
 
 
 def attack_files(kind: str, folder: Path) -> Strike:
-    """Strike with files of one kind."""
+    """Return the strike with files of one kind."""
     make, is_grammar, readers = KINDS[kind]
 
     def strike(rng: random.Random) -> tuple[str, str, str]:

@@ -25,13 +25,13 @@ def digits_csv(n: int) -> bytes:
 
 
 def blanks_arff(n: int) -> bytes:
-    """Return a sparse row whose value may be divided in many ways."""
+    """Return a sparse row with a value that may be divided in many ways."""
     cell = b" " * n + b"x y"
     return b"@relation r\n@attribute a string\n@data\n{0 " + cell + b"}\n{0 1}\n"
 
 
 def open_tags_xlsx(tag: str, n: int = 60_000) -> bytes:
-    """Return a workbook whose sheet opens tags and closes none."""
+    """Return a workbook with a sheet that opens tags and closes none."""
     book, out, made = openpyxl.Workbook(), io.BytesIO(), io.BytesIO()
     book.save(out)
     source = zipfile.ZipFile(out)
@@ -43,14 +43,14 @@ def open_tags_xlsx(tag: str, n: int = 60_000) -> bytes:
 
 
 def equal_parquet(value: Any, n_rows: int, n_columns: int) -> bytes:
-    """Return a table in which all cells hold the same value."""
+    """Return a table with the same value in all cells."""
     out, column = io.BytesIO(), pa.repeat(pa.scalar(value), n_rows)
     pq.write_table(pa.table({f"c{j}": column for j in range(n_columns)}), out)
     return out.getvalue()
 
 
 def sparse_arff_gz(n_rows: int = 400_000, n_columns: int = 2_000) -> bytes:
-    """Return rows without a value, each of which has many columns."""
+    """Return rows without a value and with many columns each."""
     names = b"".join(b"@attribute a%d real\n" % j for j in range(n_columns))
     return gzip.compress(b"@relation r\n" + names + b"@data\n" + b"{}\n" * n_rows)
 

@@ -1,12 +1,12 @@
-"""Attack a running server with requests, connections and what lies in its folder.
+"""Attack a running server with requests, connections and files in its folder.
 
     python -m benchmarks.hostile_server [ATTACK ...] [--port 5412] [--files 300]
 
 Starts `clusterlens` for each attack of `ATTACKS`, with few files that it may open and
 with odd files in its store, while another page asks for an answer every 50 ms. Prints
-what the attack met, the processor time of the server, the memory that it and its
-processes took, the longest wait of the other page (also for a busy machine), the bytes
-of the log, and how long the server took to end at SIGTERM while the attack went on.
+the response to the attack, the processor time of the server, the memory of the server
+and its processes, the longest wait of the other page (also for a busy machine), the
+bytes of the log, and the time that the server took to end at SIGTERM during the attack.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from benchmarks.hostile_inputs import FILES
 from benchmarks.sessions import DRAWN, Visitor, rest
 
 ALIVE_SECONDS = 0.05
-# Of the first part of a page that takes files, its id.
+# Id of the first part of a page that takes files.
 TAKER = r'"id":"(p\d+)","attributes":{"name":"FileTaker"'
-# What stands in words about a file that was read or refused: the sign of its size (x).
+# Signs that a file was read or refused, with the sign of its size (x).
 ENDED = r"limit|cannot|needs|refused|stopped|ended|\\u00d7"
-# The second time an attack is made the server is told to end after so long.
+# Seconds of the second attack of a kind before the server gets the signal to end.
 INTERRUPTED_SECONDS = 1.0
-# What an attack holds open goes on while the server is told to end.
+# Objects held open by an attack while the server ends.
 Held = list[Any]
 Attack = Callable[[str, Held], Awaitable[str]]
 
@@ -73,7 +73,7 @@ async def made_up_token(address: str, held: Held) -> str:
 
 
 async def connect(address: str) -> Any:
-    """Open a page; return its websocket, which has been greeted."""
+    """Open a page; return its websocket after the greeting."""
     page = (await AsyncHTTPClient().fetch(address, request_timeout=120)).body
     token = re.search(rb'"token": ?"([^"]+)"', page)[1].decode()
     request = HTTPRequest(
@@ -121,7 +121,7 @@ async def failing_patches(address: str, held: Held, n: int = 400) -> str:
 
 
 async def upload(address: str, held: Held, *, name: str) -> str:
-    """Drop a file on the page; return the first words about it that are no progress."""
+    """Drop a file on the page; return its first message that is not progress."""
     socket, taker = await with_taker(address)
     held.append(socket)
     content = FILES[name]()
@@ -137,7 +137,7 @@ async def upload(address: str, held: Held, *, name: str) -> str:
 
 
 async def with_taker(address: str) -> tuple[Any, str]:
-    """Open a page; return its websocket and the id of what takes files."""
+    """Open a page; return its websocket and the id of the part that takes files."""
     socket = await connect(address)
     await send(socket, "PULL-DOC-REQ", "{}")
     async with asyncio.timeout(120):
@@ -150,7 +150,7 @@ async def with_taker(address: str) -> tuple[Any, str]:
 
 
 async def tell(socket: Any, model: str, **values: Any) -> None:
-    """Send what the script of a component sends to it."""
+    """Send data as the script of a component does."""
     data = {"type": "map", "entries": [*values.items()]}
     entries = [["model", {"id": model}], ["data", data]]
     event = {
@@ -188,7 +188,7 @@ async def crowd(address: str, held: Held, n: int = 40) -> str:
 
 
 async def bare_gets(address: str, held: Held, n: int = 100) -> str:
-    """Ask for pages and never connect."""
+    """Request pages without connecting."""
     found = await asyncio.gather(*(status(address) for _ in range(n)))
     return f"{found.count(200)} pages"
 
@@ -231,7 +231,7 @@ async def status(url: str) -> int:
 
 
 async def strike(name: str, port: int, files: int) -> None:
-    """Start a server, attack it, end it, and print how it went."""
+    """Start a server, attack it, end it, and print the results."""
     address, folder = f"http://127.0.0.1:{port}", Path(tempfile.mkdtemp())
     contents = folder / "contents"
     contents.mkdir()
@@ -292,7 +292,7 @@ async def strike(name: str, port: int, files: int) -> None:
 
 
 def _memory(process: psutil.Process) -> int:
-    """Return the bytes that a server and its processes take."""
+    """Return the bytes of memory of a server and its processes."""
     total = process.memory_info().rss
     for child in process.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -309,7 +309,7 @@ def _wait(url: str) -> None:
 
 
 def main() -> None:
-    """Attack as the command line says."""
+    """Run the attacks given on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("attacks", nargs="*", default=[*ATTACKS], metavar="attack")
     parser.add_argument("--port", type=int, default=5412)

@@ -3,11 +3,11 @@
     python -m benchmarks.kills [--kills 50] [--seconds 2.5] [--seed 0] [--pages]
 
 A process opens the analysis that the one before it left, acts on it (links, scores,
-undo, redo, preparations, pools) and writes down what it was told is saved. It is killed
+undo, redo, preparations, pools) and writes down each acknowledged save. It is killed
 with SIGKILL at a random moment, also in the middle of a write or of a pool. Then the
-database must be sound and hold what was written down, or one action more. With
-`--pages` it is the served page that is killed: see `benchmarks.page_kills`. They
-take 40 s each on a busy machine.
+database must be sound and hold everything written down, or one action more. With
+`--pages` the served page is killed instead: see `benchmarks.page_kills`. Each such kill
+takes 40 s on a busy machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCORES = ("aari", "anmi", "discotec-kl", "discotec-binary")
 
 
 def main() -> None:
-    """Kill so many times and say what was found."""
+    """Kill as often as asked and print the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=2.5)
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def kill_once(folder: Path, rng: random.Random, seconds: float, k: int) -> Counter[str]:
-    """Let a process work, kill it, and compare what it wrote down with the store."""
+    """Let a process work, kill it, and compare its notes with the store."""
     said, told = os.pipe()
     child = os.fork()
     if not child:
@@ -78,9 +78,9 @@ def kill_once(folder: Path, rng: random.Random, seconds: float, k: int) -> Count
 
 
 def forked(function: Callable[..., Any], *given: Any) -> Any:
-    """Return what a function returns in another process, plain values.
+    """Return the plain values of a function called in another process.
 
-    This one only ever forks: Arrow's threads would not live on in its children.
+    This process only ever forks: Arrow's threads would not survive in its children.
     """
     said, told = os.pipe()
     child = os.fork()
@@ -96,7 +96,7 @@ def forked(function: Callable[..., Any], *given: Any) -> Any:
 
 
 def listen(said: int, child: int, seconds: float) -> tuple[dict, str]:
-    """Read what the child says, kill it so long after its first word, read the rest."""
+    """Read the child's messages; kill it some time after the first one."""
     text, end = "", None
     while True:
         wait = 600 if end is None else max(0.0, end - time.monotonic())
@@ -119,7 +119,7 @@ def listen(said: int, child: int, seconds: float) -> tuple[dict, str]:
 
 
 async def work(folder: Path, told: int, seed: int) -> None:
-    """Act for ever; say what is begun, and what is acknowledged."""
+    """Act without end; report each action begun and each one acknowledged."""
     rng = random.Random(seed)
     session = Session(Server(Store(folder)))
     entries = session.memory.store.entries()
@@ -172,7 +172,7 @@ def wish(rng: random.Random) -> tuple[str, dict]:
 
 
 def digest(session: Session) -> str:
-    """Hash everything that was decided and found, and where the cursor is."""
+    """Return a hash of all decisions and results and of the position of the cursor."""
     parts = hashlib.sha256(str(session.history.cursor).encode())
     for step in session.history.steps:
         analysis = step.analysis
@@ -188,7 +188,7 @@ def digest(session: Session) -> str:
 
 
 def check(folder: Path, said: dict, doing: str) -> dict[str, int]:
-    """Open the store as a new server would; count what is there and what is not."""
+    """Open the store as a new server would; count entries present and missing."""
     db = sqlite3.connect(folder / FILE)
     sound = db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     sound &= db.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -4,13 +4,13 @@
 
 A browser (an installed Chromium or Chrome) opens the page CNS on `rows` samples with 50
 candidate seeds and takes hold of each slider in turn. A place is timed from the move of
-the mouse that changes the slider to the frame in which the next picture of the map is
-on screen; at a new neighbourhood size that picture is the preview, whose number is
-printed. The mouse moves on only when the server rests and no picture has come for half
-a second, so that a late picture of the place before is not taken for the answer. Then
-the slider is dragged there and back without a pause: pictures a second, and the time
-from its last move to its last picture. Printed beside the budgets, with the processor
-time of the server per place, which depends less on what else the machine does.
+the mouse that changes the slider to the frame that shows the next picture of the map;
+at a new neighbourhood size that picture is the preview, and their number is printed.
+The mouse moves on only when the server rests and no picture has come for half a second,
+so that a late picture of the place before is not taken for the answer. Then the slider
+is dragged there and back without a pause: pictures a second, and the time from its last
+move to its last picture. Printed beside the budgets, with the processor time of the
+server per place, which depends less on what else the machine does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from benchmarks.pages import open_browser
 from benchmarks.sliders import Dragged, Server, open_page, serve, served
 
 PORT = 5318
-# Class of a slider, what it sets, the share of its track to drag over, milliseconds.
+# Class of a slider, the quantity it sets, the share of its track to drag over, budget
+# in milliseconds.
 SLIDERS = (
     ("cl-alpha", "alpha", (0.05, 0.95), 150),
     ("cl-n-clusters", "clusters K", (0.05, 1.0), 150),
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def measure(rows: int, columns: int, n_places: int) -> None:
-    """Open the page, drag the sliders, print what was found."""
+    """Open the page, drag the sliders, print the results."""
     size = ("--rows", str(rows), "--columns", str(columns))
     with served("benchmarks.lab", PORT, *size) as server, open_browser() as browser:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -76,7 +77,7 @@ def one_slider(
     budget: int,
     n_places: int,
 ) -> str:
-    """Take hold of a slider, stop at places, drag there and back; a line of figures."""
+    """Take hold of a slider, stop at places, drag it there and back; return a line."""
     slider = slider_of(page, server, css, ends)
     previews: list[int] = []
     server.ask("reset")
@@ -100,7 +101,7 @@ def one_slider(
 def slider_of(
     page: Page, server: Server, css: str, ends: tuple[float, float]
 ) -> Dragged:
-    """A slider of the page, to be dragged over a share of its track."""
+    """Return a slider of the page, to be dragged over a share of its track."""
     box = page.locator(f".{css} .MuiSlider-root").bounding_box()
     thumb = page.locator(f".{css} .MuiSlider-thumb").bounding_box()
     y = thumb["y"] + thumb["height"] / 2
@@ -109,7 +110,7 @@ def slider_of(
 
 
 def serve_page(rows: int, columns: int) -> None:
-    """Serve the page CNS on a table of blobs, and whether previews were shown."""
+    """Serve the page CNS on a table of blobs, and report the number of previews."""
     from sklearn.datasets import make_blobs
 
     from clusterlens.compute.table.dataset import make_dataset, prepare

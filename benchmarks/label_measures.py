@@ -1,4 +1,4 @@
-"""Measures of a labelled data set that Jeon et al. compare, higher being better.
+"""Measures of a labelled data set compared by Jeon et al., higher being better.
 
 CH_btwn is the mean over the pairs of classes; axiom B3 also allows other aggregates, of
 which the smallest and the largest are here.
@@ -105,7 +105,7 @@ CLASSIFIERS: dict[str, Callable[[np.random.Generator, int], ClassifierMixin]] = 
 def tuned_accuracy(
     name: str, X: np.ndarray, labels: np.ndarray, n_trials: int = N_TRIALS
 ) -> float:
-    """Best mean accuracy over five folds among random settings of a classifier."""
+    """Return the best mean accuracy over five folds among random settings."""
     rng = np.random.default_rng(SEED)
     models = [CLASSIFIERS[name](rng, len(X)) for _ in range(n_trials)]
     with warnings.catch_warnings():
@@ -118,7 +118,7 @@ def tuned_accuracy(
 def measure_functions(
     n_trials: int,
 ) -> dict[str, Callable[[np.ndarray, np.ndarray], float]]:
-    """Every measure of a labelled data set, higher being better."""
+    """Return every measure of a labelled data set, higher being better."""
 
     def between(how: str, X: np.ndarray, labels: np.ndarray) -> float:
         return float(label_match(X, labels).pairs["score"].agg(how))
@@ -142,5 +142,5 @@ def measure_functions(
 
 
 def scaled(X: np.ndarray) -> np.ndarray:
-    """The whole table divided by its largest absolute entry (the I index needs it)."""
+    """Return the table divided by its largest absolute entry (for the I index)."""
     return X / max(np.abs(X).max(), 1e-300)

@@ -21,7 +21,7 @@ EXTERNAL = {
     "vm": ("v-measure", "textbook"),
     "nmi": ("nmi", "geometric"),
 }
-N_TECHNIQUES = 9  # as many as `label_truth` has
+N_TECHNIQUES = 9  # number of techniques in `label_truth`
 PAPER_SETS = 96
 N_DRAWS = 1000
 SETS_PER_DRAW = 10
@@ -49,7 +49,7 @@ PUBLISHED = {
 def correlations(
     truth: pd.DataFrame, measures: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.Index]:
-    """Correlations beside the printed ones, and the data sets that are complete."""
+    """Return correlations beside the printed ones, and the complete data sets."""
     best = truth.groupby("name")[list(EXTERNAL)].max()[has_all_techniques(truth)]
     values = measures.pivot(index="name", columns="measure", values="value")
     values["ensemble"] = values[list(CLASSIFIERS)].max(axis=1, skipna=False)
@@ -79,7 +79,7 @@ def has_all_techniques(truth: pd.DataFrame) -> pd.Series:
 
 
 def seconds_by_set(truth: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
-    """Seconds of the measures, all classifiers and the truth, on complete data sets."""
+    """Return seconds of measures, classifiers and truth on complete data sets."""
     seconds = measures.pivot(index="name", columns="measure", values="seconds")
     seconds["ensemble"] = seconds[list(CLASSIFIERS)].sum(axis=1, skipna=False)
     seconds["truth"] = truth.groupby("name")["seconds"].sum()[has_all_techniques(truth)]
@@ -87,7 +87,7 @@ def seconds_by_set(truth: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
 
 
 def technique_ranks(scores: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Rank of each technique (row) by its mean over the data sets of each group."""
+    """Return the rank of each technique (row) by its mean on each group."""
     means = pd.DataFrame({key: part.mean() for key, part in scores.items()})
     return means.rank(ascending=False)
 

@@ -1,14 +1,14 @@
 """Approximate truth of a labelled data set: the best that clustering techniques reach.
 
-For each technique a search over its parameters; each partition found is compared with
-the labels by four external indices, and the best value counts; of a random technique
-the best setting is run again 20 times and averaged. Differences to Jeon et al.: numbers
-of clusters are searched exhaustively (at most 30 values) and the other parameters by 30
+For each technique, a search over its parameters compares each partition with the labels
+by four external indices and keeps the best value; the best setting of a random
+technique is run again 20 times and averaged. Differences to Jeon et al.: numbers of
+clusters are searched exhaustively (at most 30 values) and the other parameters by 30
 random draws instead of 30 steps of Bayesian optimisation; one search serves all four
 indices. The data are divided by their largest absolute entry, as there.
 
-HDBSCAN is that of the package hdbscan, because a selection epsilon fails in
-scikit-learn 1.9 under NumPy 2.4; X-means is pyclustering's, the one of the paper.
+HDBSCAN comes from the package hdbscan, because a selection epsilon fails in
+scikit-learn 1.9 under NumPy 2.4; X-means comes from pyclustering, as in the paper.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sklearn.metrics import pairwise_distances
 from benchmarks.label_tables import EXTERNAL
 from clusterlens.compute.indices.indices import external_index
 
-# Gone since NumPy 1.24; pyclustering asks for it while it is imported and run.
+# Removed in NumPy 1.24; pyclustering uses it when imported and run.
 np.warnings = warnings
 from pyclustering.cluster.xmeans import xmeans  # noqa: E402
 
@@ -36,12 +36,12 @@ N_TRIALS = 30
 N_RERUNS = 20
 SEED = 1
 
-# The name of a setting, and the labels (n,) it gives with a seed.
+# Name of a setting, and a function from a seed to its labels (n,).
 Settings = Iterator[tuple[str, Callable[[int], np.ndarray]]]
 
 
 def k_means(X: np.ndarray, n_classes: int) -> Settings:
-    """One run for each number of clusters."""
+    """Yield a run for each number of clusters."""
     for k in cluster_numbers(n_classes, len(X)):
         yield (
             f"k={k}",
@@ -50,7 +50,7 @@ def k_means(X: np.ndarray, n_classes: int) -> Settings:
 
 
 def k_medoids(X: np.ndarray, n_classes: int) -> Settings:
-    """One run for each number of clusters on the same distances."""
+    """Yield a run for each number of clusters on the same distances."""
     distances = pairwise_distances(X)
     for k in cluster_numbers(n_classes, len(X)):
         yield (
@@ -64,7 +64,7 @@ def k_medoids(X: np.ndarray, n_classes: int) -> Settings:
 
 
 def x_means(X: np.ndarray, n_classes: int) -> Settings:
-    """Random largest number of clusters and tolerance."""
+    """Yield runs with random largest number of clusters and tolerance."""
     rng = np.random.default_rng(SEED)
     for _ in range(N_TRIALS):
         largest, tolerance = int(rng.integers(2, 51)), rng.uniform(0.01, 1)
@@ -80,7 +80,7 @@ def x_means(X: np.ndarray, n_classes: int) -> Settings:
 
 
 def agglomerative(method: str) -> Callable[[np.ndarray, int], Settings]:
-    """All cuts of one tree."""
+    """Return a function that yields all cuts of one tree."""
 
     def cuts(X: np.ndarray, n_classes: int) -> Settings:
         numbers = cluster_numbers(n_classes, len(X))
@@ -92,7 +92,7 @@ def agglomerative(method: str) -> Callable[[np.ndarray, int], Settings]:
 
 
 def dbscan(X: np.ndarray, n_classes: int) -> Settings:
-    """Random eps and min_samples."""
+    """Yield runs with random eps and min_samples."""
     rng = np.random.default_rng(SEED)
     for _ in range(N_TRIALS):
         eps, least = rng.uniform(0.01, 1), int(rng.integers(1, 11))
@@ -101,7 +101,7 @@ def dbscan(X: np.ndarray, n_classes: int) -> Settings:
 
 
 def hdbscan(X: np.ndarray, n_classes: int) -> Settings:
-    """Random min_cluster_size, min_samples and cluster_selection_epsilon."""
+    """Yield runs with random min_cluster_size, min_samples and epsilon."""
     rng = np.random.default_rng(SEED)
     for _ in range(N_TRIALS):
         size, least = int(rng.integers(2, 51)), int(rng.integers(1, 11))
@@ -112,7 +112,7 @@ def hdbscan(X: np.ndarray, n_classes: int) -> Settings:
 
 
 def birch(X: np.ndarray, n_classes: int) -> Settings:
-    """Random threshold and branching factor; three final clusters, its default."""
+    """Yield runs with random threshold and branching factor; three final clusters."""
     rng = np.random.default_rng(SEED)
     for _ in range(N_TRIALS):
         threshold, branching = rng.uniform(0.01, 1), int(rng.integers(10, 101))

@@ -116,7 +116,7 @@ async def answer(n: int, n_models: int, answers: int) -> None:
 
 
 def main() -> None:
-    """Print what was asked for, or all of it."""
+    """Print the requested part, or all parts."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -135,7 +135,7 @@ def main() -> None:
         home, work = given.home or Path(folder, "kept"), Path(folder)
 
         def copied(name: str, n: int, n_models: int) -> Path:
-            """A copy of what is kept, so that it is the same for the next start."""
+            """Return a copy of the kept folder, to keep it for the next start."""
             return shutil.copytree(kept(home, n, n_models), work / name / "home")
 
         if given.part in ("all", "reopen"):

@@ -114,7 +114,7 @@ def _answers(page: Any, answers: int) -> list[dict[str, float | None]]:
 
 
 def _summarise(found: list[dict[str, float | None]]) -> None:
-    """Print the medians of those whose answer moved a model."""
+    """Print the medians of the answers that moved a model."""
     times = pd.DataFrame(found, columns=["pair", "order", *PICTURES], dtype=float)
     times = times[times["order"].notna()]
     times["pair and order, the key at once"] = times["pair"] + times["order"]
@@ -124,7 +124,7 @@ def _summarise(found: list[dict[str, float | None]]) -> None:
 
 
 def telling_key(page: Any) -> str | None:
-    """The key of an answer that moves models in the ranking, by what the card says."""
+    """Return the key of an answer that the card says moves models."""
     effects = page.locator(".cl-pair p")
     for key in "MC":
         if effects.filter(has_text=re.compile(rf"^{key} ranks .*models? up")).count():
@@ -135,8 +135,8 @@ def telling_key(page: Any) -> str | None:
 def reopen_on_screen(folder: Path) -> None:
     """Open the only recent analysis, by two servers one after the other.
 
-    The first finds nothing counted; the second what the first has left in the store.
-    Each is asked twice: as it begins, while it gets its kernels ready, and later.
+    The first server finds no counts; the second one finds the counts stored by the
+    first. Each is asked twice: at its start, while it prepares its kernels, and later.
     """
     compile_kernels()
     served = Served(folder)

@@ -1,12 +1,13 @@
 """Ablation of CH_btwn on Gaussian mixtures of changing size and dimension.
 
 Two planar Gaussians with eight free parameters, 10,000 samples, and up to 98 columns of
-noise whose variance is that of the smaller axis of each component. The mixtures of Jeon
-et al. (section 5.1) are not published; these are drawn here.
+noise with the variance of the smaller axis of each component. The mixtures of Jeon et
+al. (section 5.1) are not published; these are drawn here.
 
 The adjustment for chance alone is here in two forms. Acting on CH / (1 + CH), as in
 CH_btwn, it is nearly 1 for every mixture, as CH is far above its expectation of about
-1, and hardly moves. The printed change, about that of CH, fits CH - E(CH) instead.
+1, and hardly moves. The printed change, about as large as for CH, fits CH - E(CH)
+instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""New rows of labelled sets: are the clusters kept, is "nowhere" what was not there?
+"""New rows of labelled sets: whether clusters are kept and "nowhere" finds new groups.
 
     python -m benchmarks.new_rows --data FOLDER [SET ...]
     python -m benchmarks.new_rows [METHOD ...] --rates 100 [--rows 400 1000 4000]
@@ -6,16 +6,15 @@
 A partition of 70 % of the rows, by k-means, Ward's linkage and HDBSCAN, is kept and
 assigned to the other 30 %. Compared by the adjusted Rand index with the partition of
 the same method refitted on all rows, beside 15 nearest neighbours on its labels, and
-what the method has itself: nearest centre, `approximate_predict`. Both of these say
-noise of some rows, so for HDBSCAN also at equal coverage. `both`: rows to which both
-and the refitted partition give a cluster. `equal`: the assigner withholds as many rows
-as `approximate_predict`, the least clear first, and each is judged on the rows to which
-it gives a cluster, the noise of the refitted partition one more label. `reproduced` is
-the share of the 70 % that keep their cluster, `error` the expected calibration error of
-the held-out shares.
-For "nowhere" each class of the
-labels (at most five) is left out in turn: `roc` is the area under the curve of one
-minus p, left-out class against new rows of the others, `false` the rate among these.
+the method's own way: nearest centre, `approximate_predict`. Both assign noise to some
+rows, so HDBSCAN is compared at equal coverage, too. `both`: rows to which both and the
+refitted partition give a cluster. `equal`: the assigner withholds as many rows as
+`approximate_predict`, the least clear first, and each is judged on the rows to which it
+gives a cluster, the noise of the refitted partition one more label. `reproduced` is the
+share of the 70 % that keep their cluster, `error` the expected calibration error of the
+held-out shares. For "nowhere" each class of the labels (at most five) is left out in
+turn: `roc` is the area under the curve of one minus p, left-out class against new rows
+of the other classes, `false` the rate among the latter.
 
 With --drift N each table is split in two N times, k-means of one half is kept, and the
 other half is given as it is; with one cluster made a fifth more frequent (`share`: the
@@ -32,9 +31,9 @@ One is partitioned and kept, the other given. `noise` is the share of noise in t
 partition. `nowhere` is the mean rate of rows of the other table that belong nowhere,
 stated as at most 0.05, among rows of clusters that are large enough to judge (`told` is
 their share). `refit` is the share of tables with this verdict, `share` the share of
-tables whose shares have p at most .05; both should be at most 0.05. `error` columns are
-standard errors, `repeated` is the mean adjusted Rand index of the clustering that was
-repeated.
+tables with p at most .05 for the shares; both should be at most 0.05. `error` columns
+are standard errors, `repeated` is the mean adjusted Rand index of the repeated
+clustering.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def read(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def held_out(name: str, X: np.ndarray, labels: np.ndarray) -> Iterator[dict]:
-    """Yield what becomes of 30 % of the rows under partitions of the others."""
+    """Yield the results on 30 % of the rows under partitions of the others."""
     import hdbscan
 
     k = len(np.unique(labels))
@@ -160,7 +159,7 @@ def equally_covered(whole: np.ndarray, told: Assigned, own: np.ndarray) -> dict:
 
 
 def left_out_classes(name: str, X: np.ndarray, labels: np.ndarray) -> dict:
-    """Return how well rows of a class that was not there are told apart."""
+    """Return how well rows of a left-out class are separated."""
     areas, alarms = [], []
     for c in np.unique(labels)[:MOST_CLASSES]:
         inside = np.flatnonzero(labels != c)

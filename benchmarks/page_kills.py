@@ -1,11 +1,11 @@
 """Kill the served page again and again, while a browser works on it.
 
-`panel serve app.py` and its worker processes are killed with SIGKILL while somebody
+`panel serve app.py` and its worker processes are killed with SIGKILL while a script
 clicks pairs on the map, links them by a key, undoes, redoes and runs pools: by turns at
 a random moment after the page has come up, while a pool runs, and within milliseconds
 of the first byte of a write. A step counts as acknowledged when the chip in the header
 says "saved" and the list of links on screen is the stored one. Then the server starts
-again, and the page must show what the store holds.
+again, and the page must show the content of the store.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SETTLE_SECONDS = 20
 MOMENTS = ("at any moment", "while a pool runs", "in a write")
 LATEST_SECONDS = 20  # for a write to begin
 WRITE_SECONDS = 0.004  # that a write takes, about
-# What the chip says, and how many links are listed.
+# Text of the chip, and the number of links in the list.
 TOLD = """() => {
   const text = (root, css) => {
     const hit = root.querySelector(css);
@@ -72,7 +72,7 @@ TOLD = """() => {
 
 @dataclass(frozen=True)
 class Held:
-    """What a store holds of its only analysis."""
+    """Content of a store with a single analysis."""
 
     id: str
     revision: int
@@ -117,7 +117,7 @@ async def analyse(home: Path) -> None:
 
 
 def open_page(page: Any, served: Served, analysis: str) -> Held | None:
-    """Open the analysis; return what is acknowledged, None if it does not open."""
+    """Open the analysis; return the acknowledged content, None if it does not open."""
     query = urlencode({"analysis": analysis, "look": LOOK})
     page.goto(f"{served.address}/app?{query}", timeout=PATIENCE)
     return settled(page, served.home, seconds=PATIENCE / 1000)
@@ -184,14 +184,14 @@ def kill_later(
 
 
 def written(home: Path) -> tuple[int, ...]:
-    """What changes as soon as something is written to a store."""
+    """Return values that change as soon as a store is written."""
     log, contents = home / f"{FILE}-wal", home / "contents"
     found = [path.stat() for path in (log, contents) if path.exists()]
     return tuple(value for one in found for value in (one.st_mtime_ns, one.st_size))
 
 
 def run_pool(page: Any, seconds: float) -> str:
-    """Run the pool of the page Pool for so long; return what is done then."""
+    """Run the pool of the page Pool for some time; return the state afterwards."""
     from playwright.sync_api import TimeoutError
 
     page.locator(".cl-nav-pool").click()
@@ -223,9 +223,9 @@ def settled(
     dead: threading.Event | None = None,
     seconds: float = SETTLE_SECONDS,
 ) -> Held | None:
-    """Return what is acknowledged: saved by the chip, and on screen as in the store.
+    """Return the acknowledged content: saved by the chip, and on screen as stored.
 
-    None if the server ends before, or if that does not come.
+    None if the server ends before, or if this does not happen.
     """
     end = time.monotonic() + seconds
     while time.monotonic() < end and not (dead and dead.is_set()):
@@ -239,7 +239,7 @@ def settled(
 
 
 def held(home: Path) -> Held:
-    """Read what the store holds of its only analysis."""
+    """Read the content of the store for its only analysis."""
     db = sqlite3.connect(home / FILE, timeout=20)
     try:
         db.execute("BEGIN")

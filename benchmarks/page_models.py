@@ -1,10 +1,10 @@
-"""What the pages of a session are made of, and what it takes to walk over and send it.
+"""Size of the pages of a session, and the time to walk over their models and send them.
 
     python -m benchmarks.page_models
 
 Makes one page after the other in a document, as a browser's would be, and prints the
-processor time of each, its longest step, the models there are by then, and the times of
-a walk over them (which happens whenever models come or go) and of sending them all.
+processor time of each, its longest step, the number of models so far, and the times of
+a walk over them (done whenever models are added or removed) and of sending them all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The served page in a browser: what the benchmarks and tests that drive it share."""
+"""The served page in a browser, for the benchmarks and tests that drive it."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def begin_linking(page: Any) -> None:
 
 
 def drop_pair(page: Any) -> None:
-    """Drop what is left of a pair, in a page that links; the next click picks A."""
+    """Drop an unfinished pair, in a page that links; the next click picks A."""
     for _ in range(2):  # off, which drops the pair, and on again
         page.keyboard.press("l")
 

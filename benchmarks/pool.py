@@ -1,4 +1,4 @@
-"""The default pool: what sharing saves, families it keeps, estimates against truth.
+"""The default pool: gain from sharing, families kept, estimates against measurements.
 
     python -m benchmarks.pool                     # all rows, some 20 minutes
     python -m benchmarks.pool --out rows.jsonl    # goes on where it was stopped
@@ -9,19 +9,20 @@
 
 Data are eight overlapping Gaussian groups; with --estimates also twenty groups far
 apart, and noise, as fits take longest where there is nothing to be found. The machine
-is calibrated first, if it is not yet; each run then adds to what is known of it.
+is calibrated first, if it is not yet; each run then improves the calibration.
 
 --laws makes the jobs of a pool one after the other in this process and prints their
-processor time beside what the laws say without what the machine has shown, and which
-laws are off by more than a twentieth of the pool. It says more than --estimates on a
+processor time beside the laws without the calibration of the machine, and the laws that
+are off by more than a twentieth of the pool. It is more reliable than --estimates on a
 machine in use.
 
 A row gives, for one size: seconds of wall and processor time of `run_pool` and of the
 same models fitted one by one by their estimators (up to n=10,000) with the same number
 of processes, their ratio, whether the partitions are equal, the families kept, the
-estimate over the wall time, and the peak memory of the largest worker. Ratios mean more
-than seconds on a machine in use, and there that of the estimated over the taken
-processor time of all jobs, starts of workers included, more than that of wall times.
+estimate over the wall time, and the peak memory of the largest worker. On a machine in
+use, ratios are more reliable than seconds, and the ratio of the estimated to the
+measured processor time of all jobs, starts of workers included, is more reliable than
+the ratio of wall times.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def measure_laws(case: str) -> dict[str, Any]:
 
 
 def _start_seconds(X: Any, n_jobs: int) -> float:
-    """Processor seconds that the worker processes of a pool are said to start in."""
+    """Return the estimated processor seconds to start the workers of a pool."""
     paces = known_paces()
     start = START_SECONDS * paces.common
     jobs, _ = pool_jobs(plan_pool("default", X, 0), 8e9, paces)
@@ -249,7 +250,7 @@ def compare_libraries() -> None:
 
 
 def _time(name: str, function: Any) -> Any:
-    """Print the processor seconds of a call; return what it returns."""
+    """Print the processor seconds of a call; return its result."""
     start = time.process_time()
     found = function()
     print(f"{name:40} {time.process_time() - start:8.2f} s", flush=True)
@@ -314,7 +315,7 @@ def _summarise(rows: list[dict[str, Any]]) -> None:
 
 
 def _summarise_laws(rows: list[dict[str, Any]]) -> None:
-    """Print what the laws say against the processor time of all jobs."""
+    """Print the laws against the processor time of all jobs."""
     for row in rows:
         print(
             f"{row['size']:>16}  said {row['said']:7.1f} s  took {row['took']:7.1f} s  "

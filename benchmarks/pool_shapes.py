@@ -79,7 +79,7 @@ def quick_part(grids: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def measure(data: Path, name: str, quick: bool) -> dict[str, Any]:
-    """Compare the pool of a part of a set with that of the whole."""
+    """Compare the pool on a part of a set with the pool on the whole set."""
     X, labels = read(data, name)
     if len(X) < LARGE:
         X, labels = enlarged(X, labels, LARGE)

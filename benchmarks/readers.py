@@ -1,10 +1,10 @@
-"""Ready readers beside our own, on texts written in many ways whose cells are known.
+"""Other readers beside our own, on texts written in many ways with known cells.
 
     python -m benchmarks.readers
 
 prints how many of the texts each reader gives back with their names, rows and numbers,
-and of the relations (ARFF) and encodings how many are read. What another reader cannot
-guess by itself it is not given.
+and of the relations (ARFF) and encodings how many are read. Other readers get no hints
+about anything they cannot detect themselves.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ RELATIONS = {
 
 
 def texts() -> list[tuple[str, bytes, pd.DataFrame]]:
-    """Texts of all kinds that a program may write, and what they hold."""
+    """Return texts of all kinds that a program may write, and their content."""
     found = []
     ways = itertools.product(SEPARATORS, ABOVE, BODIES, (".", ","), ("\n", "\r\n"))
     for name, above, body, decimal, end in ways:

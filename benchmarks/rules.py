@@ -61,7 +61,7 @@ ISLANDS = {
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Run the requested measurements."""
     parser = argparse.ArgumentParser(description="Rules of clusters.")
     parser.add_argument("what", choices=["rules", "typing", "noise"])
     parser.add_argument("--data", type=Path)
@@ -93,7 +93,7 @@ def typing(folder: Path | None, n_questions: int) -> None:
 
 
 def noise(n_seeds: int, n_questions: int) -> None:
-    """Print what tool and rules say of noise, less what they do on new rows."""
+    """Print the figures of tool and rules on noise, less their figures on new rows."""
     for n, k in ((100, 2), (300, 3)):
         found = [flattered(n, k, seed, n_questions) for seed in range(n_seeds)]
         rows = pd.DataFrame(found)

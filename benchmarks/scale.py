@@ -7,9 +7,9 @@
 
 "anytime": 100 planted partitions; seconds from bare labels to the first ranking with
 intervals, then to every later look, with the mean half-width of the intervals for the
-scores and the share of neighbours that are told apart. "tiles": preparing, then tiles
-of 600 x 600 pixels at three zooms. "coverage": how often intervals of a nominal 95 % at
-a fixed size of the sample hold the exact score (mean and worst model) and all exact
+scores and the share of neighbours that are separated. "tiles": preparing, then tiles of
+600 x 600 pixels at three zooms. "coverage": how often intervals of a nominal 95 % at a
+fixed size of the sample hold the exact score (mean and worst model) and all exact
 differences of neighbours, over 2,000 draws from fixed populations. "dask": the exact
 agreement pass on two local workers with one thread each, against two threads.
 
@@ -58,7 +58,7 @@ FEW_PARTITIONS = 10
 
 
 def main() -> None:
-    """Run what is missing, then print and draw what is there."""
+    """Run the missing cases, then print and draw the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -187,7 +187,7 @@ def tiles(case: str, n_samples: int) -> Figures:
 
 
 def coverage(case: str, size: int) -> Figures:
-    """Share of draws whose intervals at a fixed size hold the exact values."""
+    """Return the share of draws with intervals that hold the exact values."""
     population, score, replicates = case.split(", ")
     ensemble = Ensemble(POPULATIONS[population](POPULATION, FEW_PARTITIONS))
     exact = discotec(count_agreements(ensemble), score)

@@ -79,7 +79,8 @@ def noise(kind: str, columns: int, n: int, rng: np.random.Generator) -> FloatArr
 def gap_statistic(X: FloatArray, rng: np.random.Generator, n_draws: int = 20) -> int:
     """Number of clusters by Tibshirani, Walther & Hastie (2001), uniform in the box.
 
-    The smallest k whose gap reaches that of k + 1 less its standard error; 1 is "none".
+    It is the smallest k with a gap of at least that of k + 1 less its standard error; 1
+    is "none".
     """
     numbers = range(1, KS.stop + 1)
     tables = [X, *(uniform_box(X, rng) for _ in range(n_draws))]
@@ -156,7 +157,7 @@ def main() -> None:
     parser.add_argument("--gap", action="store_true", help="gap statistic as well")
     asked = parser.parse_args()
     start, rows = time.perf_counter(), []
-    with suppress(KeyboardInterrupt):  # reports what is done
+    with suppress(KeyboardInterrupt):  # report progress
         for row in _answers(asked):
             rows.append(row)
     print(f"{asked.samples} samples, seed {asked.seed}")

@@ -1,26 +1,26 @@
-"""How quickly a page answers while others are opened and used, and what they leave.
+"""Response time of a page while others are opened and used, and memory left by them.
 
     python -m benchmarks.sessions [--sessions 30] [--rows 10000]
     python -m benchmarks.sessions closed [--sessions 50] [--at-once 5]
     python -m benchmarks.sessions left [--sessions 400]
 
-Opens sessions that each look at a run of iris. One of them, the probe, sends a question
-every 50 ms and waits for its answer while others open the page, look at every page for
-the first time, load an example, and run the default pool on `rows` samples of ten
-features. Prints the quantiles of the answers in each phase, how long the longest step
-of the server's event loop worked (processor time of its thread, which other work on the
-machine does not lengthen), and the time from each click to what it asks for.
+Opens sessions that each look at a run of iris. A session among them, the probe, sends a
+question every 50 ms and waits for its answer while other sessions open the page, view
+every page for the first time, load an example, and run the default pool on `rows`
+samples of ten features. Prints the quantiles of the answers in each phase, the length
+of the longest step of the server's event loop (processor time of its thread, not
+lengthened by other work on the machine), and the time from each click to its result.
 
 `closed` opens sessions with a run each, closes them, and prints the memory of the
 server before and after: all of them together, three times, or some at once until all
-have come and gone.
+have been opened and closed.
 
 `left` opens pages and closes them one after the other, then asks for as many without
-ever connecting. It prints the memory of the server, and the processor time that it
-takes once nobody is there. Sessions live as long as those of `clusterlens` do.
+ever connecting. It prints the memory of the server, and its processor time once no page
+is open. Sessions live as long as in `clusterlens`.
 
-With PYTHONMALLOC=malloc, which docs/deploy.md advises for a
-group, memory that is free goes back to the system.
+With PYTHONMALLOC=malloc, which docs/deploy.md advises for a group, memory that is free
+goes back to the system.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ USED = 4
 POOL = "default"
 # A server rests that used less of a processor in so many seconds.
 REST_SECONDS, REST_SHARE = 3.0, 0.05
-# What a browser says when it has drawn the page for the first time.
+# Message of a browser after it has drawn the page for the first time.
 DRAWN = {
     "events": [
         {
@@ -196,7 +196,7 @@ async def close(n_sessions: int, at_once: int | None) -> None:
 
 
 async def leave(n_pages: int) -> None:
-    """Open pages and leave them; print what they cost then, and when all is over."""
+    """Open pages and leave them; print their cost then and after all have ended."""
     with server(150) as (address, process):
         (await Visitor.open(address)).close()
         await rest(process)
@@ -274,7 +274,7 @@ class Visitor:
                 self._answered.set()
 
     async def load(self) -> None:
-        """Fetch what is on the page, and say that it is drawn."""
+        """Fetch the content of the page and report that it is drawn."""
         for kind, content in (("PULL-DOC-REQ", {}), ("PATCH-DOC", DRAWN)):
             for part in ({"msgid": "1", "msgtype": kind}, {}, content):
                 await self._socket.write_message(json.dumps(part))
@@ -313,7 +313,7 @@ def say(what: str, seconds: list[float]) -> None:
 
 
 async def ask(address: str, what: str) -> str:
-    """Ask the server for what it noted, or to do something in a session."""
+    """Ask the server for its notes, or to act in a session."""
     client = AsyncHTTPClient(max_clients=100)
     found = await client.fetch(f"{address}/ask/{what}", request_timeout=600)
     return found.body.decode()
@@ -362,7 +362,7 @@ def server(rows: int) -> Any:
 
 
 def serve(port: int, rows: int) -> None:
-    """Serve pages, what is done in them, and what the event loop was busy with."""
+    """Serve pages, and report their actions and the work of the event loop."""
     import pandas as pd
     import panel as pn
     from panel.io.state import set_curdoc
@@ -378,7 +378,7 @@ def serve(port: int, rows: int) -> None:
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
 
-    # Without what is left of those that are gone, which would hold memory of its own.
+    # Without remains of closed sessions, which would hold memory of their own.
     shown: dict[int, tuple[Any, Any]] = {}
     server, opened = Server(), count()
     X, _ = make_blobs(rows, 10, centers=12, random_state=0)

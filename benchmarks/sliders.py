@@ -1,8 +1,7 @@
-"""From a slider to pixels: what the benchmarks that drag one share.
+"""From a slider to pixels: code shared by the benchmarks that drag a slider.
 
-A page is served by another process, which says when it rests. In the browser the moves
-of the mouse are noted, and the frames in which a new picture, or new markup, is on
-screen.
+A page is served by another process, which reports when it is idle. The browser records
+the moves of the mouse and the frames that show a new picture or new markup.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from playwright.sync_api import Page, TimeoutError
 from benchmarks.pages import FIND, wait_for_pictures
 from benchmarks.start import LONG, processor_seconds
 
-# A place whose picture is the one before it brings no new one.
+# Milliseconds to wait for a new picture; none comes if it equals the one before.
 PATIENCE = 15_000
 # Milliseconds without a picture after which none is on its way.
 QUIET = 500
@@ -77,7 +76,7 @@ Place = tuple[float, float]
 
 @dataclass
 class Server:
-    """A served page: its address, its process, and what it says of itself."""
+    """A served page: its address, its process, and its reports."""
 
     address: str
     pid: int
@@ -115,17 +114,17 @@ def serve(
     port: int,
     notes: Mapping[str, Callable[[], object]] | None = None,
 ) -> None:
-    """Serve the app, each session begun by a function, and what is noted of it.
+    """Serve the app, with each session started by a function, and its recorded values.
 
     Parameters
     ----------
     begin : callable
-        Called with a Session before its page is made; what it returns is called once
-        the page is there.
+        Called with a Session before its page is made; its result is called once the
+        page is there.
     port : int
         On the loopback interface.
     notes : dict, optional
-        What else can be asked for, by name.
+        Other values that can be requested, by name.
     """
     import panel as pn
     from tornado.web import RequestHandler
