@@ -94,7 +94,7 @@ Look = Callable[[Ensemble, Constraints], Ensemble]
 
 
 def tables(folder: Path, half: str, most: int = MOST_ROWS) -> list[tuple[str, Path]]:
-    """Names and paths of tables of one half with at most so many rows, by name."""
+    """Return names and paths of tables of one half with few enough rows, by name."""
     listed = pd.read_csv(folder / "MANIFEST.csv").query(f"n <= {MOST_ROWS}")
     found = {
         f"{row.collection}__{row.title}": row
@@ -128,7 +128,7 @@ def pool_of(
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Features and, last, the label of a table."""
+    """Return features and, last, the label of a table."""
     read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
     return read(path)
 
@@ -212,7 +212,7 @@ def leader_of(agreement: Agreement, known: Constraints | None, weight: Any):
 
 
 def consensus_of(ensemble: Ensemble, known: Constraints | None = None) -> np.ndarray:
-    """Consensus of as many clusters as the closest cut, or the fewest that obey."""
+    """Return a consensus as large as the closest cut, or the smallest that obeys."""
     k = closest_cut(ensemble, n_jobs=1).n_clusters
     while True:
         try:
@@ -277,7 +277,7 @@ def measure(
 
 
 def look_closer(finer: Ensemble, ensemble: Ensemble, known: Constraints) -> Ensemble:
-    """The pool and finer settings most like its safest choice, as `closer_models`."""
+    """Return the pool and its `closer_models`, settings like its safest choice."""
     posterior = answer_posterior(ensemble, known, n_jobs=1)
     return ensemble.concat(most_alike(posterior, finer))
 
@@ -317,12 +317,12 @@ def partitions(agreement: Agreement, known: Constraints) -> dict[str, np.ndarray
 
 
 def consensus_by(posterior: AnswerPosterior) -> np.ndarray:
-    """Consensus that votes by a posterior and obeys the answers."""
+    """Return the consensus with votes by a posterior, obeying the answers."""
     return consensus_of(posterior.voting, posterior.constraints)
 
 
 def row_of(name: str, case: tuple | None, what: str, method: str, value: float) -> dict:
-    """One value as a row."""
+    """Return one value as a row."""
     asker, wrong, n_answers = case or ("", 0.0, 0)
     return {
         "table": name,
@@ -363,7 +363,7 @@ def report(rows: pd.DataFrame) -> None:
 def measured(
     name: str, path: Path, given: argparse.Namespace
 ) -> tuple[str, list[dict]]:
-    """Name and rows of one table."""
+    """Return the name and rows of one table."""
     warnings.filterwarnings("ignore", category=UserWarning)
     ensemble, classes = pool_of(name, path, given.cache, given.version)
     ensemble = ensemble.with_weights(vote_weights(ensemble, given.votes))

@@ -101,7 +101,7 @@ class Oracle:
         return self.links[pair]
 
     def constraints(self) -> dict[int, Constraints]:
-        """The links by how many answers were given."""
+        """Return the links for each number of answers."""
         found, links, known = {}, ([], []), Constraints()
         for n, (pair, together) in enumerate(self.links.items(), 1):
             links[not together].append(pair)
@@ -126,7 +126,7 @@ def farthest_first(X: np.ndarray, oracle: Oracle) -> None:
 
 
 def cobs(ensemble: Ensemble, known: Constraints, ari: np.ndarray) -> float:
-    """Mean adjusted Rand index of the models that break fewest links."""
+    """Return the mean adjusted Rand index of the models that break fewest links."""
     broken = known.violations(ensemble)
     return float(ari[broken == broken.min()].mean())
 
@@ -265,7 +265,7 @@ class _Listener:
 def measure(
     name: str, ensemble: Ensemble, classes: np.ndarray, X: np.ndarray
 ) -> Iterator[dict]:
-    """Rows of one table."""
+    """Yield rows of one table."""
     ari = np.array([adjusted_rand_score(classes, row) for row in ensemble.labels])
     if ari.max() < WORTH:
         return
@@ -367,7 +367,7 @@ def report(rows: pd.DataFrame) -> None:
 
 
 def measured(name: str, path: Path, cache: Path) -> tuple[str, list[dict]]:
-    """Name and rows of one table."""
+    """Return the name and rows of one table."""
     warnings.filterwarnings("ignore", category=UserWarning, module="clusterlens")
     X = features(read_table(path).iloc[:, :-1])
     return name, list(measure(name, *pool_of(name, path, cache), X))

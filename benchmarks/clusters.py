@@ -84,7 +84,7 @@ def drag(rows: int, models: int, repeats: int) -> None:
 
 
 def slider_of(page: Page, server: Server) -> tuple[Dragged, int]:
-    """The slider, held at the number in force, and how many numbers it has."""
+    """Return the slider, held at its current number, and how many numbers it has."""
     slider = page.locator(".cl-k input")
     low, high, now = (
         int(slider.evaluate(f"input => input.{name}"))

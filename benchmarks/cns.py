@@ -288,7 +288,7 @@ def run_duplicates(options: argparse.Namespace) -> None:
 
 
 def losing_walks(X: np.ndarray, metric: Metric) -> np.ndarray:
-    """Labels (n,) of CNS v2 with the first of the k nearest replaced by the sample.
+    """Return labels (n,) of CNS v2 with the sample in place of its nearest neighbour.
 
     Where that first one is a duplicate, the sample stands in its list twice and is
     counted once, so that 1/k of its walks is lost. Index n takes these walks here.
@@ -318,7 +318,7 @@ def losing_walks(X: np.ndarray, metric: Metric) -> np.ndarray:
 
 
 def with_printed_candidates(X: np.ndarray, metric: Metric) -> np.ndarray:
-    """Labels (n,) of CNS v2 with the candidates of the text of the paper.
+    """Return labels (n,) of CNS v2 with the candidates of the text of the paper.
 
     There, a candidate is a local maximum of the magnitude of the columns of the inverse
     (`magnitudes`), and at most 300 are kept by it; all published code takes in-degrees.
@@ -358,7 +358,7 @@ def magnitudes(table: np.ndarray, alpha: float) -> np.ndarray:
 def best_labels(
     solutions: Iterator[tuple[int, float, np.ndarray]], n_samples: int
 ) -> np.ndarray:
-    """Labels (n,) of the best criterion among (k, alpha, absorption (n, seeds))."""
+    """Return labels (n,) of the best criterion among (k, alpha, absorption)."""
     version = VERSIONS["v2"]
     best, labels = 0.0, np.zeros(n_samples, dtype=int)
     for k, alpha, mass in solutions:
@@ -499,14 +499,14 @@ def measure_moves(
 
 
 def median_time(move: Callable[[int], Any], options: argparse.Namespace) -> float:
-    """Median processor seconds of a move, repeated with its number."""
+    """Return the median processor seconds of a move, repeated with its number."""
     return float(
         np.median([thread_time(lambda r=r: move(r)) for r in range(options.repeats)])
     )
 
 
 def thread_time(work: Callable[[], Any]) -> float:
-    """Processor seconds of this thread for one call."""
+    """Return processor seconds of this thread for one call."""
     started = time.thread_time()
     work()
     return time.thread_time() - started

@@ -126,7 +126,7 @@ def measure_case(case: Case) -> list[str]:
 
 
 def planted_ensemble(case: Case, seed: int = 0) -> Ensemble:
-    """Partitions that each keep a part of one planted partition."""
+    """Return partitions that each keep a part of one planted partition."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, case.n_clusters, case.n_samples, dtype=np.uint8)
     labels = np.empty((case.n_partitions, case.n_samples), dtype=np.uint8)
@@ -140,7 +140,7 @@ def planted_ensemble(case: Case, seed: int = 0) -> Ensemble:
 
 
 def _agreement(case: Case) -> Iterator[str]:
-    """All four variants and every threshold, from labels to scores."""
+    """Compute all four variants and every threshold, from labels to scores."""
     ensemble = planted_ensemble(case)
     ours, cost = _measure(lambda: _all_scores(ensemble), case.repeats)
     agreement = f"agreement pass, mean {ours[1].mean:.2f}"
@@ -161,7 +161,7 @@ def _agreement(case: Case) -> Iterator[str]:
 
 
 def bare_rate() -> float:
-    """Comparisons per processor second of a loop that only counts equal labels.
+    """Return comparisons per processor second of a loop that only counts equal labels.
 
     Over 256 columns in the first-level cache; the best of five.
     """
@@ -175,7 +175,7 @@ def bare_rate() -> float:
 
 
 def _processor_seconds(ensemble: Ensemble, repeats: int) -> float:
-    """Processor seconds of the pass over the pairs."""
+    """Return processor seconds of the pass over the pairs."""
     count = partial(count_agreements, ensemble, n_jobs=1)
     return _least_processor_seconds(count, repeats)
 
@@ -200,14 +200,14 @@ def _count_equal(rows, columns, counts):  # type: ignore[no-untyped-def]
 
 
 def _all_scores(ensemble: Ensemble) -> tuple[dict[str, Any], Agreement]:
-    """Scores of all variants and thresholds, with the agreements behind them."""
+    """Return scores of all variants and thresholds, with the agreements behind them."""
     agreement = count_agreements(ensemble)
     scores: dict[str, Any] = {v: discotec(agreement, v) for v in VARIANTS}
     return scores | {"thresholds": threshold_scores(agreement)}, agreement
 
 
 def _ranking(case: Case) -> Iterator[str]:
-    """A moved threshold, another variant, a new constraint on counted agreements."""
+    """Rank after a moved threshold, another variant, and a new constraint."""
     agreement = count_agreements(planted_ensemble(case))
     pairs = np.random.default_rng(0).integers(0, case.n_samples, (50, 2))
     changes: dict[str, dict[str, Any]] = {
@@ -222,7 +222,7 @@ def _ranking(case: Case) -> Iterator[str]:
 
 
 def _suggestions(case: Case) -> Iterator[str]:
-    """The next six questions after each of eight answers, in processor time."""
+    """Time the next six questions after each of eight answers, in processor seconds."""
     ensemble = planted_ensemble(case)
     for weight in ("evidence", 1.0):
         asked, seconds = list[tuple[int, int]](), list[float]()
@@ -240,7 +240,7 @@ def _suggestions(case: Case) -> Iterator[str]:
 
 
 def _tiles(case: Case) -> Iterator[str]:
-    """Tiles of 600 x 600 pixels at several zooms, grouped by the first partition."""
+    """Draw tiles of 600 x 600 pixels at several zooms, grouped by a partition."""
     ensemble = planted_ensemble(case)
     order = order_by_partition(ensemble, 0).order
     source, cost = _measure(lambda: TileSource(ensemble, order), 1)
@@ -265,7 +265,7 @@ def _tiles(case: Case) -> Iterator[str]:
 
 
 def numpy_scores(labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Scores of the four variants by their definitions, on the full matrices."""
+    """Return scores of the four variants by their definitions, on the full matrices."""
     consensus = np.zeros((labels.shape[1],) * 2)
     for row in labels:
         consensus += row[:, None] == row
@@ -283,7 +283,7 @@ def numpy_scores(labels: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def numpy_tile(labels: np.ndarray, tile: Any) -> np.ndarray:
-    """Mean consensus of the pixels of a tile from its part of the matrix."""
+    """Return the mean consensus of the pixels of a tile from its part of the matrix."""
     rows, cols = labels[:, slice(*tile.rows)], labels[:, slice(*tile.cols)]
     matrix = np.zeros((rows.shape[1], cols.shape[1]))
     for a, b in zip(rows, cols, strict=True):

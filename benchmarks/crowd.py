@@ -140,7 +140,7 @@ UNION = [
 
 
 def read(path: Path) -> tuple[Any, Any]:
-    """Features (n, d), scaled to standard deviation 1, and labels (n,) of a set."""
+    """Return features (n, d), scaled to deviation 1, and labels (n,) of a set."""
     found = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     table = found.dropna()
     X = table.drop(columns="label").to_numpy(float)

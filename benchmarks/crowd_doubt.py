@@ -48,7 +48,7 @@ NUMBERS = range(2, 11)
 
 
 def purity(neighbours: Any, labels: Any) -> float:
-    """Share of neighbours (n, k) in the cluster of their sample, above chance."""
+    """Return the share of neighbours (n, k) in a sample's cluster, above chance."""
     _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     chance = float(((sizes / len(labels)) ** 2).sum())
     same = float((codes[neighbours] == codes[:, None]).mean())
@@ -56,7 +56,7 @@ def purity(neighbours: Any, labels: Any) -> float:
 
 
 def treatments(ensemble: Ensemble, index: Any) -> dict[str, Callable[[], Ensemble]]:
-    """The same pool with other meanings of noise or other votes."""
+    """Return makers of the same pool with other meanings of noise or other votes."""
     return {
         DEFAULT: lambda: ensemble,
         "noise alone": lambda: ensemble.replace(noise="singletons"),
@@ -152,7 +152,7 @@ def judge(X: Any, found: Any, preset: str) -> dict[str, Any]:
 
 
 def by_silhouette(X: Any) -> Any:
-    """Labels (n,) of k-means with the number of clusters of the best silhouette."""
+    """Return labels (n,) of the k-means with the best silhouette."""
     found = []
     for k in [k for k in NUMBERS if k < len(X)]:
         labels = KMeans(k, n_init=3, random_state=0).fit_predict(X)

@@ -61,7 +61,7 @@ async def run(session: Session, seed: int) -> bool:
 
 
 def n_models(session: Session) -> int:
-    """How many models the run has."""
+    """Return the number of models of the run."""
     return session.analysis.runs[-1].ensemble.n_partitions
 
 

@@ -75,7 +75,7 @@ WORSE = 0.005  # a tau that falls by less has not changed
 
 
 def constraint_cases(folder: Path | None) -> Iterator[Case]:
-    """One case per UCI set that is large enough."""
+    """Yield one case per UCI set that is large enough."""
     for data in data_sets(folder):
         if data.collection == "UCI" and len(data.X) > 2 * LABELLED[-1]:
             yield (data.name,), partial(constrain, data)
@@ -139,7 +139,7 @@ def report_constraints(rows: pd.DataFrame, out: Path) -> None:
 
 
 def suggestion_cases(folder: Path | None) -> Iterator[Case]:
-    """One case per pool and UCI set."""
+    """Yield one case per pool and UCI set."""
     for pool in POOLS:
         for data in data_sets(folder):
             if data.collection == "UCI":
@@ -177,7 +177,7 @@ def compare(pool: str, data: DataSet) -> pd.DataFrame:
 
 
 def suggested(ensemble: Ensemble, seed: int) -> np.ndarray:
-    """Pairs to ask about, (n_pairs, 2); the first of many are those of few."""
+    """Return pairs to ask about, (n_pairs, 2); fewer pairs are the first of more."""
     found = suggest_pairs(ensemble, n=max(ANSWERS), random_state=seed)
     return np.array([suggestion.pair for suggestion in found])
 
@@ -191,7 +191,7 @@ def drawn(data: DataSet, seed: int) -> np.ndarray:
 
 
 def answer(classes: np.ndarray, pairs: np.ndarray) -> Constraints:
-    """Constraints from the classes of both ends."""
+    """Return constraints from the classes of both ends."""
     same = classes[pairs[:, 0]] == classes[pairs[:, 1]]
     return Constraints(pairs[same], pairs[~same])
 

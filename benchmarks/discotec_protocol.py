@@ -129,7 +129,7 @@ def data_sets(folder: Path | None) -> Iterator[DataSet]:
 
 
 def missing(folder: Path | None) -> list[str]:
-    """Names of the sets that are neither in the folder nor in scikit-learn."""
+    """Return names of the sets that are neither in the folder nor in scikit-learn."""
     there = {data.name for data in data_sets(folder)}
     return [n for names in COLLECTIONS.values() for n in names if n not in there]
 
@@ -151,13 +151,13 @@ def read(folder: Path | None, collection: str, name: str) -> DataSet | None:
 
 
 def specs(data: DataSet, protocol: str, column: str = "All") -> list[dict[str, Any]]:
-    """Specifications of a pool with a "fixed" or "free" number of clusters."""
+    """Return specifications of a pool with a "fixed" or "free" number of clusters."""
     pool = _fixed(data) if protocol == "fixed" else _free()
     return [spec for spec in pool if column in ("All", _column(spec))]
 
 
 def _fixed(data: DataSet) -> list[dict[str, Any]]:
-    """As many clusters as classes (section 4.3.1)."""
+    """Return specifications with as many clusters as classes (section 4.3.1)."""
     metrics = ["euclidean", "manhattan"] if data.collection == "FCPS" else ["manhattan"]
     trees = [
         {
@@ -193,7 +193,7 @@ def fit(
 
 
 def measure(data: DataSet, ensemble: Ensemble) -> pd.DataFrame:
-    """One case: the names, `ari` and all metrics of each model of a pool."""
+    """Return one case: the names, `ari` and all metrics of each model of a pool."""
     names = pd.Series(ensemble.names, name="model")
     ari = pd.Series(truth(data, ensemble), name="ari")
     indices = index_metrics(data.index_X, ensemble)
@@ -201,7 +201,7 @@ def measure(data: DataSet, ensemble: Ensemble) -> pd.DataFrame:
 
 
 def measure_columns(data: DataSet, protocol: str) -> pd.DataFrame:
-    """The cases of all columns of the tables, told apart by `column`.
+    """Return the cases of all columns of the tables, marked by `column`.
 
     An index does not depend on the rest of the pool and is computed once.
     """
@@ -230,7 +230,7 @@ def consensus_metrics(
     constraints: Constraints | None = None,
     constraint_weight: float = 1.0,
 ) -> pd.DataFrame:
-    """Values of metrics that compare models with each other, all six by default.
+    """Return values of metrics that compare models with each other, all six by default.
 
     Rounded, or identical partitions would differ in the last bits and change a rank
     correlation.
@@ -252,7 +252,7 @@ def consensus_metrics(
 
 
 def index_metrics(X: np.ndarray, ensemble: Ensemble) -> pd.DataFrame:
-    """Values of the 18 indices in their `paper` definition, equal partitions once."""
+    """Return the 18 indices in their `paper` definition, equal partitions once."""
     first, group = distinct_partitions(ensemble)
     run = RunOptions(n_jobs=1)
     shared = SmallestDistances(X, run, many=True)
@@ -271,7 +271,7 @@ def _index(name: str, clusters: Clusters) -> float:
 
 
 def correlations(case: pd.DataFrame, method: str = "kendall") -> pd.Series:
-    """Correlation of each metric with the truth; NaN where either side is constant.
+    """Return the correlation of each metric with the truth; NaN where one is constant.
 
     Models for which a metric is undefined are left out of its correlation.
     """
@@ -290,12 +290,12 @@ def chosen_ari(case: pd.DataFrame) -> pd.Series:
 
 
 def regret(values: pd.Series) -> pd.Series:
-    """How far each metric is behind the best metric (not the best model)."""
+    """Return how far each metric is behind the best metric (not the best model)."""
     return values.max() - values
 
 
 def summary(rows: pd.DataFrame) -> pd.Series:
-    """Mean and standard deviation over data sets, one pair per metric."""
+    """Return mean and standard deviation over data sets, one pair per metric."""
     pairs = zip(rows.mean(), rows.std(ddof=1), strict=True)
     return pd.Series(list(pairs), index=rows.columns)
 

@@ -100,7 +100,7 @@ def two_hubs(keep: str, alpha: float, rng: np.random.Generator) -> Pool:
 
 
 def repeat(make: Callable[..., Pool], *setting: float | str) -> pd.DataFrame:
-    """Correlations of the six consensus metrics, a row per repetition and kind."""
+    """Return correlations of six consensus metrics, a row per repetition and kind."""
     rows = []
     for repetition in range(REPETITIONS):
         seed = [ord(c) for c in f"{make.__name__} {setting} {repetition}"]
@@ -116,7 +116,7 @@ def repeat(make: Callable[..., Pool], *setting: float | str) -> pd.DataFrame:
 def settings(
     make: Callable[..., Pool], *grids: tuple
 ) -> Callable[[Path | None], Iterator[Case]]:
-    """Cases of a scenario: all combinations of its settings."""
+    """Return cases of a scenario: all combinations of its settings."""
     return lambda folder: ((s, partial(repeat, make, *s)) for s in product(*grids))
 
 
@@ -166,7 +166,7 @@ def _part(
     expected: dict,
     along: str,
 ) -> Part:
-    """One scenario over a grid of settings as a part of the benchmark."""
+    """Return a part of the benchmark: one scenario over a grid of settings."""
     key = list(grid)
     print_rows = partial(report, key=key, name=name, expected=expected, along=along)
     return Part(key, settings(make, *grid.values()), print_rows)

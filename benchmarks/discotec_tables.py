@@ -70,7 +70,7 @@ Pair = tuple[float, float]
 
 
 def cases(folder: Path | None) -> Iterator[Case]:
-    """One case per protocol and data set, all columns at once."""
+    """Yield one case per protocol and data set, all columns at once."""
     for protocol in COLUMNS:
         for data in data_sets(folder):
             key = (protocol, data.collection, data.name)
@@ -101,7 +101,7 @@ def report(rows: pd.DataFrame, out: Path) -> None:
 def tabulate(
     rows: pd.DataFrame, measure: Callable[[pd.DataFrame], pd.Series]
 ) -> dict[str, pd.DataFrame]:
-    """Mean and standard deviation over sets by protocol; metrics by columns."""
+    """Return mean and standard deviation over sets by protocol; metrics by columns."""
     values = rows.groupby([*KEY, "column"], sort=False).apply(measure)
     tables = {}
     for protocol in values.index.unique("protocol"):
@@ -162,7 +162,7 @@ def save(tables: dict[str, dict[str, pd.DataFrame]], path: Path) -> None:
 
 
 def pair_up(tables: dict, printed: dict) -> pd.DataFrame:
-    """One row per printed cell: own and printed mean and standard deviation."""
+    """Return one row per printed cell: own and printed mean and standard deviation."""
     cells = [
         (protocol, measure, name, metric, *tables[measure][protocol][name][metric], *p)
         for protocol in tables["tau"]
@@ -176,7 +176,7 @@ def pair_up(tables: dict, printed: dict) -> pd.DataFrame:
 
 
 def equal_to_print(compared: pd.DataFrame) -> pd.Series:
-    """Whether mean and standard deviation agree to two decimals."""
+    """Return whether mean and standard deviation agree to two decimals."""
     own = compared[["mean", "std"]].round(2).to_numpy()
     given = compared[["printed_mean", "printed_std"]].round(2).to_numpy()
     return pd.Series(np.isclose(own, given, atol=1e-9).all(axis=1), compared.index)

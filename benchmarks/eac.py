@@ -112,7 +112,7 @@ def main() -> None:
 
 
 def printed() -> dict[str, dict]:
-    """The tables of the paper, in percent."""
+    """Return the tables of the paper, in percent."""
     return json.loads(PRINTED.read_text(encoding="utf-8"))
 
 
@@ -167,7 +167,7 @@ def read(folder: Path, name: str) -> pd.DataFrame | None:
 
 
 def base_partitions(X: np.ndarray, n_classes: int, seed: int) -> Ensemble:
-    """K-means with random numbers of clusters."""
+    """Return k-means partitions with random numbers of clusters."""
     rng = np.random.default_rng(seed)
     low = max(n_classes, 2)
     high = max(low, min(int(np.sqrt(len(X))), 100))
@@ -181,7 +181,7 @@ def base_partitions(X: np.ndarray, n_classes: int, seed: int) -> Ensemble:
 
 
 def judge(ensemble: Ensemble, seed: int) -> Iterator[dict]:
-    """One row per consensus method, and two for the base partitions."""
+    """Yield one row per consensus method, and two for the base partitions."""
     nmi = average_nmi(ensemble)
     dense = np.array([density(ensemble, labels) for labels in ensemble.labels])
     k = ensemble.n_clusters.mean()
@@ -233,7 +233,7 @@ def report(results: pd.DataFrame, path: Path) -> None:
 
 
 def compare(means: pd.Series, table: dict[str, list]) -> pd.DataFrame:
-    """Pairs (own, printed) by set and column of the printed table."""
+    """Return pairs (own, printed) by set and column of the printed table."""
     rows = {}
     for name in means.index.unique("set"):
         own = means[name]

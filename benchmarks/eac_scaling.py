@@ -40,7 +40,7 @@ STATUS = Path("/proc/self/status")
 
 
 def naive_co_association(ensemble: Ensemble) -> np.ndarray:
-    """The n x n matrix by its definition."""
+    """Return the n x n matrix by its definition."""
     matrix = np.zeros((ensemble.n_samples,) * 2)
     for labels in ensemble.labels:
         matrix += labels[:, None] == labels
@@ -120,7 +120,7 @@ def measure(task: str, n_samples: int) -> dict[str, object]:
 
 
 def planted(n_samples: int, seed: int = 0) -> Ensemble:
-    """Partitions that keep 30 to 90 % of the labels of one planted partition."""
+    """Return partitions that keep 30 to 90 % of the labels of one planted partition."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, N_CLUSTERS, n_samples, dtype=np.uint8)
     labels = np.empty((N_PARTITIONS, n_samples), np.uint8)

@@ -114,7 +114,7 @@ def write_table(folder: Path) -> Path:
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time of a process and of those it began, alive or ended."""
+    """Return the processor time of a process and of those it began, alive or ended."""
     process = psutil.Process(pid)
     family = [process, *process.children(recursive=True)]
     return sum(sum(part.cpu_times()[:4]) for part in family if part.is_running())

@@ -98,7 +98,7 @@ def fill(ballast: Path, free: int) -> None:
 
 
 async def of_another_server(home: Path, analysis: str, known: str) -> Counter[str]:
-    """What another server finds while the disk is full; it may say that it cannot."""
+    """Check the store with another server while the disk is full; it may refuse."""
     try:
         session = await opened(home, analysis)
     except (StoreError, OSError):
@@ -118,7 +118,7 @@ async def opened(home: Path, analysis: str) -> Session:
 
 
 def is_sound(home: Path) -> bool:
-    """Whether the database is what SQLite expects."""
+    """Return whether SQLite finds the database sound."""
     with closing(sqlite3.connect(home / FILE)) as db:
         return db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

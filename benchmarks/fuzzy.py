@@ -148,7 +148,7 @@ def compare_indices(
 def one_sided(
     data: dict, sides: dict[str, FuzzyPartition], a: str, b: str, short: str
 ) -> dict[str, float]:
-    """Values with either side fixed, beside the published ones [row fixed]."""
+    """Return values with either side fixed, beside the published ones [row fixed]."""
     published = data[short]["one_sided_row_fixed_column_random"]["published_csv"]
     i, j = data["names"].index(a), data["names"].index(b)
     row = {}
@@ -238,7 +238,7 @@ def plain_pairing(
 def drawn_distances(
     fit: DirichletFit, n_pairs: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Distances of independent pairs of rows of a fitted distribution."""
+    """Return distances of independent pairs of rows of a fitted distribution."""
     if fit.kind == "categorical":
         labels = rng.choice(len(fit.mean), size=(2, n_pairs), p=fit.mean)
         return (labels[0] != labels[1]) * 1.0

@@ -40,7 +40,7 @@ THRESHOLDS = (0.1, 0.3, 0.5)
 
 
 def read(data: Path, name: str) -> tuple[Any, Any]:
-    """Features (n, d), scaled to standard deviation 1, and labels (n,) of a set."""
+    """Return features (n, d), scaled to deviation 1, and labels (n,) of a set."""
     table = pd.read_csv(data / f"{name}.csv.gz").dropna()
     X = table.drop(columns="label").to_numpy(float)
     X = X[:, X.std(axis=0) > 0]
@@ -48,7 +48,7 @@ def read(data: Path, name: str) -> tuple[Any, Any]:
 
 
 def reference(X: Any, k: int, threshold: float) -> Any:
-    """Labels (n,) of the package."""
+    """Return labels (n,) of the package."""
     return genieclust.Genie(k, gini_threshold=threshold).fit_predict(X)
 
 
@@ -93,7 +93,7 @@ def compare_reachability(X: Any, neighbours: int) -> list[float]:
 
 
 def tied(edges: Edges) -> float:
-    """Share of edges as long as another."""
+    """Return the share of edges as long as another."""
     _, counts = np.unique(edges["length"], return_counts=True)
     return counts[counts > 1].sum() / len(edges)
 

@@ -323,7 +323,7 @@ async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
 
 
 def _card(steps: Any) -> str:
-    """The lines that pages copy as Python; nothing where they cannot be written."""
+    """Return the lines that pages copy as Python, or nothing if that fails."""
     run = str(steps[-1].analysis.run_id) if steps else ""
     with suppress(ScriptError):
         return write_card(
@@ -451,7 +451,7 @@ def mutate_analysis(data: bytes, rng: random.Random, marker: Path) -> tuple[str,
 
 
 def hostile_values(marker: Path) -> list[Any]:
-    """Values that belong nowhere, and texts that would be code where they are bare."""
+    """Return misplaced values, and texts that would be code without quotes."""
     code = f"__import__('pathlib').Path({str(marker)!r}).touch()"
     bare = [
         code,

@@ -74,7 +74,7 @@ def correlations(
 
 
 def has_all_techniques(truth: pd.DataFrame) -> pd.Series:
-    """Whether the truth of each data set is complete."""
+    """Return whether the truth of each data set is complete."""
     return truth.groupby("name").size() == N_TECHNIQUES
 
 

@@ -136,7 +136,7 @@ RANDOM = ("k-means", "k-medoids", "x-means")
 
 
 def best_scores(technique: str, X: np.ndarray, labels: np.ndarray) -> dict[str, object]:
-    """Best value of each external index over the search, and where it was found."""
+    """Return the best value of each external index over the search, and its setting."""
     scaled = X / max(np.abs(X).max(), 1e-300)
     settings = dict(TECHNIQUES[technique](scaled, len(np.unique(labels))))
     known: dict[bytes, dict[str, float]] = {}
@@ -163,7 +163,7 @@ def best_scores(technique: str, X: np.ndarray, labels: np.ndarray) -> dict[str, 
 def scores(
     labels: np.ndarray, partition: np.ndarray, known: dict[bytes, dict[str, float]]
 ) -> dict[str, float]:
-    """All external indices of one partition, once; noise is one cluster."""
+    """Return all external indices of one partition; noise is one cluster."""
     codes = np.unique(partition, return_inverse=True)[1]
     key = codes.tobytes()
     if key not in known:

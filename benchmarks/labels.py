@@ -53,7 +53,7 @@ import matplotlib.pyplot as plt
 
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Features and class numbers of one data set."""
+    """Return features and class numbers of one data set."""
     table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     return table.iloc[:, :-1].to_numpy(float), pd.factorize(table["label"], sort=True)[
         0
@@ -66,7 +66,7 @@ def files_by_size(folder: Path) -> list[Path]:
 
 
 def name_of(path: Path) -> str:
-    """Name of a data set without its endings."""
+    """Return the name of a data set without its endings."""
     return path.name.split(".")[0]
 
 
@@ -78,11 +78,11 @@ class Table:
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def read(self) -> pd.DataFrame:
-        """All rows so far."""
+        """Return all rows so far."""
         return pd.read_csv(self.path) if self.path.exists() else pd.DataFrame()
 
     def has(self, *values: object) -> bool:
-        """Whether a row with these keys is there."""
+        """Return whether a row with these keys exists."""
         rows = self.read()
         same = rows[self.keys] == list(values) if len(rows) else rows
         return bool(same.all(axis=1).any())
@@ -186,7 +186,7 @@ def plot_correlation(table: pd.DataFrame, n_sets: int, path: Path) -> None:
 
 
 def run_time(out: Path) -> None:
-    """Median seconds of each measure and of the truth, and their ratio to CH_btwn."""
+    """Print median seconds of each measure and of the truth, and ratios to CH_btwn."""
     seconds = seconds_by_set(
         *(pd.read_csv(out / f"{t}.csv") for t in ("truth", "measures"))
     )
@@ -204,7 +204,7 @@ def run_time(out: Path) -> None:
 
 
 def run_stability(out: Path) -> None:
-    """How often technique A beats B over random choices of ten data sets."""
+    """Measure how often technique A beats B over random choices of ten data sets."""
     truth = pd.read_csv(out / "truth.csv").pivot(
         index="name", columns="technique", values="ami"
     )

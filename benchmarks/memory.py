@@ -40,7 +40,7 @@ SHOWN = ("ranking", "rows", "selected", "link_states", "constraints?")
 
 
 def made(n: int, d: int, n_models: int) -> Analysis:
-    """An analysis of planted groups that models see with errors."""
+    """Return an analysis of planted groups and models with errors."""
     rng = np.random.default_rng(0)
     groups = rng.integers(0, 8, n)
     X = groups[:, None] + rng.normal(size=(n, d))

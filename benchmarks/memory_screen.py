@@ -88,7 +88,7 @@ def answer_on_screen(folder: Path, answers: int) -> None:
 
 
 def _answers(page: Any, answers: int) -> list[dict[str, float | None]]:
-    """Milliseconds to the pair, the order and each picture; None where it is as it was.
+    """Return milliseconds to the pair, the order and each picture; None if unchanged.
 
     Without an order where no answer would move a model.
     """

@@ -33,7 +33,7 @@ PRINTED = {
 
 
 def ablation_rows(mixture: int) -> Iterator[dict[str, object]]:
-    """Values of all variants for one mixture under changing size and dimension."""
+    """Yield values of all variants for a mixture under changing size and dimension."""
     rng = np.random.default_rng([7, mixture])
     X, labels = gaussian_mixture(rng)
     order = rng.permutation(len(X))
@@ -50,7 +50,7 @@ def ablation_rows(mixture: int) -> Iterator[dict[str, object]]:
 
 
 def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean of |F - G| / (|F| + |G|) over pairs of settings and mixtures."""
+    """Return the mean of |F - G| / (|F| + |G|) over pairs of settings and mixtures."""
     result = []
     for axiom, part in rows.groupby("axiom"):
         for variant, printed in zip(VARIANTS, PRINTED[axiom], strict=True):
@@ -65,7 +65,7 @@ def ablation_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def relative_change(a: np.ndarray, b: np.ndarray) -> float:
-    """Mean of |a - b| / (|a| + |b|), 0/0 being 0."""
+    """Return the mean of |a - b| / (|a| + |b|), 0/0 being 0."""
     total = np.abs(a) + np.abs(b)
     change = np.abs(a - b)
     return float(np.mean(np.divide(change, total, np.zeros_like(a), where=total > 0)))
@@ -89,7 +89,7 @@ def gaussian_mixture(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def variants(X: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """The index with neither, one and both of the changes that make it CH_btwn."""
+    """Return the index with neither, one and both changes that make it CH_btwn."""
     check = label_match(X, labels, n_permutations=N_PERMUTATIONS)
     shuffled = shuffled_ratios(X, labels)
     ratio = float(calinski_harabasz_score(X, labels))

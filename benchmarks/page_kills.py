@@ -256,7 +256,7 @@ def held(home: Path) -> Held:
 
 
 def is_sound(home: Path) -> bool:
-    """Whether SQLite finds its file in order."""
+    """Return whether SQLite finds the database sound."""
     db = sqlite3.connect(home / FILE, timeout=20)
     try:
         sound = db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

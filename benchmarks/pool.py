@@ -191,7 +191,7 @@ def _alone(X: Any, ensemble: Any, n_jobs: int, row: dict[str, Any]) -> dict[str,
 
 
 def _fit(X: Any, spec: dict[str, Any]) -> tuple[Any, float]:
-    """Labels of one model alone, with one thread, and its processor seconds."""
+    """Return labels of one model alone, with one thread, and its processor seconds."""
     parameters = {key: value for key, value in spec.items() if key != "clusterer"}
     model = CLUSTERERS[spec["clusterer"]].make(**parameters)
     start = time.process_time()
@@ -202,7 +202,7 @@ def _fit(X: Any, spec: dict[str, Any]) -> tuple[Any, float]:
 
 
 def _processor_seconds() -> float:
-    """Processor time of this process and of its children that have ended."""
+    """Return the processor time of this process and of its children that have ended."""
     return sum(
         usage.ru_utime + usage.ru_stime
         for usage in map(
@@ -212,7 +212,7 @@ def _processor_seconds() -> float:
 
 
 def compare_libraries() -> None:
-    """Processor seconds of one thread for trees of several libraries (extra bench)."""
+    """Print processor seconds of one thread for trees of several libraries."""
     # Compiles as it is imported: half a minute, the first time on a machine.
     from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
 

@@ -41,7 +41,7 @@ REACHED = 0.9
 
 
 def read(data: Path, name: str) -> tuple[Any, Any]:
-    """Features (n, d), scaled to standard deviation 1, and labels (n,) of a set."""
+    """Return features (n, d), scaled to deviation 1, and labels (n,) of a set."""
     table = pd.read_csv(data / f"{name}.csv.gz")
     X = table.drop(columns="label").to_numpy(float)
     return (X - X.mean(0)) / X.std(0), pd.factorize(table["label"])[0]
@@ -61,7 +61,7 @@ def enlarged(X: Any, labels: Any, n: int) -> tuple[Any, Any]:
 
 
 def best(X: Any, labels: Any, quick: bool) -> tuple[str, float, float]:
-    """Name and index of the model nearest to the labels, and seconds of the pool."""
+    """Return name and index of the model nearest to the labels, and pool seconds."""
     start = time.perf_counter()
     grids, _ = pool_grids("default", len(X))
     pool = quick_part(grids) if quick else grids
@@ -72,7 +72,7 @@ def best(X: Any, labels: Any, quick: bool) -> tuple[str, float, float]:
 
 
 def quick_part(grids: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries of a pool that find groups of any shape."""
+    """Return entries of a pool that find groups of any shape."""
     kept = [grid for grid in grids if "DBSCAN" in grid["clusterer"]]
     trees = (grid for grid in grids if grid["clusterer"] == "agglomerative")
     return kept + [{**grid, "linkage": ["single"]} for grid in trees]

@@ -109,7 +109,7 @@ def by_duckdb(data: bytes) -> pd.DataFrame:
 
 
 def is_right(read: Reader, data: bytes, truth: pd.DataFrame) -> bool:
-    """Whether the names, rows and numbers come back."""
+    """Return whether the reader gives the right names, rows and numbers."""
     try:
         found = read(data)
         if [str(name).strip() for name in found] != list(truth):

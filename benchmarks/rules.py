@@ -145,7 +145,7 @@ def rules(folder: Path | None, n_seeds: int) -> None:
 
 
 def measured(ds: cl.Dataset, labels: np.ndarray, seed: int) -> tuple[float, ...]:
-    """Shares right, wrong and none, conditions, share of good rules, and the tree's."""
+    """Return shares right, wrong and none, conditions, good rules, and the tree's."""
     rules = cl.describe_clusters(ds, labels, random_state=seed)
     n = rules.assigned.sum()
     none = rules.assigned[:, -1].sum() / n
@@ -161,7 +161,7 @@ def measured(ds: cl.Dataset, labels: np.ndarray, seed: int) -> tuple[float, ...]
 
 
 def tree_accuracy(X: np.ndarray, labels: np.ndarray, seed: int) -> float:
-    """Share of held-out rows that one tree of depth four gets right."""
+    """Return the share of held-out rows that one tree of depth four gets right."""
     n_test = int(0.3 * len(X))
     fit, test = train_test_split(np.arange(len(X)), test_size=n_test, random_state=seed)
     tree = DecisionTreeClassifier(max_depth=4, random_state=seed)

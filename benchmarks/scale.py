@@ -100,14 +100,14 @@ def run_missing(cases: list[tuple[str, str, int]], results: Path) -> None:
 
 
 def run_case(part: str, case: str, n_samples: int) -> list[tuple[str, float]]:
-    """Figures of one case."""
+    """Return figures of one case."""
     return list(PARTS[part][0](case, n_samples))
 
 
 def planted(
     n_samples: int, n_partitions: int = N_PARTITIONS, seed: int = 0
 ) -> np.ndarray:
-    """Labels that keep from 20 to 90 % of one planted partition."""
+    """Return labels that keep from 20 to 90 % of one planted partition."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, N_CLUSTERS, n_samples, dtype=np.uint8)
     labels = np.empty((n_partitions, n_samples), dtype=np.uint8)
@@ -118,13 +118,13 @@ def planted(
 
 
 def unrelated(n_samples: int, n_partitions: int, seed: int = 0) -> np.ndarray:
-    """Partitions without anything in common: samples hardly differ in their costs."""
+    """Return unrelated partitions: samples hardly differ in their costs."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, N_CLUSTERS, (n_partitions, n_samples))
 
 
 def few_hard(n_samples: int, n_partitions: int, seed: int = 0) -> np.ndarray:
-    """Partitions that differ on one sample in ten only: skewed costs."""
+    """Return partitions that differ on one sample in ten only, with skewed costs."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, N_CLUSTERS, n_samples)
     hard = rng.random(n_samples) < 0.1
@@ -135,7 +135,7 @@ POPULATIONS = {"planted": planted, "unrelated": unrelated, "few hard": few_hard}
 
 
 def anytime(case: str, n_samples: int) -> Figures:
-    """Seconds and widths of the looks at one ensemble."""
+    """Yield seconds and widths of the looks at one ensemble."""
     compile_kernels()
     list(rank_progressively(Ensemble(planted(FIRST_SIZE + 1)), exact=False))
     labels = planted(n_samples)
@@ -154,7 +154,7 @@ def anytime(case: str, n_samples: int) -> Figures:
 
 
 def _first_look(labels: np.ndarray) -> float:
-    """Median seconds from bare labels to the first ranking with intervals."""
+    """Return the median seconds from labels to the first ranking with intervals."""
     seconds = []
     for _ in range(REPEATS):
         start = perf_counter()
@@ -164,7 +164,7 @@ def _first_look(labels: np.ndarray) -> float:
 
 
 def tiles(case: str, n_samples: int) -> Figures:
-    """Seconds for tiles of one kind, samples grouped by the best partition."""
+    """Yield seconds for tiles of one kind, samples grouped by the best partition."""
     compile_kernels()
     ensemble = Ensemble(planted(n_samples))
     order = order_by_partition(ensemble, N_PARTITIONS - 1).order
@@ -211,7 +211,7 @@ def coverage(case: str, size: int) -> Figures:
 
 
 def dask(case: str, n_samples: int) -> Figures:
-    """Seconds of the exact pass here and on local workers, kernels compiled in both."""
+    """Return seconds of the exact pass here and on local workers, with kernels."""
     from distributed import Client, LocalCluster
 
     n_workers = int(case.split()[0])
@@ -247,12 +247,12 @@ def dask(case: str, n_samples: int) -> Figures:
 
 
 def _sizes(cases: tuple[str, ...], arguments: argparse.Namespace) -> list:
-    """Cases at all sizes asked for, small ones first."""
+    """Return the cases at all requested sizes, small ones first."""
     return [(c, n) for n in SIZES if n <= arguments.max_samples for c in cases]
 
 
 def _exact_sizes(cases: tuple[str, ...], arguments: argparse.Namespace) -> list:
-    """Cases at the sizes asked for that an exact pass can reach."""
+    """Return the cases at the requested sizes within reach of an exact pass."""
     return [case for case in _sizes(cases, arguments) if case[1] <= EXACT_SAMPLES]
 
 

@@ -55,13 +55,13 @@ def planted(
 
 
 def _distances(centres: FloatArray) -> FloatArray:
-    """Distances of the pairs of centres (k, columns)."""
+    """Return distances of the pairs of centres (k, columns)."""
     first, second = np.triu_indices(len(centres), 1)
     return np.linalg.norm(centres[first] - centres[second], axis=1)
 
 
 def noise(kind: str, columns: int, n: int, rng: np.random.Generator) -> FloatArray:
-    """A table (n, columns) without groups."""
+    """Return a table (n, columns) without groups."""
     shape = (n, columns)
     if kind == "uniform":
         return rng.random(shape)
@@ -77,7 +77,7 @@ def noise(kind: str, columns: int, n: int, rng: np.random.Generator) -> FloatArr
 
 
 def gap_statistic(X: FloatArray, rng: np.random.Generator, n_draws: int = 20) -> int:
-    """Number of clusters by Tibshirani, Walther & Hastie (2001), uniform in the box.
+    """Return the number of clusters by Tibshirani, Walther & Hastie (2001).
 
     It is the smallest k with a gap of at least that of k + 1 less its standard error; 1
     is "none".
@@ -121,7 +121,7 @@ def tables(
 
 
 def _standard(X: FloatArray) -> FloatArray:
-    """Columns of mean 0 and variance 1."""
+    """Return columns of mean 0 and variance 1."""
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 

@@ -281,7 +281,7 @@ class Visitor:
         await self.ping()
 
     async def ping(self) -> float:
-        """Seconds from a question to its answer."""
+        """Return seconds from a question to its answer."""
         self._answered.clear()
         start = perf_counter()
         for part in ({"msgid": "1", "msgtype": "SERVER-INFO-REQ"}, {}, {}):

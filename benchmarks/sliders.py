@@ -208,7 +208,7 @@ class Dragged:
         return 1000 * (processor_seconds(self.server.pid) - start) / len(shares)
 
     def there_and_back(self) -> tuple[float, float]:
-        """Pictures a second without a pause, and milliseconds to the last of them."""
+        """Return pictures a second without a pause, and milliseconds to the last."""
         self.page.evaluate(FORGET)
         for turn in np.linspace(0, 4, 50 * DRAG_SECONDS):
             self._go(1 - abs(turn % 2 - 1))
@@ -234,7 +234,7 @@ class Dragged:
         self.page.mouse.move(x0 + share * (x1 - x0), y0 + share * (y1 - y0))
 
     def _answered(self) -> bool:
-        """Whether every part was drawn anew after the last move."""
+        """Return whether every part was drawn again after the last move."""
         try:
             self.page.wait_for_function(ANSWERED, timeout=PATIENCE)
         except TimeoutError:

@@ -102,7 +102,7 @@ def row(
 
 
 def environment(kernels: Path) -> dict[str, str]:
-    """Variables of a process that keeps its kernels in a folder, and its bytecode."""
+    """Return variables of a process that keeps its kernels and bytecode in a folder."""
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return kept | {
         "NUMBA_CACHE_DIR": str(kernels),
@@ -111,7 +111,7 @@ def environment(kernels: Path) -> dict[str, str]:
 
 
 def run_script(kernels: Path) -> Seconds:
-    """Seconds of a fresh process from its start to its end."""
+    """Return seconds of a fresh process from its start to its end."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     subprocess.run([sys.executable, "-c", SCRIPT], env=environment(kernels), check=True)
@@ -128,7 +128,7 @@ def compile_all(kernels: Path) -> None:
 
 
 def first_page(browser: Browser, kernels: Path | None) -> Seconds:
-    """Seconds from the start of a server until its first page is usable."""
+    """Return seconds from the start of a server until its first page is usable."""
     start = perf_counter()
     with (
         tempfile.TemporaryDirectory() as empty,
@@ -139,7 +139,7 @@ def first_page(browser: Browser, kernels: Path | None) -> Seconds:
 
 
 def next_page(browser: Browser, address: str, pid: int) -> Seconds:
-    """Seconds until a further page of a running server is usable."""
+    """Return seconds until a further page of a running server is usable."""
     start, before = perf_counter(), processor_seconds(pid)
     open_page(browser, address)
     return perf_counter() - start, processor_seconds(pid) - before
@@ -179,7 +179,7 @@ def settle(pid: int) -> None:
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time that a process has used; NaN where the system does not tell."""
+    """Return the processor time of a process; NaN where it is unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
