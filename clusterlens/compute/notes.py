@@ -30,7 +30,7 @@ WORDS: Mapping[str, str] = {
 
 
 class Note(str):
-    """What a step found: its kind, a key of WORDS, a subject and what else it tells.
+    """Finding of a step: its kind, a key of WORDS, a subject and further values.
 
     >>> note = Note("stopped", "k-means k=3", ended=2, models=3)
     >>> note.kind, note
@@ -43,8 +43,8 @@ class Note(str):
 
     def __new__(cls, kind: str, subject: str = "", **numbers: Any) -> Note:
         """Make the sentence and attach its fact."""
-        told = {k: v if isinstance(v, str) else whole(v) for k, v in numbers.items()}
-        note = super().__new__(cls, WORDS[kind].format(subject=subject, **told))
+        texts = {k: v if isinstance(v, str) else whole(v) for k, v in numbers.items()}
+        note = super().__new__(cls, WORDS[kind].format(subject=subject, **texts))
         note.kind, note.subject, note.numbers = kind, subject, numbers
         return note
 

@@ -9,7 +9,7 @@ import numpy as np
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.neighbors import NeighborSearch
 
-# Neighbours within the cluster whose mean distance says how odd a row is in it.
+# Neighbours within the cluster; their mean distance is the nonconformity of a row.
 N_WITHIN = 5
 # Times the reach of a cluster beyond it, from where on noise is as clear as it can be.
 FAR = 3.0
@@ -128,7 +128,7 @@ class Prototypes:
         """Mean distance of rows to the five nearest of a cluster each: (n_rows,).
 
         `found` is what `nearest` has given, where it was asked; without it, or where it
-        has fewer of the cluster, these are looked for, among those of the cluster.
+        has fewer of the cluster, the search is repeated within the cluster.
         """
         mean, short = np.empty(len(X)), np.ones(len(X), bool)
         if found is not None:

@@ -1,8 +1,8 @@
-"""Assigner: which cluster of a partition a new row belongs to, how surely, or to none.
+"""Assigner: the cluster of a new row in a partition, or none, and how clear that is.
 
-One for every partition, whatever made it. Rows vote as prototypes, or the centres of
-the clusters decide where these keep the clusters as well. Held-out rows say how often
-that is right and how far from its cluster a row of it may be.
+It works with any partition. Prototype rows vote, or the centres of the clusters are
+used where they reproduce the clusters as well. Held-out rows estimate how often that
+is correct and how far a row may be from its cluster.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from clusterlens.compute.assigning._readings import (
 )
 
 ALPHA = 0.05
-# Adjusted Rand index from which on a clustering repeats a partition.
+# Smallest adjusted Rand index at which a clustering counts as repeating a partition.
 ALIKE = 0.75
 _BLOCK = 16_384
 
 
 class Assigned(NamedTuple):
-    """Answers for rows, each of shape (n_rows,).
+    """Results for rows, each of shape (n_rows,).
 
     `cluster` and `other` are labels of the partition, the same where there is only one.
-    `share` is how often such rows are assigned right, `margin` that minus how often
-    they are not, at least 0; `p` is the share of the rows of the cluster that are at
-    least as odd. `clearness` orders rows of the same margin; its unit is that of the
-    rule.
+    `share` is how often similar rows are assigned correctly, `margin` that minus how
+    often they are not, at least 0; `p` is the share of the rows of the cluster with at
+    least the same nonconformity. `clearness` ranks rows of equal margin, in units of
+    the rule.
     """
 
     cluster: IntArray
@@ -60,7 +60,7 @@ class Assigned(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Assigner(Frozen):
-    """What tells the clusters of a partition apart, for rows of any number.
+    """Rule that assigns any number of rows to the clusters of a partition.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ class Assigner(Frozen):
     sizes : array of int, shape (n_clusters,)
         Rows of each cluster.
     rule : {"neighbours", "density", "centres"}
-        What decides.
+        The rule used.
     n_neighbors : int
-        Prototypes that vote, with the inverse of their distance, or that say how dense
-        it is around a row; 0 for centres.
+        Prototypes that vote, weighted by inverse distance, or that give the density
+        around a row; 0 for centres.
     centres : array of float64, shape (n_clusters, n_features)
         Means.
     scales : array of float64, shape (n_clusters,)
@@ -82,17 +82,17 @@ class Assigner(Frozen):
     codes : array of int, shape (n_prototypes,)
         Position of their label in `clusters`.
     curve : array of float64, shape (2, n_points)
-        How clear a held-out row was, and the share of such that were assigned right.
+        Clearness of held-out rows, and the share of these that were assigned correctly.
     held_out : tuple of arrays of float64
-        For each cluster the sorted oddness of the held-out rows assigned to it.
+        For each cluster the sorted nonconformity scores of its held-out rows.
     agreement : mapping of str to float
-        Share of the held-out rows that get their label, by rule that was tried.
+        Share of the held-out rows that get their label, for each rule tried.
     reproduced : float
         Share of all rows of the partition that keep their label.
     calibration_error : float
         Expected calibration error of the shares, NaN where too few rows are held out.
     expected : array of float64, shape (n_clusters,)
-        Share of rows like those seen that are assigned to each cluster.
+        Share of rows like those of the table that are assigned to each cluster.
     dispersion : float
         Variance of these shares beyond chance, in units of that by chance in one row.
     widening : array of float64, shape (2, n_points)
@@ -105,12 +105,12 @@ class Assigner(Frozen):
     Notes
     -----
     Held out means left out one at a time: of the prototypes, of the centre, and of what
-    makes its neighbours dense. Oddness is the mean distance to the five nearest
-    prototypes of the cluster, without rows the distance to its centre. A row is too odd
-    if at most a share alpha of the held-out rows of the cluster is as odd: in full
-    conformal prediction every score is taken with the new row among the others, which
-    only makes the scores of the others smaller, so that rows like those seen are called
-    too odd at a rate of at most alpha. That a row may change its cluster is not allowed
+    makes its neighbours dense. Nonconformity is the mean distance to the five nearest
+    prototypes of the cluster, without rows the distance to its centre. A row is
+    rejected if at most a share alpha of the held-out rows of the cluster scores as
+    high: in full conformal prediction every score is computed with the new row
+    included, which can only lower the other scores, so rows like those of the table are
+    rejected at a rate of at most alpha. Changes of a row's cluster are not accounted
     for.
 
     Clusters with noise around them follow the rows closely, and a row that is left out
@@ -153,12 +153,12 @@ class Assigner(Frozen):
 
     @cached_property
     def prototypes(self) -> Prototypes:
-        """The searches among the rows, made when first asked for."""
+        """Neighbour searches among the rows, built on first use."""
         return Prototypes(self.rows, self.codes)
 
     @property
     def width(self) -> int:
-        """Prototypes to look for: those that vote, and enough of the own cluster."""
+        """Number of prototypes to search: the voters, and enough of the own cluster."""
         return max(self.n_neighbors, 2 * N_WITHIN)
 
     def assign(self, X: FloatArray, run: RunOptions = DEFAULT_RUN) -> Assigned:
@@ -167,8 +167,8 @@ class Assigner(Frozen):
         Parameters
         ----------
         X : array of float64, shape (n_rows, n_features)
-            Features, prepared as those of the partition. An answer does not depend on
-            which rows are asked together.
+            Features, prepared as for the partition. The result for a row does not
+            depend on the other rows.
         run : RunOptions
             Threads, progress in rows, cancel.
 
@@ -186,16 +186,16 @@ class Assigner(Frozen):
         )
 
     def can_judge(self, alpha: float) -> npt.NDArray[np.bool_]:
-        """Which clusters have enough held-out rows to call a row too odd."""
+        """Return which clusters have enough held-out rows to reject a row."""
         return self.n_beyond(alpha) > 0
 
     @property
     def is_checked(self) -> bool:
-        """Whether rates hold: no noise, or a clustering repeats the partition."""
+        """Whether rates hold: no noise, or a clustering that repeats the partition."""
         return UNLABELLED not in self.clusters or self.repeated >= ALIKE
 
     def n_beyond(self, alpha: float) -> IntArray:
-        """Count the p-values that each cluster can give and that are at most alpha.
+        """Count the possible p-values of each cluster that are at most alpha.
 
         With m held-out rows a cluster can give k / (m + 1), widened, k = 1, ..., m + 1.
         """
@@ -230,7 +230,7 @@ class Assigner(Frozen):
         found: tuple[IntArray, FloatArray] | None,
         own: IntArray | None = None,
     ) -> Reading:
-        """Say what the rule says of rows.
+        """Apply the rule to rows.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class Assigner(Frozen):
         found : tuple of array, shape (n_rows, n_found), optional
             Clusters and distances of the nearest prototypes.
         own : array of int, shape (n_rows,), optional
-            Prototypes that the rows are themselves, which are left out.
+            Position of each row among the prototypes, left out of its own vote.
 
         Returns
         -------
@@ -250,12 +250,12 @@ class Assigner(Frozen):
             return read_centres(X, self.centres, self.scales)
         if self.rule == "density":
             cluster, clear = self.prototypes.in_reach(X, self.n_neighbors, own)
-            told = read_votes(*found, self.n_neighbors, len(self.clusters), cluster)
-            return Reading(cluster, clear, told.other)
+            votes = read_votes(*found, self.n_neighbors, len(self.clusters), cluster)
+            return Reading(cluster, clear, votes.other)
         return read_neighbors(*found, self.n_neighbors, len(self.clusters))
 
     def _others(self, X: FloatArray, reading: Reading) -> IntArray:
-        """Next cluster of each row: where no neighbour is of one, by the centres."""
+        """Next cluster of each row, by centres if its neighbours share a cluster."""
         other = np.array(reading.other)
         rows = np.flatnonzero(other < 0)
         if len(self.clusters) == 1 or not len(rows):

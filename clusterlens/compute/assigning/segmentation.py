@@ -1,4 +1,4 @@
-"""Segmentation: a partition that outlives its table."""
+"""Segmentation: a partition that can be saved and applied to other tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FEWEST = 1e-9
 
 
 class Segmentation:
-    """A partition of a table, kept for other tables.
+    """A partition of a table that assigns the rows of other tables.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ class Segmentation:
         Names of clusters: by label, or one for each label in ascending order, noise
         included. Default: the texts, or "cluster 0", "cluster 1", ...
     rows : bool, default True
-        Whether rows of the table may be kept as prototypes. Without, centres and scales
-        decide, which loses clusters that are not round; `assigner.reproduced` says how
-        many rows.
+        Whether rows of the table may be stored as prototypes. If False, centres and
+        scales are used, which cannot describe clusters that are not round;
+        `assigner.reproduced` is the share of rows that keep their cluster.
     random_state : int, Generator or None, default 0
-        Draws prototypes of a table of more than 20,000 rows.
+        Used to sample prototypes from a table of more than 20,000 rows.
     cancel : callable, optional
-        Asked between steps; True stops.
+        Called between steps; a true value cancels.
 
     Attributes
     ----------
     assigner : Assigner
-        What decides, with the share of the rows that keep their cluster
+        The fitted rule, with the share of the rows that keep their cluster
         (`reproduced`), and the expected calibration error of the margins.
     names : mapping of int to str
         Name of each cluster.
@@ -76,12 +76,12 @@ class Segmentation:
     DataError
         If the dataset is not prepared.
     ValueError
-        If labels or names do not fit it.
+        If labels or names do not match it.
 
     Notes
     -----
-    Which rule decides, and how margins and the bound for belonging are found, stands
-    with `Assigner`. Time of a neighbour search of the rows among 20,000 at most.
+    See `Assigner` for the choice of the rule, the margins and the bound for
+    membership. Takes the time of a neighbour search among at most 20,000 rows.
 
     Examples
     --------
@@ -142,17 +142,17 @@ class Segmentation:
 
     @classmethod
     def of_kept(cls, kept: SegmentationRecord) -> Self:
-        """Return the segmentation of what one has kept.
+        """Return the segmentation with the given record.
 
         Parameters
         ----------
         kept : SegmentationRecord
-            As read from a file.
+            The record, as read from a file.
 
         Returns
         -------
         segmentation : Segmentation
-            Equal to the one that kept it.
+            Equal to the segmentation that was saved.
         """
         made = cls.__new__(cls)
         made._kept = kept
@@ -160,12 +160,12 @@ class Segmentation:
 
     @property
     def kept(self) -> SegmentationRecord:
-        """Everything that is kept of the table."""
+        """Everything stored about the table."""
         return self._kept
 
     @property
     def assigner(self) -> Assigner:
-        """What decides where a row belongs."""
+        """The fitted rule that assigns rows to clusters."""
         return self._kept.assigner
 
     @property
@@ -185,7 +185,7 @@ class Segmentation:
         cancel: Cancel | None = None,
         executor: Executor | None = None,
     ) -> pd.DataFrame:
-        """Say where the rows of a table belong.
+        """Assign the rows of a table to clusters.
 
         Parameters
         ----------
@@ -194,38 +194,38 @@ class Segmentation:
         alpha : float, default 0.05
             Rate at which rows like those seen may be called "nowhere", in (0, 1).
         details : bool, default False
-            Whether to add "p", the share of the rows of the cluster that are at least
-            as far from it, and "clearness", which orders rows of the same margin.
+            Whether to add "p", the share of the rows of the cluster at least as far
+            from it, and "clearness", which ranks rows of equal margin.
         n_jobs : int, optional
             Threads. Default: all cores. The result does not depend on it.
         progress : callable, optional
             Called as progress(done, total) in rows.
         cancel : callable, optional
-            Asked between blocks; True stops.
+            Called between blocks; a true value cancels.
         executor : concurrent.futures.Executor, optional
             Threads to use instead of new ones.
 
         Returns
         -------
         assigned : DataFrame of shape (n_rows, 5 or 7)
-            "cluster", its label; "name"; "margin" in [0, 1], how often such rows are
-            assigned right minus how often not; "nearest other", the label of the next
-            cluster; "nowhere", whether the row is too far from its cluster to belong
-            there, missing where the cluster has too few rows to say so, true for noise.
-            Rows whose gaps the preparation does not fill have no entries. What was
-            filled, left out or not used is in `attrs["notes"]`, the number of cells
-            without a known value by column in `attrs["gaps"]`.
+            "cluster", its label; "name"; "margin" in [0, 1], how often similar rows are
+            assigned correctly minus how often not; "nearest other", the label of the
+            next cluster; "nowhere", whether the row is too far from its cluster to
+            belong to it, missing where the cluster has too few rows to decide, true for
+            noise. Rows with gaps that the preparation does not fill have no entries.
+            `attrs["notes"]` lists what was filled, left out or unused, `attrs["gaps"]`
+            the number of cells without a known value by column.
 
         Raises
         ------
         DataError
-            If columns are missing, all of which are named, or are of another kind.
+            If columns are missing (the message names all) or of another kind.
         Cancelled
             If `cancel` returned true.
 
         Notes
         -----
-        A row gets the same answer whatever rows it comes with. Levels that the first
+        The result for a row does not depend on the other rows. Levels that the first
         table did not have count as missing.
         """
         run = RunOptions(n_jobs, progress, cancel, executor)
@@ -243,14 +243,14 @@ class Segmentation:
         run: RunOptions,
         details: bool = False,
     ) -> pd.DataFrame:
-        """Say where typed rows belong; see `assign`.
+        """Assign typed rows to clusters; see `assign`.
 
         Parameters
         ----------
         frame : DataFrame
             Typed columns, as `typed_table` gives them.
         notes : sequence of str
-            What was done to them.
+            Notes on how the rows were prepared.
         alpha : float
             Rate of "nowhere" among rows like those seen.
         run : RunOptions
@@ -261,15 +261,17 @@ class Segmentation:
         Returns
         -------
         assigned : DataFrame of shape (n_rows, 5 or 7)
-            As that of `assign`.
+            As returned by `assign`.
         """
         rows = self._kept.preparation.transform_typed(
             frame, unknown="missing", gaps="leave out"
         )
         notes = [*notes, *rows.notes]
         some = len(rows.X) > 0
-        told = self.assigner.assign(rows.X, run) if some else _nothing(self.assigner)
-        found = self._frame(told, alpha, rows.row_ids)
+        assigned = (
+            self.assigner.assign(rows.X, run) if some else _nothing(self.assigner)
+        )
+        found = self._frame(assigned, alpha, rows.row_ids)
         if not rows.kept.all():
             found = found.reindex(frame.index)
         gaps = zip(self.columns, rows.gaps.tolist(), strict=True)
@@ -290,7 +292,7 @@ class Segmentation:
         cancel: Cancel | None = None,
         executor: Executor | None = None,
     ) -> Drift:
-        """Say whether another table is still like the one that was clustered.
+        """Compare another table with the one that was clustered.
 
         Parameters
         ----------
@@ -299,15 +301,15 @@ class Segmentation:
         alpha : float, default 0.05
             Rate at which rows like those seen may be called "nowhere", in (0, 1).
         assigned : DataFrame, optional
-            What `assign` has said of the rows of this table at this rate, where that is
-            known. Default: they are assigned.
+            Result of `assign` for this table at this rate, if already
+            computed. Default: the rows are assigned.
         n_jobs, progress, cancel, executor
             As in `assign`.
 
         Returns
         -------
         drift : Drift
-            Shares of the clusters then and now, columns that moved, rows that belong
+            Cluster shares then and now, columns that changed, rows that belong
             nowhere, and the verdict, "keep" or "refit".
 
         Raises
@@ -315,7 +317,7 @@ class Segmentation:
         DataError
             As `assign`.
         ValueError
-            If `assigned` is of another number of rows.
+            If `assigned` has a different number of rows.
         """
         run = RunOptions(n_jobs, progress, cancel, executor)
         alpha = check_range(alpha, _FEWEST, 1 - _FEWEST, name="alpha")
@@ -333,21 +335,21 @@ class Segmentation:
     def drift_typed(
         self, frame: pd.DataFrame, assigned: pd.DataFrame, *, alpha: float
     ) -> Drift:
-        """Say whether typed rows are still like those of the first table; see `drift`.
+        """Compare typed rows with those of the first table; see `drift`.
 
         Parameters
         ----------
         frame : DataFrame
             Typed columns, as `typed_table` gives them.
         assigned : DataFrame
-            What `assign_typed` has said of them at this rate.
+            Result of `assign_typed` for them at this rate.
         alpha : float
             Rate of "nowhere" among rows like those seen.
 
         Returns
         -------
         drift : Drift
-            As that of `drift`.
+            As returned by `drift`.
         """
         values = self._kept.preparation.encode(frame)
         return measure_drift(self._kept, assigned, values, alpha)
@@ -362,8 +364,8 @@ class Segmentation:
 
         Notes
         -----
-        JSON and Parquet in a zip archive, no pickle. Of the rows of the table it holds
-        the prototypes, as features, without their row ids.
+        JSON and Parquet in a zip archive, no pickle. The only rows of the table in it
+        are the prototypes, as features without row ids.
         """
         if not isinstance(path, str | os.PathLike):
             raise DataError(f"path is {path!r:.60}; give the path of a file.")
@@ -376,7 +378,7 @@ class Segmentation:
 
     @property
     def number_columns(self) -> tuple[str, ...]:
-        """Names of those that hold numbers, dates not among them."""
+        """Names of the columns that hold numbers, without dates."""
         columns = self._kept.preparation.columns_
         numeric = [c for c in columns if c.role == "numeric" and c.first_day is None]
         return tuple(column.name for column in numeric)
@@ -388,22 +390,22 @@ class Segmentation:
         -------
         clusters : DataFrame
             One row per cluster: "cluster", "name", "rows" of the first table, their
-            "share", and whether "nowhere can be told" at a rate of 0.05.
+            "share", and "nowhere can be told", whether it can at a rate of 0.05.
         """
         kept = self._kept
-        told = kept.assigner.clusters[kept.assigner.can_judge(ALPHA)]
+        decidable = kept.assigner.clusters[kept.assigner.can_judge(ALPHA)]
         return pd.DataFrame(
             {
                 "cluster": kept.clusters,
                 "name": [kept.names[int(label)] for label in kept.clusters],
                 "rows": kept.counts,
                 "share": kept.counts / kept.counts.sum(),
-                "nowhere can be told": np.isin(kept.clusters, [UNLABELLED, *told]),
+                "nowhere can be told": np.isin(kept.clusters, [UNLABELLED, *decidable]),
             }
         )
 
     def __repr__(self) -> str:
-        """Say the size, and how well it reproduces the partition."""
+        """Show the size and the share of rows reproduced."""
         kept = self._kept
         n = int((kept.clusters != UNLABELLED).sum())
         return (
@@ -436,18 +438,18 @@ class Segmentation:
 
 
 def is_nowhere(assigned: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return which rows are too far from their cluster, (n_rows,); noise is one."""
+    """Return which rows are too far from their cluster, (n_rows,); true for noise."""
     far = assigned["nowhere"].fillna(False).to_numpy(bool)
     return far & (assigned["cluster"].fillna(0) != UNLABELLED).to_numpy(bool)
 
 
 def check_segmentation(segmentation: Any) -> Segmentation:
-    """Return what was given if it is a Segmentation.
+    """Return the given object if it is a Segmentation.
 
     Parameters
     ----------
     segmentation : object
-        What was given.
+        Object to check.
 
     Returns
     -------

@@ -197,7 +197,7 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
 
 
 def _check_text(text: bytes, source: str) -> None:
-    """Refuse what is no text."""
+    """Raise an error if the content is not text."""
     sample = text[:_HEAD]
     controls = sum(sample.count(bytes([code])) for code in _CONTROLS)
     if b"\0" in text or controls > 0.02 * len(sample):

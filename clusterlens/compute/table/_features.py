@@ -2,7 +2,7 @@
 
 A `Column` is learnt from one table and encodes the same column of others. The matrix is
 (n, c) float64 with one column per `Column`; NaN is a missing value. Each step returns
-notes on what it did.
+notes on its changes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LISTED = 5
 class Column:
     """How the cells of a column become numbers, as learnt from one table.
 
-    `levels` are what the codes 0, 1, ... stand for; `missing_codes` the values that
+    `levels` are the levels with the codes 0, 1, ...; `missing_codes` the values that
     stand for "missing"; `first_day` is day 0 of a column of dates.
     """
 
@@ -102,7 +102,7 @@ class Column:
         return np.where(found < 0, np.nan, found), remarks
 
     def _check_kind(self, values: pd.Series, strange: np.ndarray) -> None:
-        """Refuse numbers or dates where levels are words, as another column has."""
+        """Refuse numbers or dates if the levels are words."""
         words = all(isinstance(level, str) for level in self.levels)
         if words and strange.any() and not pd.api.types.is_string_dtype(values.dtype):
             raise DataError(
@@ -264,7 +264,7 @@ def check_size(n_rows: int, columns: Sequence[Column], widths: Sequence[int]) ->
 
 
 def check_magnitude(X: FloatArray, columns: Sequence[Column]) -> None:
-    """Refuse values whose squares overflow, in X (n, d)."""
+    """Refuse X (n, d) if squares of its values overflow."""
     large = np.maximum(X.max(axis=0), -X.min(axis=0)) > LARGEST
     for j in np.flatnonzero(large).tolist():
         raise DataError(
@@ -274,7 +274,7 @@ def check_magnitude(X: FloatArray, columns: Sequence[Column]) -> None:
 
 
 def check_spread(X: FloatArray, columns: Sequence[Column]) -> None:
-    """Refuse columns of X (n, d) whose values differ, but by less than has a square."""
+    """Refuse columns of X (n, d) that vary so little that squares underflow."""
     widths = np.ptp(X, axis=0)
     for j in np.flatnonzero((widths > 0) & (widths < SMALLEST)).tolist():
         raise DataError(
@@ -284,9 +284,9 @@ def check_spread(X: FloatArray, columns: Sequence[Column]) -> None:
 
 
 def first_copies(X: FloatArray, run: RunOptions) -> IntArray:
-    """Find the first of the rows (n, d) that equal each of them, shape (n,).
+    """Find the first identical row for each of the rows (n, d), shape (n,).
 
-    Column by column only the rows that are still equal to another one are kept, few
+    Each column narrows the search to the rows that still equal another one, few
     after the first columns.
     """
     first = np.arange(len(X))
@@ -310,7 +310,7 @@ def check_columns(names: Sequence[str], columns: Sequence[str] | pd.Index) -> No
     """Raise unless there are columns of all these names."""
     missing = [name for name in names if name not in columns]
     if len(missing) == 1:
-        # One that is asked for itself is not meant.
+        # A column that was requested itself is no suggestion.
         check_column(missing[0], columns, [c for c in columns if c not in names])
     if missing:
         raise DataError(
@@ -320,7 +320,7 @@ def check_columns(names: Sequence[str], columns: Sequence[str] | pd.Index) -> No
 
 
 def check_column(name: str, columns: Any, others: Any = None) -> None:
-    """Raise unless there is a column of that name; only others may be meant."""
+    """Raise unless there is a column of that name; suggest only `others`."""
     if not isinstance(name, Hashable):
         raise DataError(
             f"A column is named by {plain_repr(name)}; give one of its names."
@@ -333,7 +333,7 @@ def check_column(name: str, columns: Any, others: Any = None) -> None:
 
 
 def shorten(names: Sequence[object] | pd.Index) -> str:
-    """List the first names and say how many more there are."""
+    """List the first names and the number of the rest."""
     shown = [repr(str(name)) for name in names[:_LISTED]]
     more = [f"and {len(names) - _LISTED} more"] if len(names) > _LISTED else []
     return ", ".join(shown + more)
@@ -373,9 +373,9 @@ def _learn_numbers(
 def _numbers(
     name: str, values: pd.Series, first_day: pd.Timestamp | None, remedy: str
 ) -> tuple[FloatArray, list[str]]:
-    """Return a numeric column (n,), with what is no number as NaN.
+    """Return a numeric column (n,), with NaN for cells without a number.
 
-    `remedy` is what to do where most cells are none.
+    `remedy` is the advice if most cells hold none.
     """
     is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
     if values.notna().any() and is_date != (first_day is not None):
@@ -422,7 +422,7 @@ def _numbers(
 
 
 def _replace_codes(numbers: FloatArray, codes: Sequence[float]) -> list[str]:
-    """Set codes for "missing" in numbers (n,) to NaN in place; say how many."""
+    """Set codes for "missing" in numbers (n,) to NaN in place; return remarks."""
     remarks = []
     low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
     for code in codes:

@@ -71,7 +71,7 @@ class TableParts:
     names : tuple of str
         Its values, in the order of the file.
     usual : str or None
-        The one that is read where none is chosen; None where `load_table` refuses.
+        The part read by default; None if `load_table` requires a choice.
     """
 
     option: str = ""
@@ -227,7 +227,7 @@ def _reader_of(data: bytes) -> Reader:
 
 
 def _guarded(read: Callable[[Content], Any], content: Content, reader: Reader) -> Any:
-    """Read content; whatever goes wrong becomes a DataError."""
+    """Read content; any failure becomes a DataError."""
     try:
         with record_warnings():  # of the libraries; the notes say what matters
             return read(content)
@@ -264,7 +264,7 @@ def _matrices(content: Content) -> tuple[list[str], str | None]:
 
 
 def _zip_holds(data: bytes, part: str) -> bool:
-    """Say whether data is a zip archive with a member whose name contains part."""
+    """Return whether data is a zip archive with `part` in the name of a member."""
     if not data.startswith(b"PK"):
         return False
     try:

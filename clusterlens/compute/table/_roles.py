@@ -1,7 +1,7 @@
-"""The role each column of a table is guessed to play, with the reason in plain words.
+"""Guess the role of each column of a table, with the reason in plain words.
 
-A guess errs on the side of leaving out: given classes, identifiers, dates and free text
-never become features unless the analyst says so.
+When in doubt a column is left out: given classes, identifiers, dates and free text
+become features only if the analyst chooses so.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ColumnFacts:
 
     @cached_property
     def kind(self) -> str:
-        """What the cells are: "number", "text", "date" or "other"."""
+        """Kind of the cells: "number", "text", "date" or "other"."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
             return "text"
@@ -89,7 +89,7 @@ class ColumnFacts:
 
     @property
     def numbers(self) -> FloatArray:
-        """Cells as numbers, NaN for what is none; only words take long to read."""
+        """Cells as numbers, NaN for others; slow only for words."""
         return self._words if self.kind == "text" else _as_numbers(self.values)
 
     @cached_property
@@ -106,7 +106,7 @@ class ColumnFacts:
 
 
 def facts_of(table: pd.DataFrame) -> dict[str, ColumnFacts]:
-    """Return the facts of all columns, none of which is found yet."""
+    """Return the facts of all columns, not computed yet."""
     return {name: ColumnFacts(table[name]) for name in table.columns}
 
 
@@ -117,9 +117,9 @@ def guess_roles(
     row_id: str | None = None,
     run: RunOptions = DEFAULT_RUN,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Guess the role of every column, and say why.
+    """Guess the role of every column, with the reason.
 
-    `run` hears of the columns, and may stop.
+    `run` reports progress in columns, and may cancel.
     """
     guesses = {}
     for done, (name, known) in enumerate(facts.items(), start=1):
@@ -227,7 +227,7 @@ def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
 
 
 def _guess_text_of_numbers(facts: ColumnFacts, share: float) -> tuple[str, str]:
-    """Guess a column of text most of which is numbers."""
+    """Guess the role of a column of text that mostly holds numbers."""
     values = facts.values
     texts = values.dropna().astype("str")
     if texts.str.fullmatch(r"0\d+").any():
@@ -251,7 +251,7 @@ def _guess_ids(facts: ColumnFacts, what: str) -> tuple[str, str]:
 
 
 def _tells_most_apart(facts: ColumnFacts) -> bool:
-    """Say whether text or whole numbers mostly differ, or mostly rise by one."""
+    """Return whether text or whole numbers mostly differ, or mostly rise by one."""
     if facts.kind != "text" and not facts.whole:
         return False
     if 2 * facts.n_distinct > len(facts.values):
@@ -260,7 +260,7 @@ def _tells_most_apart(facts: ColumnFacts) -> bool:
 
 
 def _are_words(values: pd.Series) -> bool:
-    """Say whether text (n,), enough to tell, is words without blanks, none missing."""
+    """Return whether text (n,), if long enough, is words without blanks or gaps."""
     words = values.astype("str")
     return len(words) >= 10 and bool(words.str.fullmatch(r"\S+").all())
 
@@ -315,7 +315,7 @@ def _guess_label(
 
 
 def _may_be_label(facts: ColumnFacts) -> bool:
-    """Say whether a column has as few values as classes do."""
+    """Return whether a column has few enough values to be classes."""
     if facts.kind not in {"number", "text"} or (
         facts.kind == "number" and not facts.whole
     ):
@@ -333,7 +333,7 @@ def _counts_up(numbers: FloatArray) -> bool:
 
 
 def _has_local_dates(values: pd.Series) -> bool:
-    """Say whether text (n,) consists of dates that are not in ISO form."""
+    """Return whether text (n,) consists of dates that are not in ISO form."""
     words = pd.Series(pd.unique(values.dropna().astype("str"))[:100], dtype="str")
     return bool(words.str.fullmatch(_LOCAL_DATE).all())
 

@@ -110,9 +110,9 @@ def open_batches(
             with Path(path).open("rb") as file:
                 yield _of_text(file, how, head[:2] == _GZIP, Path(path).stat().st_size)
     except (OSError, EOFError, pa.ArrowException, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
         raise DataError(
-            f"{name} cannot be read ({said}); give Parquet, or text with the same "
+            f"{name} cannot be read ({reason}); give Parquet, or text with the same "
             "number of cells in every line, and its encoding if that is not UTF-8."
         ) from error
 
@@ -133,7 +133,7 @@ def _of_parquet(file: pq.ParquetFile, n_rows: int) -> Batches:
 
 
 def _of_text(file: io.BufferedReader, how: Content, packed: bool, size: int) -> Batches:
-    """Split text by what is known of it, and by what its first lines say."""
+    """Split text by the given options, and by its first lines."""
     encoding = how.encoding or "utf-8"
     head, complete = _head(file, packed, encoding)
     layout = sniff_layout(head, complete, how)

@@ -1,8 +1,8 @@
 """A fitted preparation as plain values, and back: JSON knows all of them.
 
-What scikit-learn builds around the numbers it has learnt is built again by it, from two
-rows; then the learnt numbers are put in. No version of it has to read the objects of
-another one.
+scikit-learn rebuilds its objects from two rows, and the learnt numbers are then put
+into them. No version of scikit-learn has to read the objects of another
+version.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from clusterlens.compute.table.preparation import (
 )
 from clusterlens.compute.table.projection import Projection
 
-# What each step has learnt; the others learn nothing.
+# Fitted attributes of each step; other steps have none.
 _LEARNT: dict[str, tuple[str, ...]] = {
     "StandardScaler": ("mean_", "var_", "scale_"),
     "RobustScaler": ("center_", "scale_"),
@@ -67,9 +67,9 @@ def preparation_to_plain(preparation: Preparation) -> dict[str, Any]:
 
 
 def preparation_from_plain(plain: Record) -> Preparation:
-    """Make the fitted preparation that `preparation_to_plain` has written.
+    """Return the fitted preparation that `preparation_to_plain` wrote.
 
-    The values may be of any origin: DataError if they are no preparation.
+    The values are not trusted: DataError if they do not describe a preparation.
     """
     columns = tuple(_column(part) for part in plain.parts("columns"))
     names = [column.name for column in columns]
@@ -173,7 +173,7 @@ def _level_factors(plain: Record, made: Preparation) -> tuple[Any, ...]:
 
 
 def _matrix(parts: list[Record], made: Preparation) -> Any:
-    """Build the transformer of the columns anew, and put in what it has learnt."""
+    """Rebuild the transformer of the columns and set its fitted attributes."""
     rows = np.array([[0.5], [1.5]]) * np.ones(len(made.columns_))
     for j, column in enumerate(made.columns_):
         if made._is_spread(column):

@@ -2,7 +2,7 @@
 
 A scikit-learn transformer. `Column` encodes cells, which scikit-learn has no rules for;
 then a `ColumnTransformer` of its scalers and encoders, and principal components, make
-the matrix. What is filled, scaled or dropped is told in notes.
+the matrix. Notes list the changes: filled, scaled or dropped.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ class PreparedRows:
     kept : array of bool, shape (n_rows,)
         Which rows of the table became rows of X.
     notes : list of str
-        Everything that was filled, scaled or dropped.
+        What was filled, scaled or dropped.
     first : array of int, shape (n_samples,)
-        Position of the first row of X that equals each of them, before components;
+        Position of the first identical row of X for each row, before components;
         empty where the rules are only applied.
     gaps : array of int, shape (n_columns,)
         Cells without a value in each column in use, unknown levels included; empty
@@ -133,7 +133,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     roles : mapping of str to str, optional
-        Roles of columns; those of the others are guessed.
+        Roles of columns; other roles are guessed.
     missing : str, default "median"
         "median", "mean", "most frequent", "drop rows" or "refuse", as in `prepare`.
     scale : str, default "standard"
@@ -154,16 +154,16 @@ class Preparation(TransformerMixin, BaseEstimator):
     columns_ : tuple of Column
         The columns in use: how their cells become numbers.
     encoders_ : tuple of Column
-        The same for all feature columns, also for those that did not vary.
+        The same for all feature columns, including constant ones.
     fill_values_ : array of float64, shape (n_columns,)
-        What missing values of the columns in use are filled with; empty where the rule
+        Fill values for missing entries of the columns in use; empty if the rule
         does not fill.
     matrix_ : transformer
         A ColumnTransformer, or the scaler of all columns: from complete columns
         to scaled features.
     level_factors_ : tuple of array of float64, shape (n_levels,)
-        What the columns of 0 and 1 of each column in use are multiplied by; empty for
-        those that are not expanded.
+        Factors of the indicator columns of each column in use; empty for columns
+        that are not expanded.
     components_ : Projection or None
         Principal components.
     feature_names_in_ : array of str, shape (n_columns,)
@@ -246,7 +246,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         reasons : mapping of str to str
             Why each column has its role, for the notes.
         run : RunOptions
-            Hears of the work in percent, and may stop it.
+            Progress in percent, and cancel.
 
         Returns
         -------
@@ -310,13 +310,13 @@ class Preparation(TransformerMixin, BaseEstimator):
         ------
         DataError
             If a column is not there, a level was not there when the rules were learnt,
-            or a row has gaps that the rules do not fill. `transform_rows` says what was
-            filled, and takes unknown levels as missing on request.
+            or a row has gaps that the rules do not fill. `transform_rows` reports what
+            was filled, and takes unknown levels as missing on request.
         """
         return self.transform_rows(table).X
 
     def transform_rows(self, table: Any, *, unknown: str = "refuse") -> PreparedRows:
-        """Turn other rows into the same features, and say what was done to them.
+        """Turn other rows into the same features, with notes on the changes.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def transform_typed(
         self, frame: pd.DataFrame, *, unknown: str = "refuse", gaps: str = "refuse"
     ) -> PreparedRows:
-        """Turn typed rows into the same features, and say what was done to them.
+        """Turn typed rows into the same features, with notes on the changes.
 
         Parameters
         ----------
@@ -382,7 +382,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return PreparedRows(X, frame.index[~bad], ~bad, notes, gaps=absent)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table without the columns in use, all of which are named.
+        """Raise an error naming all columns in use that a table lacks.
 
         Parameters
         ----------
@@ -446,7 +446,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Say the rules and, once fitted, the sizes."""
+        """Show the rules and, once fitted, the sizes."""
         rules = f"missing={self.missing!r}, scale={self.scale!r}"
         rules += f", categorical={self.categorical!r}"
         rules += "" if self.pca is None else f", pca={self.pca}"
@@ -505,7 +505,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return X, notes
 
     def _unfilled(self, X: FloatArray) -> npt.NDArray[np.bool_]:
-        """Which rows (n, c) have gaps that the rules do not fill, shape (n,)."""
+        """Return which rows (n, c) have gaps that the rules do not fill, shape (n,)."""
         absent = np.isnan(X)
         fills = self.missing in FILLERS
         return np.asarray(absent.all(axis=1) if fills else absent.any(axis=1))
@@ -547,7 +547,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             return X, []
         found = _components(X, self.pca)
         reduced = found.coordinates
-        # The axes are kept; the samples would be held twice.
+        # Only the axes are stored, to hold the samples once.
         self.components_ = replace(found, coordinates=reduced[:0].copy())
         return reduced, [
             f"{X.shape[1]} features replaced by "
@@ -556,7 +556,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         ]
 
     def _make_matrix(self, n_rows: int) -> Any:
-        """Return the transformer of the columns, without one around it if they agree.
+        """Return the transformer of the columns, unwrapped if one scaler serves all.
 
         A ColumnTransformer copies the whole matrix, a single scaler nothing.
         """
@@ -592,11 +592,11 @@ class Preparation(TransformerMixin, BaseEstimator):
             yield step, slice(where[0], where[-1] + 1)
 
     def _is_spread(self, column: Column) -> bool:
-        """Say whether a column becomes columns of 0 and 1."""
+        """Return whether a column becomes indicator columns."""
         return column.role == "categorical" and self.categorical in SPREAD_RULES
 
     def _level_factors(self, codes: FloatArray, column: Column) -> FloatArray:
-        """Factors of the columns of 0 and 1 of a column of codes (n,)."""
+        """Return the factors of the indicator columns of a column of codes (n,)."""
         if not self._is_spread(column):
             return np.empty(0)
         levels = len(column.levels)
@@ -624,7 +624,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return X
 
     def _matrix_notes(self) -> list[str]:
-        """Say how the columns were expanded, transformed, scaled and weighted."""
+        """Describe how the columns were expanded, transformed, scaled and weighted."""
         notes = [
             f"Column {c.name!r}: {len(c.levels)} levels became columns of 0 and 1."
             for c in self.columns_
@@ -667,7 +667,7 @@ def typed_table(
     """Return the typed columns of a table of any kind, those needed or all of them.
 
     Notes name the columns that are not used. The column `row_id` becomes the index if
-    it is there and tells the rows apart.
+    it exists and identifies the rows.
     """
     notes: list[str] = []
     if hasattr(table, "roles") and hasattr(table, "table"):

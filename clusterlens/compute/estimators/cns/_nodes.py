@@ -30,7 +30,7 @@ Float32Array = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Solutions of one graph at several alphas, with what the greedy order needs."""
+    """Solutions of one graph at several alphas, with masses and overlaps."""
 
     table: Table
     order: IntArray

@@ -1,4 +1,4 @@
-"""Seeds of CNS: who may be one, in which order they come, and how many are kept.
+"""Seeds of CNS: candidates, their greedy order, and their number.
 
 Three published versions differ here; `VERSIONS` holds all that distinguishes them. In
 the code, c is the in-degree of the neighbour graph, Q (n, m) the absorption
@@ -31,7 +31,7 @@ _TIE = 1e-12
 
 @dataclass(frozen=True)
 class Version:
-    """What distinguishes one published version of CNS from the others."""
+    """Properties of one published version of CNS."""
 
     self_included: bool
     """Whether a sample is the first of its own k neighbours."""
@@ -119,7 +119,7 @@ def criterion(values: FloatArray, n_samples: int, ideal_gain: float) -> FloatArr
 
 
 def ideal_gain(n_samples: int, n_neighbors: int, alpha: float) -> float:
-    """R of v2 and revised: clusters whose samples all have the seed as neighbour."""
+    """R of v2 and revised, for clusters with the seed as neighbour of all samples."""
     root = 1 / math.sqrt(n_neighbors) - 1 / math.sqrt(n_samples)
     return (1 - alpha) * root * root
 

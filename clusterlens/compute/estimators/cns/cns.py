@@ -64,12 +64,12 @@ class CNS(ClusterMixin, BaseEstimator):
         Number of seeds K, 1 to n_samples; "auto" takes the best by the criterion.
     n_neighbors : "auto", int or list of int, default "auto"
         Neighbourhood sizes k to try, each below n_samples; "auto" is the grid of the
-        version, without the values that are not.
+        version, restricted to such values.
     alpha : "auto", float or list of float, default "auto"
         Stopping probabilities in (0, 1) to try; "auto" is the grid of the version.
     max_clusters : "auto" or int, default "auto"
-        Largest K, at most n_samples; "auto" is that of the version, or `n_clusters`
-        where that is larger.
+        Largest K, at most n_samples; "auto" is the version's, or `n_clusters`
+        if larger.
     metric : {"euclidean", "cosine"}, default "euclidean"
         "cosine" centres the columns and scales the rows to length 1 first. Other
         preparation, such as standardising, is the caller's.
@@ -97,7 +97,7 @@ class CNS(ClusterMixin, BaseEstimator):
     undecided_ : array of bool, shape (n_samples,)
         Samples from which no seed can be reached: all memberships are 1/K.
     tied_ : array of bool, shape (n_samples,)
-        Samples whose largest membership several seeds share, to rounding, the
+        Samples with equal largest memberships for several seeds, to rounding, the
         undecided ones left out; they get the first of these seeds.
     seed_shares_ : array of float64, shape (n_samples, n_clusters)
         Share of seed stops: a walk that starts at the sample and stops at a seed stops
@@ -338,27 +338,27 @@ class CNS(ClusterMixin, BaseEstimator):
         return self
 
     def _warn(self) -> None:
-        """Say where the labels do not mean what they seem to."""
-        said = []
+        """Warn where labels are arbitrary or clusters own no sample."""
+        messages = []
         if self.n_occupied_ < self.n_clusters_:
-            said.append(
+            messages.append(
                 f"CNS selected {self.n_clusters_} seeds, but only {self.n_occupied_} "
                 "of them own a sample; n_occupied_ is the number of clusters."
             )
         if self.undecided_.any():
-            said.append(
+            messages.append(
                 f"CNS leaves {self.undecided_.sum()} of {len(self.labels_)} samples "
                 "undecided: no walk from them reaches a seed, so all their "
                 "memberships are 1/K and their label is that of the first seed; "
                 "undecided_ marks them. More neighbours connect them."
             )
         if self.tied_.any():
-            said.append(
+            messages.append(
                 f"CNS finds several seeds equally likely for {self.tied_.sum()} of "
                 f"{len(self.labels_)} samples; they get the first of these seeds, "
                 "tied_ marks them."
             )
-        for text in said:
+        for text in messages:
             warn_caller(text)
 
 
@@ -378,9 +378,9 @@ def to_metric(X: FloatArray, metric: Metric, center: FloatArray) -> FloatArray:
 
 
 def largest_neighborhood(given: Any, version: str, n_samples: int) -> int:
-    """Return the most neighbours that a fit looks up, of the parameters of CNS.
+    """Return the largest neighbourhood that a fit with these parameters needs.
 
-    ValueError if one of them is not valid.
+    Raises ValueError for invalid parameters.
     """
     check_choice(version, VERSIONS, name="version")
     return int(_neighbors_grid(given, VERSIONS[version], n_samples).max())
