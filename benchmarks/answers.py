@@ -380,9 +380,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
     parser.add_argument("--jobs", type=int, default=1, help="tables at a time")
     plans = parser.add_mutually_exclusive_group()
-    for plan, told in (("long", "up to 50 answers"), ("made", "what is made, too")):
+    for plan, help_text in (
+        ("long", "up to 50 answers"),
+        ("made", "what is made, too"),
+    ):
         plans.add_argument(
-            f"--{plan}", dest="plan", action="store_const", const=plan, help=told
+            f"--{plan}", dest="plan", action="store_const", const=plan, help=help_text
         )
     parser.set_defaults(plan="short")
     parser.add_argument("--votes", choices=VOTES, default="models")

@@ -47,8 +47,8 @@ def main() -> None:
     n_rows = parser.parse_args().rows
     rng = np.random.default_rng(0)
     shape = (GROUPS, FEATURES, FEATURES)
-    turns = np.linalg.qr(rng.normal(size=shape))[0]
-    stretched = turns * rng.uniform(0.4, 1.6, (GROUPS, 1, FEATURES))
+    rotation = np.linalg.qr(rng.normal(size=shape))[0]
+    stretched = rotation * rng.uniform(0.4, 1.6, (GROUPS, 1, FEATURES))
     middles = rng.normal(size=(GROUPS, FEATURES))
 
     def draw(n: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -90,8 +90,8 @@ def run(segmentation: Segmentation, new: pd.DataFrame, truth: np.ndarray) -> str
             )
             took = time.perf_counter() - start
             done.check_returncode()
-        told = pd.read_parquet(place / f"told-{n}.parquet")["cluster"]
-    right = f"right {(told == truth).mean():.3f}"
+        found = pd.read_parquet(place / f"told-{n}.parquet")["cluster"]
+    right = f"right {(found == truth).mean():.3f}"
     return f"{took:.1f} s, {done.stdout.splitlines()[-1]}, {right}"
 
 

@@ -304,17 +304,17 @@ def led(found: Any) -> dict[str, float]:
         labels = found["labels"][taken].astype(int)
         ensemble = Ensemble(labels, families=found["families"][taken].tolist())
         for by in ways:
-            weighed = ensemble.with_weights(vote_weights(ensemble, by))
-            agreement = count_agreements(weighed)
+            weighted = ensemble.with_weights(vote_weights(ensemble, by))
+            agreement = count_agreements(weighted)
             for score in scores:
                 leader = rank_partitions(agreement, score).order[0]
                 rows[f"leader, {name}, {score}, {by}"] = float(values[taken][leader])
                 if score == scores[0]:
                     k = max(2, int(ensemble.n_clusters[leader]))
-                    partition = consensus_partition(weighed, k, random_state=0)
+                    partition = consensus_partition(weighted, k, random_state=0)
                     value = adjusted_rand_score(truth, partition)
                     rows[f"consensus, {name}, {by}"] = float(value)
-            cut = closest_cut(weighed).labels
+            cut = closest_cut(weighted).labels
             rows[f"consensus, {name}, {by}, closest cut"] = float(
                 adjusted_rand_score(truth, cut)
             )

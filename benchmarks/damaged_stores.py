@@ -243,10 +243,10 @@ class _Errors(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
+        self.messages.append(record.getMessage())
 
 
 async def judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]:
@@ -262,7 +262,7 @@ async def judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]:
         outcome = await _judge(folder, digests)
     finally:
         logging.getLogger().removeHandler(errors)
-    assert not errors.said, errors.said[0]
+    assert not errors.messages, errors.messages[0]
     return outcome
 
 
@@ -275,30 +275,30 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
         return "refused", str(error)
     assert store.aside() or "as it was" not in store.told, "the damaged store is gone"
     assert not [*folder.rglob("*.part")], "a draft of nobody is left"
-    told, listed, changed = [store.told] if store.told else [], set(), []
+    messages, listed, changed = [store.told] if store.told else [], set(), []
     for entry in store.entries(deleted=True):
         recent._row(entry, False)
         listed.add(entry.id)
     for analysis, known in digests.items():
         session = Session(Server(store))
         is_there = await session.open(analysis)
-        said = " ".join(notice.text for notice in session.jobs.notices)
-        assert "failed unexpectedly" not in said, said
+        notices = " ".join(notice.text for notice in session.jobs.notices)
+        assert "failed unexpectedly" not in notices, notices
         if is_there and digest(session) != known[-1]:
             changed.append(f"{analysis} is another one")
         elif is_there:
-            told += [said] if said else []
-            assert await session.act("set link weight", weight=0.25), said
+            messages += [notices] if notices else []
+            assert await session.act("set link weight", weight=0.25), notices
             assert session.memory.state == "saved", session.memory.problem
             store.rename(analysis, "again")
             copy = store.duplicate(analysis, "copy")
             assert await Session(Server(store)).open(copy)
         elif analysis in listed or store.told:
-            told.append(said)
+            messages.append(notices)
         else:
             changed.append(f"{analysis} is gone")
         session.close()
-    told += _unreadable(OwnPools(store))
+    messages += _unreadable(OwnPools(store))
     number = len(store.entries())
     with suppress(StoreError):  # in words
         store.clean()
@@ -308,18 +308,18 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
     again.close()
     if changed:
         return "changed", changed[0]
-    return ("refused", told[0]) if told else ("opened", "")
+    return ("refused", messages[0]) if messages else ("opened", "")
 
 
 def _unreadable(pools: OwnPools) -> list[str]:
     """Return the messages about pools that cannot be read."""
-    said = []
+    messages = []
     for name in pools.names():
         try:
             pools.read(name)
         except ValueError as error:
-            said.append(str(error))
-    return said
+            messages.append(str(error))
+    return messages
 
 
 def attack_stores(folder: Path) -> Callable[[random.Random], tuple[str, str, str]]:

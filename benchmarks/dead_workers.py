@@ -80,8 +80,10 @@ async def kill_once(session: Session, k: int, rng: random.Random) -> Counter[str
         return Counter({"runs": 1, "not ended": 1})
     if not running.result():
         # All models were lost: the run is refused with words.
-        said = bool(session.jobs.notices)
-        return Counter({"runs": 1, "refused in words": said, "lost unsaid": not said})
+        reported = bool(session.jobs.notices)
+        return Counter(
+            {"runs": 1, "refused in words": reported, "lost unsaid": not reported}
+        )
     lost = N_MODELS - n_models(session)
     notes = session.analysis.runs[-1].ensemble.notes
     named = sum(note.count("k-means k=") for note in notes if "WorkerDied" in note)

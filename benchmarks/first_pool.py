@@ -74,15 +74,15 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         page = stack.enter_context(browser_page())
         if given.cached:
-            measure(page, folder, rest=90.0, told=False)
+            measure(page, folder, rest=90.0, printed=False)
         for _ in range(given.busy):
             stack.enter_context(busy_loop())
         measure(page, folder, rest=given.rest)
 
 
-def measure(page: Any, folder: Path, *, rest: float, told: bool = True) -> None:
+def measure(page: Any, folder: Path, *, rest: float, printed: bool = True) -> None:
     """Start a server, run a pool on it, and say how long each step took."""
-    tell = print if told else (lambda *_: None)
+    tell = print if printed else (lambda *_: None)
     path = write_table(folder)
     start = perf_counter()
     with serve(folder) as (address, process):

@@ -22,7 +22,7 @@ from collections import Counter
 from contextlib import closing, suppress
 from pathlib import Path
 
-from benchmarks.kills import digest, wish
+from benchmarks.kills import choose_action, digest
 from clusterlens.ui.server.memory.database import FILE, StoreError
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -60,7 +60,7 @@ async def fill_once(home: Path, ballast: Path, rng: random.Random) -> Counter[st
     acknowledged = digest(session)
     fill(ballast, rng.randrange(MOST_FREE))
     for _ in range(MOST_ACTIONS):
-        kind, values = wish(rng)
+        kind, values = choose_action(rng)
         if kind in ("undo", "redo"):
             getattr(session, kind)()
             await session.memory.settled()
@@ -74,8 +74,8 @@ async def fill_once(home: Path, ballast: Path, rng: random.Random) -> Counter[st
         found["never full"] += 1
     here, problem = digest(session), session.memory.problem
     if session.memory.state == "failed":
-        told = "try again" in problem and str(home) in problem
-        found["unsaid"] += not told
+        reported = "try again" in problem and str(home) in problem
+        found["unsaid"] += not reported
         found["gone from the page"] += here == acknowledged
         found += await of_another_server(home, session.memory.analysis, acknowledged)
     ballast.unlink()

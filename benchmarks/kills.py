@@ -62,18 +62,18 @@ def main() -> None:
 
 def kill_once(folder: Path, rng: random.Random, seconds: float, k: int) -> Counter[str]:
     """Let a process work, kill it, and compare its notes with the store."""
-    said, told = os.pipe()
+    reports, reporting = os.pipe()
     child = os.fork()
     if not child:
         os.setsid()
-        os.close(said)
+        os.close(reports)
         try:
-            asyncio.run(work(folder, told, rng.randrange(2**32) + k))
+            asyncio.run(work(folder, reporting, rng.randrange(2**32) + k))
         finally:
             os._exit(1)
-    os.close(told)
-    line, doing = listen(said, child, seconds)
-    os.close(said)
+    os.close(reporting)
+    line, doing = listen(reports, child, seconds)
+    os.close(reports)
     return Counter(forked(check, folder, line, doing))
 
 
@@ -82,27 +82,27 @@ def forked(function: Callable[..., Any], *given: Any) -> Any:
 
     This process only ever forks: Arrow's threads would not survive in its children.
     """
-    said, told = os.pipe()
+    result, output = os.pipe()
     child = os.fork()
     if not child:
         try:
-            os.write(told, json.dumps(function(*given)).encode())
+            os.write(output, json.dumps(function(*given)).encode())
         finally:
             os._exit(0)
-    os.close(told)
+    os.close(output)
     os.waitpid(child, 0)
-    with os.fdopen(said) as answer:
+    with os.fdopen(result) as answer:
         return json.load(answer)
 
 
-def listen(said: int, child: int, seconds: float) -> tuple[dict, str]:
+def listen(reports: int, child: int, seconds: float) -> tuple[dict, str]:
     """Read the child's messages; kill it some time after the first one."""
     text, end = "", None
     while True:
         wait = 600 if end is None else max(0.0, end - time.monotonic())
-        ready, _, _ = select.select([said], [], [], wait)
+        ready, _, _ = select.select([reports], [], [], wait)
         if ready:
-            piece = os.read(said, 65536).decode()
+            piece = os.read(reports, 65536).decode()
             text += piece
             if end is None and "\n" in text:
                 end = time.monotonic() + seconds
@@ -111,14 +111,14 @@ def listen(said: int, child: int, seconds: float) -> tuple[dict, str]:
         break
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    while piece := os.read(said, 65536).decode():
+    while piece := os.read(reports, 65536).decode():
         text += piece
     lines = [json.loads(line) for line in text.split("\n")[:-1]]
     saved = [line for line in lines if "saved" in line]
     return saved[-1], str(lines[-1].get("doing", "resting"))
 
 
-async def work(folder: Path, told: int, seed: int) -> None:
+async def work(folder: Path, reporting: int, seed: int) -> None:
     """Act without end; report each action begun and each one acknowledged."""
     rng = random.Random(seed)
     session = Session(Server(Store(folder)))
@@ -128,12 +128,12 @@ async def work(folder: Path, told: int, seed: int) -> None:
     else:
         assert await session.act("load example", name="iris")
 
-    def say(**words: object) -> None:
-        os.write(told, (json.dumps(words) + "\n").encode())
+    def report(**words: object) -> None:
+        os.write(reporting, (json.dumps(words) + "\n").encode())
 
     def say_saved() -> None:
         assert session.memory.state == "saved", session.memory.problem
-        say(
+        report(
             saved=session.memory.analysis,
             revision=session.memory.revision,
             digest=digest(session),
@@ -141,8 +141,8 @@ async def work(folder: Path, told: int, seed: int) -> None:
 
     say_saved()
     while True:
-        kind, values = wish(rng)
-        say(doing=kind)
+        kind, values = choose_action(rng)
+        report(doing=kind)
         if kind in ("undo", "redo"):
             getattr(session, kind)()
             await session.memory.settled()
@@ -151,7 +151,7 @@ async def work(folder: Path, told: int, seed: int) -> None:
         say_saved()
 
 
-def wish(rng: random.Random) -> tuple[str, dict]:
+def choose_action(rng: random.Random) -> tuple[str, dict]:
     """Choose what to do next."""
     kind = rng.choice(
         ["undo", "redo", "run pool", "set score", "set link weight", "prepare"]
@@ -187,7 +187,7 @@ def digest(session: Session) -> str:
     return parts.hexdigest()
 
 
-def check(folder: Path, said: dict, doing: str) -> dict[str, int]:
+def check(folder: Path, reported: dict, doing: str) -> dict[str, int]:
     """Open the store as a new server would; count entries present and missing."""
     db = sqlite3.connect(folder / FILE)
     sound = db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -196,20 +196,20 @@ def check(folder: Path, said: dict, doing: str) -> dict[str, int]:
 
     async def opened() -> Session:
         session = Session(Server(Store(folder)))
-        assert await session.open(said["saved"]), session.jobs.notices
+        assert await session.open(reported["saved"]), session.jobs.notices
         return session
 
     session = asyncio.run(opened())
     revision = session.memory.revision
-    same = revision == said["revision"] and digest(session) == said["digest"]
+    same = revision == reported["revision"] and digest(session) == reported["digest"]
     session.memory.store.close()
-    kept = same or revision == said["revision"] + 1
+    kept = same or revision == reported["revision"] + 1
     return {
         "kills": 1,
         f"while {doing}": 1,
         "lost": int(not kept),
         "unsound": int(not sound),
-        "one more than acknowledged": int(revision > said["revision"]),
+        "one more than acknowledged": int(revision > reported["revision"]),
     }
 
 

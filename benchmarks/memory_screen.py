@@ -106,8 +106,8 @@ def _answers(page: Any, answers: int) -> list[dict[str, float | None]]:
             page.keyboard.press(key)
             times["order"] = page.evaluate("window.clock")
             times |= dict(zip(PICTURES, page.evaluate("window.pictures"), strict=True))
-        told = (f"{what} {one:.0f} ms" for what, one in times.items() if one)
-        tell(f"{k + 1}: {', '.join(told)}")
+        parts = (f"{what} {one:.0f} ms" for what, one in times.items() if one)
+        tell(f"{k + 1}: {', '.join(parts)}")
         found.append(times)
         drop_pair(page)
     return found

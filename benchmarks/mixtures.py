@@ -81,8 +81,8 @@ def gaussian_mixture(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     for component in (0, 1):
         own = labels == component
         cosine, sine = np.cos(angles[component]), np.sin(angles[component])
-        turn = np.array([[cosine, -sine], [sine, cosine]])
-        X[own, :2] = (X[own, :2] * axes[component]) @ turn.T
+        rotation = np.array([[cosine, -sine], [sine, cosine]])
+        X[own, :2] = (X[own, :2] * axes[component]) @ rotation.T
         X[own, 2:] *= axes[component].min()
     X[labels == 1, 0] += gap
     return X, labels

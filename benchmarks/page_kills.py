@@ -55,7 +55,7 @@ MOMENTS = ("at any moment", "while a pool runs", "in a write")
 LATEST_SECONDS = 20  # for a write to begin
 WRITE_SECONDS = 0.004  # that a write takes, about
 # Text of the chip, and the number of links in the list.
-TOLD = """() => {
+SHOWN = """() => {
   const text = (root, css) => {
     const hit = root.querySelector(css);
     if (hit) return hit.shadowRoot || hit;
@@ -206,15 +206,15 @@ def run_pool(page: Any, seconds: float) -> str:
 
 def work(page: Any, can_undo: bool, rng: random.Random) -> str:
     """Do one quick thing on the page; return what."""
-    wish = rng.choice(["link"] * 6 + ["undo"] * 2 * can_undo + ["redo"])
-    if wish == "link":
+    action = rng.choice(["link"] * 6 + ["undo"] * 2 * can_undo + ["redo"])
+    if action == "link":
         drop_pair(page)  # of an answer that was refused
         for place in rng.sample(sample_places(page), 2):
             page.mouse.click(*place)
         page.keyboard.press(rng.choice("mc"))
     else:
-        page.keyboard.press("Control+z" if wish == "undo" else "Control+Shift+z")
-    return wish
+        page.keyboard.press("Control+z" if action == "undo" else "Control+Shift+z")
+    return action
 
 
 def settled(
@@ -229,7 +229,7 @@ def settled(
     """
     end = time.monotonic() + seconds
     while time.monotonic() < end and not (dead and dead.is_set()):
-        chip, links = page.evaluate(TOLD)
+        chip, links = page.evaluate(SHOWN)
         if chip == "saved":
             found = held(home)
             if found.links == links:

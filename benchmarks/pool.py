@@ -130,18 +130,18 @@ def measure_laws(case: str) -> dict[str, Any]:
     X = np.ascontiguousarray(data(n, d, kind or "groups"))
     jobs, _ = pool_jobs(plan_pool("default", X, 0), 8e9, Paces())
     shelf = Shelf(X)
-    said: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
     took: Counter[str] = Counter()
     for job in jobs:
         start = time.process_time()
         run_job(shelf, job)
         took[job.law] += time.process_time() - start
-        said[job.law] += job.seconds
+        predicted[job.law] += job.seconds
     total = sum(took.values())
-    off = {law: (said[law], took[law]) for law in took}
+    off = {law: (predicted[law], took[law]) for law in took}
     return {
         "size": case,
-        "said": sum(said.values()),
+        "said": sum(predicted.values()),
         "took": total,
         "off": {
             law: [round(seconds, 2) for seconds in pair]

@@ -121,8 +121,8 @@ def is_right(read: Reader, data: bytes, truth: pd.DataFrame) -> bool:
                     return False
                 np.testing.assert_array_equal(column.to_numpy(float), truth[name])
             else:
-                said = [str(cell).replace("\r\n", "\n") for cell in column]
-                assert said == list(truth[name])
+                texts = [str(cell).replace("\r\n", "\n") for cell in column]
+                assert texts == list(truth[name])
     except Exception:
         return False
     return True

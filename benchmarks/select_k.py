@@ -43,8 +43,8 @@ def planted(
     if shape == "line":
         centres = apart * np.arange(k)[:, None] * axes[0]
     elif shape == "circle":
-        turn = 2 * np.pi * (np.arange(k) / k + rng.random())
-        around = np.column_stack([np.cos(turn), np.sin(turn)])
+        angle = 2 * np.pi * (np.arange(k) / k + rng.random())
+        around = np.column_stack([np.cos(angle), np.sin(angle)])
         centres = apart / (2 * np.sin(np.pi / k)) * around @ axes
     else:
         centres = np.zeros((k, columns))

@@ -210,8 +210,8 @@ class Dragged:
     def there_and_back(self) -> tuple[float, float]:
         """Return pictures a second without a pause, and milliseconds to the last."""
         self.page.evaluate(FORGET)
-        for turn in np.linspace(0, 4, 50 * DRAG_SECONDS):
-            self._go(1 - abs(turn % 2 - 1))
+        for position in np.linspace(0, 4, 50 * DRAG_SECONDS):
+            self._go(1 - abs(position % 2 - 1))
             sleep(0.02)
         self.until_quiet()
         painted, moved = self.page.evaluate("[noted.painted[0], noted.moved]")
