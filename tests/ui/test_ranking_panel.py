@@ -50,7 +50,7 @@ SHOW_ROWS = """async ([esm, css, table]) => {
 }"""
 
 
-def test_one_run_needs_no_choice_and_of_several_the_one_read_is_chosen():
+def test_of_several_runs_the_one_read_is_chosen_and_the_choice_stays():
     session = session_with(made_run(1), made_run(2, n_models=4))
 
     async def main():
@@ -67,7 +67,24 @@ def test_one_run_needs_no_choice_and_of_several_the_one_read_is_chosen():
         session.undo()
         await rest(session)
         assert panel._run.value == "r1"
+        shown = []
+        panel._run.param.watch(lambda event: shown.append(event.new), "visible")
         session.act_now("delete run", id="r2")
+        assert list(panel._run.options.values()) == ["r1"]
+        session.undo()
+        assert list(panel._run.options.values()) == ["r1", "r2"]
+        assert not shown
+
+    run(main())
+
+
+def test_one_run_needs_no_choice():
+    session = session_with(made_run(1))
+
+    async def main():
+        panel = RankingTable(session)
+        panel.look(True)
+        await rest(session)
         assert not panel._run.visible
 
     run(main())

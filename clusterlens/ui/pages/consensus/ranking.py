@@ -146,7 +146,10 @@ class RankingTable(Panel):
             names[name if name not in names else f"{name} ({run.id})"] = run.id
         if names != self._run_names:
             self._run_names = names
-            self._run.param.update(options=names, visible=len(names) > 1)
+            # Hidden for a moment, as by undo and redo of a run, it would lose the focus
+            # and close its menu under the hand.
+            offered = self._run.visible or len(names) > 1
+            self._run.param.update(options=names, visible=offered)
         return analysis.run_id
 
     def _choose_run(self, run_id: str) -> None:
