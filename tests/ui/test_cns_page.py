@@ -576,8 +576,10 @@ def open_wine(app):
     return settled
 
 
-def test_alpha_moves_the_pixels_of_the_map(app):
+def test_keys_move_the_pixels_of_the_map_and_no_card(app):
     settled = open_wine(app)
+    cards = app.locator(".cl-cns-settings")
+    top = cards.bounding_box()["y"]
     app.locator(".cl-membership-map .bk-Canvas").wait_for(timeout=LONG)
     before = picture(app, ".cl-membership-map")
     slider = app.locator(".cl-alpha input[type=range]")
@@ -590,6 +592,13 @@ def test_alpha_moves_the_pixels_of_the_map(app):
     field.press("Enter")
     expect(app.locator(".cl-cns-summary")).to_contain_text("7 clusters", timeout=LONG)
     expect(field).to_have_value("7")
+    # Hardly any row reaches a seed, which takes more words.
+    app.locator(".cl-neighbours input[type=range]").press("Home")
+    summary = app.locator(".cl-cns-summary")
+    expect(summary).to_contain_text("undecided (they reach no", timeout=LONG)
+    assert cards.bounding_box()["y"] == top
+    app.locator(".cl-n-clusters input[type=range]").press("ArrowRight")
+    expect(field).to_have_value("8", timeout=LONG)
 
 
 # Ends and value of a slider, with the places of its thumb and its mark.

@@ -10,8 +10,8 @@ from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.lines import call, keywords
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn
+from clusterlens.ui.kit.components import Excerpt
+from clusterlens.ui.kit.widgets import badge, card, excerpt, link, pmu, pn
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.cns.nodes import (
     FEW,
@@ -56,7 +56,8 @@ class CNSHeadline(Panel):
     )
 
     def build(self) -> Any:
-        self._text = Text(
+        self._text = Excerpt(
+            excerpt(""),
             does=self._go,
             css_classes=["cl-cns-summary"],
             styles={"flex": "1 0 66%", "min-width": "0"},
@@ -76,9 +77,8 @@ class CNSHeadline(Panel):
         return card("", row, note=self.status, css="cl-cns-headline", fills=False)
 
     def prepare(self, results: Any) -> None:
-        """Remove the text if there is no table."""
-        if results["dataset"].state == "empty":
-            self._text.body = ""
+        """Hide the text if there is no table."""
+        self._text.visible = results["dataset"].state != "empty"
         for button in self._buttons:
             button.visible = results["dataset"].ready
         run = results["run"].value
@@ -145,18 +145,18 @@ class CNSHeadline(Panel):
             value = "" if chosen else f" {automatic.criterion:.3f}"
             best = f", {'' if chosen else 'at '}the automatic choice{value}"
         found = count(cns_summary.solution.n_clusters, "cluster")
-        self._text.body = (
-            f"<p style='font-size:15px'><b>{found}</b>; "
+        self._text.body = excerpt(
+            f"<span style='font-size:15px'><b>{found}</b>; "
             f"{whole(cns_summary.between)} of {whole(n)} samples lie between clusters"
             f"{_undecided(cns_summary)}. Criterion <b>{cns_summary.criterion:.3f}</b>"
-            f"{best}.</p><p>{_exactness(cns_summary)} <span class='muted'>The "
+            f"{best}.</span> {_empty_seeds(cns_summary)}<span class='muted'>The "
             "criterion compares settings on this table; it is no test that clusters "
             f"exist. {_higher(cns_automatic.value, cns_criterion.value)}"
             f"Between clusters: less than {cns_certain.value:.0%} of the "
             "<span title='absorption probability, among walks that stop at a seed'>"
-            f"random walks from a row</span> end at one seed. {copied} "
-            f"{_limits(n)}</span></p>"
-            f"{_empty_seeds(cns_summary)}"
+            f"random walks from a row</span> end at one seed. {_limits(n)}</span>",
+            _exactness(cns_summary),
+            copied,
         )
 
     def _script(self, dataset: Dataset, found: Setting) -> str:
@@ -246,10 +246,10 @@ def _bound(error: float) -> str:
 def _empty_seeds(summary: Summary) -> str:
     """Warn of seeds without samples, and of a single cluster."""
     if summary.solution.n_clusters == 1:
-        return "<p class='warn'>One cluster: no clarity is gained.</p>"
+        return "<span class='warn'>One cluster: no clarity is gained.</span> "
     idle = int((summary.sizes == 0).sum())
     if not idle:
         return ""
     own = "owns no sample" if idle == 1 else "own no sample"
     seeds = count(idle, "seed")
-    return f"<p class='warn'>{seeds} {own}; K is above what is occupied.</p>"
+    return f"<span class='warn'>{seeds} {own}; K is above what is occupied.</span> "
