@@ -410,7 +410,7 @@ def _answers(found: Findings, said: Answers) -> str:
     rate = percent(said.posterior.error_rate)
     text += (
         f"; the best model contradicts {said.broken} of them, and about {rate} of such "
-        "answers are taken to mislead. "
+        "answers are counted as mistakes. "
     )
     names_of = Counter(link.by for link in found.analysis.links if link.by)
     who = ", ".join(f"{n} by {safe(name)}" for name, n in names_of.most_common())

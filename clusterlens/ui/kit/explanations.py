@@ -103,8 +103,8 @@ EXPLANATIONS = {
         "The model that is closest to what the pool agrees on, and how far to trust "
         "that.",
         "“Keeps rank 1” means: whichever family of models is left out. The check "
-        "beside it runs the pool on copies without structure. After answers the safest "
-        "choice is the model that is expected to be most like yours.",
+        "beside it runs the pool on copies without structure. After answers "
+        "it may name the model that is expected to be most like yours first.",
         "Most typical of this pool is not true. Uniform noise has a leader, too.",
         f"{_CONSENSUS}, equation 3",
     ),

@@ -194,8 +194,9 @@ def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> 
     """Write the words before the likeliest model, or before the likeliest two."""
     if outlook is not None and outlook.likest is not None:
         return (
-            f"<b>{safe(names[outlook.likest])}</b> is the <span title='expected to be "
-            "most like yours: see Links'>safest choice</span>, likeliest "
+            f"<b>{safe(names[outlook.likest])}</b> is <span title='highest expected "
+            "adjusted Rand index with the grouping behind your answers: see Links'>"
+            "expected to be most like yours</span>, likeliest "
             f"{'are' if is_open else 'is'} "
         )
     if not is_open:

@@ -61,7 +61,7 @@ def _rate(found: Answers) -> str:
     rate = percent(found.posterior.error_rate)
     return (
         f"<p title='mean of the posterior of the error rate'>{text}; about "
-        f"<b>{rate}</b> of such answers are taken to mislead. <span class='muted'>"
+        f"<b>{rate}</b> of such answers are counted as mistakes. <span class='muted'>"
         "Contested pairs are asked, which the best model often gets wrong.</span></p>"
     )
 

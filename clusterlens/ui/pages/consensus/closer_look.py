@@ -34,7 +34,8 @@ def _said(plan: more_models.CloserLook) -> str:
     return (
         f"Fits <b>{count(plan.n_fitted, 'model')}</b> with settings between those of "
         f"the pool, <b>{duration(plan.seconds)}</b>, and keeps the {plan.n_kept} most "
-        "like the safest choice. They join the ranking and share the probability of "
+        "like the model that is expected to be most like yours. They join the ranking "
+        "and share the probability of "
         "the likeliest model: <b>enough</b> and its percentage hold among the models "
         "there are now only, and may be gone. The next pairs tell them apart."
     )

@@ -39,5 +39,5 @@ def _said(plan: ModelsToMake) -> str:
         f"{count(plan.n_links, 'link')}, <b>{duration(plan.seconds)}</b>. Those of the "
         "consensus obey every link, those of the features most. They join the ranking "
         "and share the probability of the likeliest model, "
-        "judged by answers that were held out: obeying wins nothing."
+        "judged by answers that were held out, so no model gains by obeying a link."
     )

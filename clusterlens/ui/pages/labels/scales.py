@@ -113,7 +113,7 @@ def _badges(check: LabelCheck, found: LabelEvidence | None, result: Result) -> s
     text = badge(
         "exact: all assignments"
         if check.standard_error == 0
-        else f"{error(check.standard_error)} Monte-Carlo error (2 s.e.)"
+        else f"{error(check.standard_error)} Monte-Carlo error (2 standard errors)"
     )
     if found is None:
         if result.state == "pending":

@@ -116,9 +116,10 @@ def _columns(found: Drifted) -> str:
     return (
         "<table><tr><th>column</th><th class='number'>then</th><th class='number'>now"
         "</th><th title='Population stability index: how far the distribution moved. "
-        "The line is what an unchanged column has in tables of this size.'>PSI</th>"
-        "<th class='number' title='Chi-squared test, corrected for the number of "
-        f"columns (Holm)'>p</th></tr>{rows}</table>{told if more > 0 else ''}"
+        "The line is what an unchanged column has in tables of this size.'>"
+        "change (PSI)</th><th class='number' title='Chi-squared test, corrected for "
+        f"the number of columns (Holm)'>p</th></tr>{rows}</table>"
+        f"{told if more > 0 else ''}"
     )
 
 
