@@ -51,10 +51,12 @@ class Session:
     ----------
     server : Server
         Owner of the resources that all sessions share.
+    in_lesson : bool, default False
+        Whether it belongs to a lesson; its pages omit what no lesson needs.
     """
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    def __init__(self, server: Server, *, in_lesson: bool = False) -> None:
+        self.server, self.in_lesson = server, in_lesson
         self.history = History()
         self.look = Look()
         self.jobs = Jobs(server)

@@ -190,8 +190,8 @@ class Shell:
 
     def close(self) -> None:
         """Stop all work finally, and free the page after it has stopped."""
-        for session in (self.session, self.room.session):
-            session.close()
+        self.session.close()
+        self.pages["lessons"].close()
         if is_serving():
             go_on(self._leave())
 

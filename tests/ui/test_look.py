@@ -21,7 +21,7 @@ STAYS = (
     ),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
     *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "fuzzy_set_fixed"),
-    *("new_rows_first", "lesson", "lesson_step", "lessons_finished"),
+    *("new_rows_first", "lesson", "lesson_step", "lessons_finished", "class_word"),
 )
 
 

@@ -5,15 +5,18 @@ from clusterlens.ui.lessons import (
     crowd,
     labels,
     later,
+    matrix,
     noise,
     one_link,
     random_model,
     rings,
+    smoothing,
 )
 
 LESSONS = {
     name: module.LESSON
     for name, module in (
+        ("matrix", matrix),
         ("rings", rings),
         ("noise", noise),
         ("crowd", crowd),
@@ -22,5 +25,6 @@ LESSONS = {
         ("labels", labels),
         ("random model", random_model),
         ("later", later),
+        ("smoothing", smoothing),
     )
 }

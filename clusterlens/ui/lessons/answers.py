@@ -88,9 +88,9 @@ LESSON = Lesson(
             done=holds(ANN),
             way=answer(ANN),
             after="<b>k-means k=4</b> leads, likely at <b>82%</b>: it keeps all "
-            "twelve, and only <b>11%</b> of such answers are taken to mislead. Yet it "
-            "agrees less with the species than the leader without her, <b>0.44</b>. A "
-            "low rate says that she and a model see the same, not that both are "
+            "twelve, and only <b>11%</b> of such answers are counted as mistakes. Yet "
+            "it agrees less with the species than the leader without her, <b>0.44</b>. "
+            "A low rate says that she and a model see the same, not that both are "
             "right.",
         ),
         Task(

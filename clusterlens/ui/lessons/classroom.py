@@ -15,6 +15,7 @@ from typing import Any
 import param
 
 from clusterlens.ui.lessons import LESSONS
+from clusterlens.ui.lessons.files import read_own_lessons
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -33,9 +34,17 @@ class _Place:
 
 
 class Classroom(param.Parameterized):
-    """One lesson at a time, with steps forwards and back."""
+    """One lesson at a time, with steps forwards and back.
 
-    key = param.String("", doc="The lesson that is open, a key of LESSONS; or none.")
+    Attributes
+    ----------
+    lessons : dict of str to Lesson
+        The lessons on offer: the built-in ones, then one's own.
+    problems : list of str
+        One sentence for each file of one's own that is no lesson.
+    """
+
+    key = param.String("", doc="Key of the lesson that is open, or none.")
     step = param.Integer(0, doc="Position of the step that is taken.")
     reached = param.Boolean(False, doc="Whether what the step asks for was reached.")
     mistaken = param.Boolean(False, doc="Whether the step was taken for another.")
@@ -46,7 +55,9 @@ class Classroom(param.Parameterized):
 
     def __init__(self, server: Server) -> None:
         super().__init__()
-        self.session = Session(server)
+        self.session = Session(server, in_lesson=True)
+        own, self.problems = read_own_lessons()
+        self.lessons = {**LESSONS, **own}
         self._places: list[_Place] = []
         self._stops: list[Callable[[], None]] = []
         # The step that Next has solved because the analyst had not.
@@ -55,7 +66,7 @@ class Classroom(param.Parameterized):
     @property
     def lesson(self) -> Lesson | None:
         """The open lesson."""
-        return LESSONS.get(self.key)
+        return self.lessons.get(self.key)
 
     @property
     def task(self) -> Task | None:
@@ -67,7 +78,7 @@ class Classroom(param.Parameterized):
 
         Earlier steps are done on the way.
         """
-        lesson, session = LESSONS[key], self.session
+        lesson, session = self.lessons[key], self.session
         self._watch(None)
         self._places = []
         # The page appears at once and shows the progress.
@@ -128,7 +139,7 @@ class Classroom(param.Parameterized):
         self.param.update(key="", step=0, reached=False, mistaken=False, opening=False)
 
     async def _enter(self, step: int) -> None:
-        key, lesson = self.key, LESSONS[self.key]
+        key, lesson = self.key, self.lessons[self.key]
         self._watch(None)
         self._shown = None
         self.param.update(step=step, reached=False, mistaken=False, opening=True)
@@ -161,7 +172,7 @@ class Classroom(param.Parameterized):
             session.look.param.update(**place.look)
         self._shown = None
         self.param.update(step=step, reached=False, mistaken=False)
-        self._watch(LESSONS[self.key].steps[step])
+        self._watch(self.lessons[self.key].steps[step])
 
     def _watch(self, task: Task | None) -> None:
         """Watch whether a step is done, or mistaken for another."""

@@ -40,7 +40,7 @@ LESSON = Lesson(
             title="Cake beats rings",
             text="k-means with three clusters cuts the rings like a cake. What does "
             "the score make of that?",
-            task="Let <b>Judge</b> be the <b>k-means</b> model.",
+            task="Set <b>Judge</b> to the <b>k-means</b> model.",
             target="cl-judged",
             done=looks(judged="model:0"),
             way=(look(judged="model:0"),),
@@ -52,7 +52,7 @@ LESSON = Lesson(
             title="Ask density",
             text="DBCV runs from −1 to 1, but depends on the number of columns and on "
             "noise, so read how far it lies above that of shuffled labels.",
-            task="Let <b>Judge</b> be the <b>label column</b> again.",
+            task="Set <b>Judge</b> to the <b>label column</b> again.",
             target="cl-judged",
             done=Check(
                 ("look.judged", "label_verdict"),

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from clusterlens.ui.session import Session
 
 Way = Callable[[Session], Awaitable[None]]
+LessonPage = Literal["consensus", "labels", "fuzzy", "new-rows", "cns"]
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ class Lesson:
         Key of EXAMPLES.
     pool : tuple of dict
         Entries of the pool, small enough to be fitted in seconds.
-    page : {"consensus", "labels", "fuzzy", "new-rows"}
+    page : {"consensus", "labels", "fuzzy", "new-rows", "cns"}
         Working page of the lesson.
     steps : tuple of Task
-        Four to six steps.
+        Four to six steps in the built-in lessons.
     """
 
     title: str
@@ -100,7 +101,7 @@ class Lesson:
     minutes: int
     example: str
     pool: tuple[Mapping[str, Any], ...]
-    page: Literal["consensus", "labels", "fuzzy", "new-rows"]
+    page: LessonPage
     steps: tuple[Task, ...]
 
 
@@ -114,7 +115,8 @@ def selects(model: str) -> Check:
     """Check that a model is selected, or an equal one."""
 
     def holds(selected: int, ensemble: Any, copies: Any) -> bool:
-        return bool(copies[selected] == copies[ensemble.names.index(model)])
+        names = ensemble.names
+        return model in names and bool(copies[selected] == copies[names.index(model)])
 
     return Check(("selected", "ensemble", "copies"), holds)
 

@@ -32,7 +32,7 @@ LESSON = Lesson(
             title="Is one side given?",
             text="Neither side is a reference: both were estimated from the same "
             "points, and could have come out otherwise.",
-            task="Answer question 1: <b>no, both could have come out otherwise</b>.",
+            task="Answer question 1: <b>No, both could have come out otherwise</b>.",
             target="cl-fuzzy-guide",
             done=looks(fuzzy_side="both"),
             way=(look(fuzzy_side="both"),),

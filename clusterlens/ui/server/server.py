@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
+from clusterlens.ui.server.classes import Classes
 from clusterlens.ui.server.manual import is_served_by_panel
 from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
@@ -67,6 +68,8 @@ class Server:
     memories : WeakSet of Memory
         Memories of all sessions, so that pages on one analysis see each other's
         actions.
+    classes : Classes
+        At which step of a lesson the pages of a class are.
     alone : bool
         Whether nobody else can reach it, so that the script of an imported analysis may
         be run; set by the code that serves the page.
@@ -92,6 +95,7 @@ class Server:
         self.pages: WeakSet[Any] = WeakSet()
         self.left: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()
+        self.classes = Classes()
         self.alone, self.has_manual = False, is_served_by_panel()
 
     @classmethod

@@ -19,7 +19,7 @@ MOST_LOOK, MOST_ID = 10_000, 100
 # Larger whole numbers differ in a browser.
 _LARGEST = 2**53
 # Parameters that an address restores without an analysis.
-_LESSONS = ("lesson", "lesson_step", "lessons_finished")
+_LESSONS = ("lesson", "lesson_step", "lessons_finished", "class_word")
 _ALONE = ("page", *_LESSONS)
 
 

@@ -22,9 +22,12 @@ from clusterlens.ui.lessons import (
     noise,
     one_link,
     rings,
+    smoothing,
 )
 from clusterlens.ui.lessons.classroom import Classroom
+from clusterlens.ui.pages.consensus.links_tab import LinksTab
 from clusterlens.ui.pages.lessons.page import PLACES, LessonsPage
+from clusterlens.ui.parts.more_models import MoreModels
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import from_query, restore_look, to_query
@@ -37,8 +40,8 @@ SERVER = Server()
 class Pupil:
     """A user of a lesson, with access to the results of its claims."""
 
-    def __init__(self, key):
-        self.room, self.key = Classroom(SERVER), key
+    def __init__(self, key, room=None):
+        self.room, self.key = room or Classroom(SERVER), key
         self.session = self.room.session
 
     async def rest(self):
@@ -111,25 +114,58 @@ def signed(value):
     return f"{value:.2f}".replace("-", "−")
 
 
+# What a task names in bold that is no word of the working page.
+NOT_OF_THE_PAGE = {"first row", "undo"}
+
+
+def words_on(page):
+    """Return all words of a page, also of what is hidden, as plain text."""
+    found = []
+
+    def take(value):
+        if isinstance(value, (str, int, float)):
+            found.append(str(value))
+        elif isinstance(value, dict):
+            take([*value, *value.values()])
+        elif isinstance(value, (list, tuple)):
+            for one in value:
+                take(one)
+
+    for part in page.view.select():
+        take([v for k, v in part.param.values().items() if k not in ("name", "sx")])
+    return html.unescape(re.sub("<[^>]*>", "", " ".join(found)))
+
+
 @pytest.mark.parametrize("key", LESSONS)
-def test_a_lesson_is_walked_from_its_start_to_its_end(key):
+def test_a_lesson_is_walked_from_its_start_to_its_end_by_names_on_the_page(key):
     lesson = LESSONS[key]
     assert 4 <= len(lesson.steps) <= 6
     assert lesson.page in PLACES
 
-    async def scenario(pupil):
+    async def main():
+        session = Session(SERVER)
+        page = LessonsPage(session)
+        page.look(True)
+        pupil = Pupil(key, page.room)
+        await pupil.open()
         for k, task in enumerate(lesson.steps):
             assert (pupil.room.step, pupil.room.opening) == (k, False)
             assert bool(task.task) == bool(task.done) == bool(task.way and task.after)
             assert task.button or task.target or not task.task
+            named = set(re.findall("<b>(.*?)</b>", task.task)) - NOT_OF_THE_PAGE
+            words = words_on(page.places[lesson.page])
+            assert not {name for name in named if html.unescape(name) not in words}
             if task.done:
                 await pupil.do()
             await pupil.next()
             assert not pupil.session.jobs.notices
         assert pupil.room.lesson is None
         assert key in pupil.room.finished
+        page.look(False)
+        page.close()
+        session.close()
 
-    taken(key, scenario)
+    run(main(), 300)
 
 
 def test_next_shows_what_a_step_finds_before_it_goes_on():
@@ -279,6 +315,17 @@ def test_forty_pupils_share_what_one_run_found():
     run(main(), 300)
 
 
+def test_the_links_of_a_lesson_offer_no_more_models():
+    for in_lesson, offered in ((False, 2), (True, 0)):
+        session = Session(SERVER, in_lesson=in_lesson)
+        parts = LinksTab(session).parts
+        assert sum(isinstance(part, MoreModels) for part in parts) == offered
+        session.close()
+    room = Classroom(SERVER)
+    assert room.session.in_lesson
+    room.session.close()
+
+
 def test_what_is_done_in_a_lesson_is_an_action_with_plain_values():
     async def scenario(pupil):
         for _ in LESSONS["crowd"].steps[:-1]:
@@ -287,6 +334,72 @@ def test_what_is_done_in_a_lesson_is_an_action_with_plain_values():
         assert set(kinds) <= set(ACTIONS)
 
     taken("crowd", scenario)
+
+
+def test_claims_about_a_consensus_matrix():
+    async def scenario(pupil):
+        ensemble = pupil.session.analysis.ensemble
+        pairs = np.triu_indices(ensemble.n_samples, 1)
+        joined = np.array([(one[:, None] == one)[pairs] for one in ensemble.labels])
+        models, mean = joined.sum(axis=0), joined.mean()
+        after = await pupil.do()
+        assert ensemble.names == tuple(f"k-means k={k}" for k in range(2, 7))
+        says(after, *(f"{joined[t].mean():.0%}" for t in (0, 4)))
+        assert whole(len(pairs[0])) in html.unescape(after)
+        await pupil.next()
+        after = await pupil.do()
+        says(after, *(f"{(models == t).mean():.0%}" for t in (5, 0)))
+        await pupil.next()
+        await pupil.do()
+        await pupil.next()
+        text = pupil.room.task.text
+        assert f"in {mean:.0%} of" in text
+        assert await pupil.get("threshold_in_force") == 2
+        says(text, f"{(models >= 2).mean():.0%}")
+        says(await pupil.do(), f"{(models >= 3).mean():.0%}")
+        assert await pupil.get("threshold_in_force") == 3
+        await pupil.next()
+        after = await pupil.do()
+        says(after, f"{(await pupil.get('disagreement') > 0.3).mean():.0%}")
+
+    taken("matrix", scenario)
+
+
+def test_claims_about_smoothing():
+    async def scenario(pupil):
+        rings_of = pupil.session.analysis.run.dataset.labels_true
+
+        async def found():
+            await pupil.get("cns_exact")
+            summary = await pupil.get("cns_summary")
+            agreement = adjusted_rand_score(rings_of, summary.solution.labels)
+            return summary, f"{agreement:.2f}"
+
+        automatic = await pupil.get("cns_automatic")
+        assert tuple(vars(automatic.setting).values()) == smoothing.AUTOMATIC
+        _, pieces = await found()
+        after = await pupil.do()
+        summary, agreement = await found()
+        says(after, pieces, agreement, str(summary.undecided))
+        await pupil.next()
+        after = await pupil.do()
+        settled = {
+            step.iterations: step.settled for step in await pupil.get("cns_steps")
+        }
+        says(after, percent(settled[5]), percent(settled[50]))
+        await pupil.next()
+        after = await pupil.do()
+        few, agreement = await found()
+        assert few.undecided == 0
+        says(after, agreement, f"{abs(pupil.ari('k-means k=3')):.2f}")
+        await pupil.next()
+        after = await pupil.do()
+        many, agreement = await found()
+        assert (await pupil.get("cns_graph")).max_neighbors == smoothing.MANY[0]
+        criteria = (many.criterion, few.criterion, automatic.criterion)
+        says(after, agreement, *(f"{value:.3f}" for value in criteria))
+
+    taken("smoothing", scenario)
 
 
 def test_claims_about_the_rings():

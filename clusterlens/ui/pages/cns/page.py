@@ -19,7 +19,7 @@ GRID = """
 :host { display: grid; grid-template-columns: 300px minmax(0, 1fr) 340px;
   grid-template-rows: minmax(0, 1fr); gap: 8px;
   height: 100%; overflow: hidden; }
-@media (max-width: 1150px) {
+@container (max-width: 1062px) {
   :host { grid-template-columns: 240px minmax(0, 1fr) 270px; }
 }
 """

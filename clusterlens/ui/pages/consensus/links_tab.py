@@ -17,13 +17,11 @@ from clusterlens.ui.parts.panel import Panel
 
 
 class LinksTab(Panel):
-    """Seven parts, one below the other, that scroll together."""
+    """Parts, one below the other, that scroll together; more models not in a lesson."""
 
     def build(self) -> Any:
-        parts = (
-            *(PairCard, SuggestedPairs, AnswersSaid, AnswerByAnswer),
-            *(CloserLook, MadeModels, LinkList),
-        )
+        more = () if self.session.in_lesson else (CloserLook, MadeModels)
+        parts = PairCard, SuggestedPairs, AnswersSaid, AnswerByAnswer, *more, LinkList
         self.parts = [part(self.session) for part in parts]
         return pn.Column(
             *(part.view for part in self.parts),

@@ -9,7 +9,6 @@ from clusterlens.compute._numbers import whole
 from clusterlens.ui.kit.components import Pointer, Text
 from clusterlens.ui.kit.style import COLUMN, SCROLL, TEXT_CSS
 from clusterlens.ui.kit.widgets import box, link, pn, safe
-from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson, Task
 from clusterlens.ui.pages.lessons.beside_leader import (
@@ -133,7 +132,7 @@ class Coach(Panel):
         if lesson is None or task is None:
             self._pointer.target = ""
             return
-        at = list(LESSONS).index(room.key) + 1
+        at = list(room.lessons).index(room.key) + 1
         self._text.body = (
             _head(lesson, at, room.step)
             + "<div class='two'>"

@@ -8,8 +8,8 @@ from clusterlens.compute.table.examples import EXAMPLES
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import card, safe
-from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.classroom import Classroom
+from clusterlens.ui.lessons.lesson import Lesson
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.parts.thumbnails import thumbnail
 from clusterlens.ui.session import Session
@@ -53,14 +53,18 @@ class LessonList(Panel):
 
     def show(self) -> None:
         """List the lessons, with a check mark on finished ones."""
-        done = self.room.finished
-        self._text.body = "<div class='lessons'>{}</div>".format(
-            "".join(_entry(at, key, key in done) for at, key in enumerate(LESSONS, 1))
+        room = self.room
+        entries = (
+            _entry(at, key, lesson, key in room.finished)
+            for at, (key, lesson) in enumerate(room.lessons.items(), 1)
+        )
+        problems = (f"<p class='warn'>{safe(one)}</p>" for one in room.problems)
+        self._text.body = (
+            f"<div class='lessons'>{''.join(entries)}</div>{''.join(problems)}"
         )
 
 
-def _entry(at: int, key: str, done: bool) -> str:
-    lesson = LESSONS[key]
+def _entry(at: int, key: str, lesson: Lesson, done: bool) -> str:
     table = EXAMPLES[lesson.example].title
     mark, kind = ("✓", "at done") if done else (str(at), "at")
     told = " (finished)" if done else ""

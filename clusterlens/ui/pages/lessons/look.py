@@ -6,6 +6,9 @@ import param
 
 from clusterlens.ui.state.looking import kept
 
+# Letters of a class word.
+MOST_LETTERS = 40
+
 
 class Look(param.Parameterized):
     """The open lesson and the finished ones, which an address restores."""
@@ -16,5 +19,13 @@ class Look(param.Parameterized):
     )
     lessons_finished = kept(
         param.ClassSelector(class_=tuple, default=(), doc="Keys of finished lessons."),
+        linked=True,
+    )
+    class_word = kept(
+        param.String(
+            "",
+            regex=rf"\A[^\r\n]{{0,{MOST_LETTERS}}}\Z",
+            doc="Word of a class whose pages are counted by step, or none.",
+        ),
         linked=True,
     )

@@ -8,15 +8,16 @@ from typing import Any
 from clusterlens.ui.kit.components import go_on
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.classroom import Classroom
+from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.pages.fuzzy.page import FuzzyPage
 from clusterlens.ui.pages.labels.page import LabelsPage
+from clusterlens.ui.pages.lessons.class_view import ClassView
 from clusterlens.ui.pages.lessons.coach import Coach
 from clusterlens.ui.pages.lessons.lesson_list import LessonList
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
-from clusterlens.ui.pages.page import Page, Steps
+from clusterlens.ui.pages.page import Page, Steps, under
 from clusterlens.ui.session import Session
 
 PLACES = {
@@ -24,6 +25,7 @@ PLACES = {
     "labels": LabelsPage,
     "fuzzy": FuzzyPage,
     "new-rows": NewRowsPage,
+    "cns": CNSPage,
 }
 # Beside the working page, or below it if that needs the width.
 GRID = """
@@ -60,8 +62,8 @@ class LessonsPage(Page):
         self.places = {key: page(self.room.session) for key, page in PLACES.items()}
 
     def build(self) -> Steps:
-        listed, coach = yield from self.each(
-            partial(LessonList, room=self.room), partial(Coach, room=self.room)
+        group, listed, coach = yield from self.each(
+            *(partial(kind, room=self.room) for kind in (ClassView, LessonList, Coach))
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         pages = pn.Column(
@@ -73,11 +75,12 @@ class LessonsPage(Page):
         work = pn.Column(pages, styles=COLUMN, stylesheets=[_PART], **fill)
         # A hidden component must not set its own display style.
         grid = pn.Column(work, coach.view, stylesheets=[GRID], **fill)
-        self._list = pn.Column(listed.view, styles=COLUMN, **fill)
+        self._list = under(group.view, listed.view, css="cl-lessons-page")
         self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
         self.room.param.watch(self._arrange, ["key"])
         self.room.param.watch(self._keep, ["key", "step", "finished"])
         self.session.look.param.watch(self._resume, ["lesson", "lessons_finished"])
+        self.session.look.param.watch(self._count, ["class_word"])
         self.room.session.look.param.watch(self._stay, ["page"])
         self.room.session.jobs.param.watch(self._pass_on, ["notices"])
         return pn.Column(
@@ -101,20 +104,27 @@ class LessonsPage(Page):
         self.session.look.param.update(
             lesson=room.key,
             lesson_step=room.step,
-            lessons_finished=tuple(key for key in LESSONS if key in room.finished),
+            lessons_finished=tuple(key for key in room.lessons if key in room.finished),
         )
+        self._count()
+
+    def _count(self, *events: Any) -> None:
+        """Count this page at its step, if it belongs to a class."""
+        room, word = self.room, self.session.look.class_word
+        self.session.server.classes.put(room, word, room.key, room.step)
 
     def _resume(self, *events: Any) -> None:
         """Open the lesson of the address at its step."""
         look, room = self.session.look, self.room
         # Read first, because the page writes both when the classroom changes.
         lesson, step = look.lesson, look.lesson_step
-        room.finished |= set(look.lessons_finished) & LESSONS.keys()
-        if self.seen and lesson in LESSONS and lesson != room.key:
+        room.finished |= set(look.lessons_finished) & room.lessons.keys()
+        if self.seen and lesson in room.lessons and lesson != room.key:
             self._opening = go_on(room.open(lesson, step))
 
     def close(self) -> None:
         """End the lesson finally."""
+        self.session.server.classes.put(self.room, "", "", 0)
         self.room.session.close()
 
     def _arrange(self, *events: Any) -> None:

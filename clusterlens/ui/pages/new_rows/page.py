@@ -22,7 +22,7 @@ GRID = """
     minmax(0, 1.1fr);
   grid-template-rows: minmax(0, 1.15fr) minmax(0, 1fr);
   grid-template-areas: "kept table map row" "kept drift list row"; }
-@media (max-width: 1150px) {
+@container (max-width: 1062px) {
   :host { grid-template-columns: minmax(0, 1fr) minmax(0, 1.2fr) minmax(0, 1.3fr);
     grid-template-areas: "kept table map" "row drift list"; }
 }
