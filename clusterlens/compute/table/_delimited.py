@@ -173,7 +173,7 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
         raise DataError(f"{source} has a header but no rows; give at least one row.")
     decimal_comma = content.decimal == ","
     if content.decimal is None:
-        decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
+        decimal_comma = separator != "," and has_decimal_comma(records[data_from:])
     how = [f"separator {_name(separator)}"]
     how += ["decimal comma"] if decimal_comma else []
     if commented:
@@ -433,7 +433,7 @@ def _preamble_notes(
     return notes
 
 
-def _has_decimal_comma(records: list[list[str]]) -> bool:
+def has_decimal_comma(records: list[list[str]]) -> bool:
     """Say whether numbers in a table not separated by commas use a decimal comma."""
     cells = [cell.strip() for record in records[:SAMPLE] for cell in record]
     numbers = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]

@@ -35,6 +35,7 @@ from clusterlens.compute.table._binary import (
     usual_matrix,
 )
 from clusterlens.compute.table._delimited import TextSize, read_delimited
+from clusterlens.compute.table._drawn import foreign_drawing, is_drawn, read_drawn
 from clusterlens.compute.table._excel import read_xlsx, sheet_names
 
 BYTES_LIMIT = 2_000_000_000
@@ -206,8 +207,11 @@ def _parse(content: Content, file_name: str) -> Parsed:
             f"{content.source} is an OpenDocument file; save it as .xlsx or CSV."
         )
     for start, what, remedy in _REFUSED:
-        if reader is READERS["text"] and head.lstrip().lower().startswith(start):
+        if reader in _TEXTS[1:] and head.lstrip().lower().startswith(start):
             raise DataError(f"{content.source} is {what}; {remedy}.")
+    drawing = reader in _TEXTS and foreign_drawing(content.data)
+    if drawing:
+        raise DataError(f"{content.source} is {drawing[0]}; {drawing[1]}.")
     for option in ("sheet", "array", "encoding", "separator", "decimal"):
         if getattr(content, option) is not None and option not in reader.options:
             raise DataError(
@@ -306,6 +310,13 @@ READERS: dict[str, Reader] = {
     "arff": Reader(
         "an ARFF file", (".arff",), is_arff, read_arff, options=("encoding",)
     ),
+    "drawn": Reader(
+        "a table drawn in text",
+        (".md", ".rst", ".org"),
+        is_drawn,
+        read_drawn,
+        ("encoding", "decimal"),
+    ),
     "text": Reader(
         "delimited text",
         (".csv", ".tsv", ".txt", ".dat", ".data", ".tab"),
@@ -315,7 +326,7 @@ READERS: dict[str, Reader] = {
     ),
 }
 
-_TEXTS = READERS["arff"], READERS["text"]
+_TEXTS = READERS["arff"], READERS["drawn"], READERS["text"]
 
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis"  # the first member of the archive
 _REFUSED = (
@@ -325,6 +336,7 @@ _REFUSED = (
     (b"<html", "a web page", "export the table as CSV"),
     (b"<?xml", "an XML document", "export the table as CSV or .xlsx"),
     (b"%%matrixmarket", "a MatrixMarket file", "save the matrix as CSV, row by row"),
+    (b"{|", "a MediaWiki table", "export the table as CSV"),
     (b"{", "JSON or another structured text", "export the table as CSV"),
     (b"[{", "JSON", "export the table as CSV"),
     (b"[[", "JSON", "export the table as CSV"),

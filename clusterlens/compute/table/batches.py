@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import Content
 from clusterlens.compute.table._delimited import SEPARATORS, sniff_layout
+from clusterlens.compute.table._drawn import is_drawn
 from clusterlens.compute.table._encoding import known_encoding
 from clusterlens.compute.table._files import BYTES_LIMIT
 
@@ -136,6 +137,11 @@ def _of_text(file: io.BufferedReader, how: Content, packed: bool, size: int) -> 
     """Split text by the given options, and by its first lines."""
     encoding = how.encoding or "utf-8"
     head, complete = _head(file, packed, encoding)
+    if is_drawn(head.encode()):
+        raise DataError(
+            f"{how.source} is a table drawn in text; save it with commas, tabs or "
+            "semicolons between its cells."
+        )
     layout = sniff_layout(head, complete, how)
     if layout.separator not in SEPARATORS:
         raise DataError(

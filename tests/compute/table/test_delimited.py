@@ -13,11 +13,11 @@ import pytest
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.table._delimited import (
-    _has_decimal_comma,
     _is_column_of_decimals,
     _tabbed,
     _without_blank_lines,
     _without_blanks_around_quotes,
+    has_decimal_comma,
 )
 from clusterlens.compute.table._header import find_header, is_number
 from clusterlens.compute.table.reading import load_table
@@ -618,7 +618,7 @@ PIECES = ["1", "1.", ".1", "1,", ",123", "0.0", "0", "<", "< ", " ", "e1", "1;",
 QUOTES = ['"', '""', '" ', ' "', '1, "', '" ,"', '"a ""b', '"""a ', ', """a', ', ""a']
 LOOKED_AT = {
     "number": is_number,
-    "decimal comma": lambda text: _has_decimal_comma([[text]]),
+    "decimal comma": lambda text: has_decimal_comma([[text]]),
     "one column": lambda text: _is_column_of_decimals([text, "1,5"]),
     "cells between blanks": lambda text: _tabbed(text.encode()),
     "blanks around quotes": lambda text: _without_blanks_around_quotes(text, ","),

@@ -966,7 +966,7 @@ def test_unknown_label_column_is_refused_with_a_hint():
 
 
 def test_readers_cover_the_promised_formats():
-    assert list(READERS) == ["parquet", "npy", "xlsx", "npz", "arff", "text"]
+    assert list(READERS) == ["parquet", "npy", "xlsx", "npz", "arff", "drawn", "text"]
 
 
 def loads_or_refuses(data: bytes) -> None:
