@@ -1,7 +1,6 @@
 """New rows of labelled sets: whether clusters are kept and "nowhere" finds new groups.
 
     python -m benchmarks.new_rows --data FOLDER [SET ...]
-    python -m benchmarks.new_rows [METHOD ...] --rates 100 [--rows 400 1000 4000]
 
 A partition of 70 % of the rows, by k-means, Ward's linkage and HDBSCAN, is kept and
 assigned to the other 30 %. Compared by the adjusted Rand index with the partition of
@@ -23,32 +22,20 @@ of the rows moved ten standard deviations away (`new group`). Rates of "refit", 
 test of the shares with p at most .05.
 
 FOLDER holds files <collection>/<set>.csv.gz, features and then a column `label`.
-
-With --rates N the stated rates on unchanged tables, no files needed: two tables of as
-many rows are drawn N times from the same groups, six round ones that overlap in two
-(even tables) or five features, with a share of the rows `scattered` over all of them.
-One is partitioned and kept, the other given. `noise` is the share of noise in the
-partition. `nowhere` is the mean rate of rows of the other table that belong nowhere,
-stated as at most 0.05, among rows of clusters that are large enough to judge (`told` is
-their share). `refit` is the share of tables with this verdict, `share` the share of
-tables with p at most .05 for the shares; both should be at most 0.05. `error` columns
-are standard errors, `repeated` is the mean adjusted Rand index of the repeated
-clustering.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering, KMeans
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
-from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import train_test_split
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from clusterlens import Segmentation, prepare
@@ -73,17 +60,10 @@ MOST_CLASSES = 5
 def main() -> None:
     """Print a row per set and method, a row per set for nowhere, and the means."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="sets, or methods with --rates")
-    parser.add_argument("--data", type=Path)
+    parser.add_argument("names", nargs="*", help="sets")
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--drift", type=int, default=0, metavar="N")
-    parser.add_argument("--rates", type=int, default=0, metavar="N")
-    parser.add_argument("--rows", type=int, nargs="+", default=[400, 1000, 4000])
     given = parser.parse_args()
-    if given.rates:
-        rates(given.names or list(METHODS), given.rows, given.rates)
-        return
-    if given.data is None:
-        parser.error("give --data FOLDER, or --rates N")
     tables = {name: read(given.data, name) for name in given.names or SETS}
     kept = pd.DataFrame([r for n, t in tables.items() for r in held_out(n, *t)])
     print(kept.round(3).to_string(index=False))
@@ -202,75 +182,6 @@ def drift(name: str, X: np.ndarray, labels: np.ndarray, n_splits: int) -> dict:
         rates["shift"] += seg.drift(shifted).verdict == "refit"
         rates["new group"] += seg.drift(new).verdict == "refit"
     return {"set": name, "rows": len(X)} | {n: r / n_splits for n, r in rates.items()}
-
-
-def rates(methods: list[str], sizes: list[int], n_tables: int) -> None:
-    """Print the rates on unchanged tables, a row per method, size and share."""
-    for n in sizes:
-        for method in methods:
-            for scattered in SCATTERED:
-                found = [
-                    unchanged(METHODS[method], n, scattered, seed)
-                    for seed in range(n_tables)
-                ]
-                rows = pd.DataFrame([one for one in found if one])
-                means, errors = rows.mean(), rows.std() / np.sqrt(len(rows))
-                line = {"method": method, "rows": n, "scattered": scattered}
-                line |= {"tables": len(rows)}
-                for name, value in means.items():
-                    line[name] = round(value, 3)
-                    if name in ("nowhere", "refit", "share"):
-                        line[f"{name} error"] = round(errors[name], 3)
-                print(" | ".join(f"{k} {v}" for k, v in line.items()), flush=True)
-
-
-def unchanged(
-    method: Callable[[np.ndarray, int], np.ndarray], n: int, scattered: float, seed: int
-) -> dict | None:
-    """Return the drift of an unchanged table, None without clusters."""
-    rng = np.random.default_rng(seed)
-    n_features = 5 if seed % 2 else 2
-    centres = rng.normal(size=(6, n_features)) * (2 if seed % 2 else 3)
-    tables = []
-    for _ in range(2):
-        X = centres[rng.integers(6, size=n)] + rng.normal(size=(n, n_features))
-        some = rng.random(n) < scattered
-        low, high = centres.min() - 4, centres.max() + 4
-        X[some] = rng.uniform(low, high, size=(some.sum(), n_features))
-        tables.append(pd.DataFrame(X).add_prefix("x"))
-    dataset = prepare(tables[0])
-    labels = method(dataset.X, seed)
-    if labels.max() < 0:
-        return None
-    seg = Segmentation(dataset, labels)
-    drift = seg.drift(tables[1])
-    told = seg.assign(tables[1])["cluster"]
-    able = seg.assigner.clusters[seg.assigner.can_judge(ALPHA)]
-    return {
-        "noise": (labels < 0).mean(),
-        "nowhere": drift.nowhere,
-        "told": told[told >= 0].isin(able.tolist()).mean(),
-        "refit": drift.verdict == "refit",
-        "share": drift.shares_p <= ALPHA,
-        "repeated": seg.assigner.repeated,
-    }
-
-
-def dbscan(X: np.ndarray, seed: int) -> np.ndarray:
-    """Cluster so that 60 % of the rows are cores of ten neighbours."""
-    reach = NearestNeighbors(n_neighbors=10).fit(X).kneighbors(X)[0][:, -1]
-    return DBSCAN(eps=np.quantile(reach, 0.6), min_samples=10).fit_predict(X)
-
-
-METHODS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
-    "k-means": lambda X, seed: KMeans(6, random_state=seed).fit_predict(X),
-    "mixture": lambda X, seed: GaussianMixture(6, random_state=seed).fit_predict(X),
-    "ward": lambda X, seed: AgglomerativeClustering(6).fit_predict(X),
-    "dbscan": dbscan,
-    "hdbscan-5": lambda X, seed: HDBSCAN(5, copy=True).fit_predict(X),
-    "hdbscan-15": lambda X, seed: HDBSCAN(15, copy=True).fit_predict(X),
-}
-SCATTERED = (0.0, 0.2, 0.4, 0.6)
 
 
 if __name__ == "__main__":
