@@ -362,7 +362,7 @@ def best_labels(
     version = VERSIONS["v2"]
     best, labels = 0.0, np.zeros(n_samples, dtype=int)
     for k, alpha, mass in solutions:
-        order = greedy_order(mass.sum(axis=0), mass.T @ mass, version.max_clusters)
+        order, _ = greedy_order(mass.sum(axis=0), mass.T @ mass, version.max_clusters)
         mass = mass[:, order]
         ideal = version.ideal_gain(n_samples, k, alpha)
         gains = criterion(clarity(mass), n_samples, ideal)

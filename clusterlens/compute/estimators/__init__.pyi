@@ -1,11 +1,8 @@
 from .border_peeling import BorderPeeling as BorderPeeling
 from .cns.cns import CNS as CNS
 from .cns.criterion import CriterionGrid as CriterionGrid
-from .cns.graph import (
-    CNSGraph as CNSGraph,
-    LiveSolution as LiveSolution,
-    SmoothingStep as SmoothingStep,
-)
+from .cns.graph import CNSGraph as CNSGraph
+from .cns.live import LiveSolution as LiveSolution, SmoothingStep as SmoothingStep
 from .constrained_k_means import ConstrainedKMeans as ConstrainedKMeans
 from .constrained_spectral import ConstrainedSpectral as ConstrainedSpectral
 from .fuzzy_c_means import FuzzyCMeans as FuzzyCMeans

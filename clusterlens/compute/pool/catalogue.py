@@ -30,8 +30,8 @@ from sklearn.cluster import (
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
 from clusterlens.compute.estimators.cns.cns import (
     CNS,
-    factorising_seconds,
     largest_neighborhood,
+    solving_seconds,
 )
 from clusterlens.compute.estimators.features import FeatureLinkage, LandmarkSpectral
 from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
@@ -497,9 +497,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "CNS ({metric})",
         CNS,
         grid=_METRICS,
-        seconds=lambda n, d, p: (
-            0.05 + 3e-4 * n + n * n * 2e-10 * (d + 10) + factorising_seconds(n, d)
-        ),
+        seconds=lambda n, d, p: 0.05 + n * n * 2e-10 * (d + 10) + solving_seconds(n, d),
         n_bytes=lambda n, d, p: 24.0 * n * d + 8000.0 * n,
         soft=True,
         neighbors=_cns_table,

@@ -25,7 +25,7 @@ from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.compute.estimators.cns.graph import LiveSolution
+from clusterlens.compute.estimators.cns.live import LiveSolution
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.words import voters

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.estimators.cns.graph import LiveSolution
+from clusterlens.compute.estimators.cns.live import LiveSolution
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.palette import (
     LINK_COLOURS,

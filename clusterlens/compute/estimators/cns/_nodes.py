@@ -123,7 +123,7 @@ def interpolate(nodes: Nodes, alpha: float) -> Ordered:
     weights = _barycentric(nodes.alphas, alpha)
     masses = weights @ nodes.masses
     overlaps = np.einsum("a,aibj,b->ij", weights, nodes.overlaps, weights)
-    order = greedy_order(masses, np.maximum(overlaps, 0), len(masses))
+    order, _ = greedy_order(masses, np.maximum(overlaps, 0), len(masses))
     absorption, values = _combine(nodes.absorption, weights.astype(np.float32), order)
     n_samples, n_neighbors = nodes.table.shape
     ideal = ideal_gain(n_samples, n_neighbors, alpha)

@@ -76,23 +76,42 @@ def local_maxima(X: FloatArray, table: Table, max_clusters: int) -> IntArray:
     return np.sort(found[ranked[:MAX_LOCAL_MAXIMA]])
 
 
-def greedy_order(masses: FloatArray, overlaps: FloatArray, n_seeds: int) -> IntArray:
+def greedy_order(
+    masses: FloatArray,
+    overlaps: FloatArray,
+    n_seeds: int,
+    uncertainty: float = 0.0,
+    n_samples: int = 0,
+) -> tuple[IntArray, bool]:
     """Order candidates so that each carries much mass and overlaps little.
 
     `masses` (n_candidates,) are the column sums of Q, `overlaps` (n_candidates,
     n_candidates) the inner products of its columns. Positions of n_seeds candidates or
     all: the largest mass first; then always the one whose largest overlap with those
-    before, over its squared mass, is smallest. Ties, up to rounding, go to the smaller
-    position.
+    before, over its squared mass, is smallest. Ties go to the smaller position. Values
+    tie if they differ by rounding, or by no more than errors up to `uncertainty` of the
+    entries of Q (n_samples rows) allow; then the order is not certain. An overlap of
+    zero ties only with zero. Returns the order, and whether it is certain.
     """
-    order = [int(np.argmax(masses >= masses.max() * (1 - _TIE)))]
+    mass_error = uncertainty * n_samples
+    first = masses >= masses.max() * (1 - _TIE) - 2 * mass_error
+    order = [int(np.argmax(first))]
     largest_overlap = overlaps[order[0]].copy()
+    error = uncertainty * (masses + masses.max()) / masses**2
+    share = _TIE + 2 * mass_error / masses
+    left = np.ones(len(masses), bool)
+    is_certain = uncertainty == 0 or np.count_nonzero(first) == 1
     while len(order) < min(n_seeds, len(masses)):
+        left[order[-1]] = False
         cost = largest_overlap / masses**2
-        cost[order] = np.inf
-        order.append(int(np.argmax(cost <= cost.min() * (1 + _TIE))))
+        off = error + share * cost
+        best = np.flatnonzero(left)[np.argmin(cost[left])]
+        tied = cost - off <= cost[best] + off[best] if cost[best] else cost == 0
+        tied &= left
+        is_certain &= uncertainty == 0 or not cost[best] or np.count_nonzero(tied) == 1
+        order.append(int(np.argmax(tied)))
         np.maximum(largest_overlap, overlaps[order[-1]], out=largest_overlap)
-    return np.array(order)
+    return np.array(order), bool(is_certain)
 
 
 def clarity(absorption: npt.NDArray[np.floating[Any]]) -> FloatArray:

@@ -32,7 +32,8 @@ from clusterlens.compute.estimators.cns._solvers import (
 from clusterlens.compute.estimators.neighbors import Table, in_local_order
 
 MEMORY_LIMIT = 8_000_000_000
-_TOLERANCE = {"auto": 1e-6, "exact": 1e-8}
+# Up to so many samples a graph is factorised if the iteration leaves the order open.
+_LARGEST_DECIDED = 4000
 # Entries of Q are sums of hundreds of terms: equal ones differ by rounding below this.
 _TIE = 1e-10
 
@@ -94,15 +95,27 @@ def solve_graph(
     elif has_small_factors(table):
         smoothing = solve_directly(*run, **how)
     else:
-        smoothing = smooth_seeds(*run, tolerance=_TOLERANCE[solver], **how)
+        smoothing = smooth_seeds(*run, **how)
     for at, alpha in enumerate(alphas.tolist()):
         mass = smoothing.absorption[rank, at]
-        chosen = greedy_order(mass.sum(axis=0), mass.T @ mass, max_clusters)
+        chosen, is_certain = _ordered(mass, max_clusters, smoothing.uncertainty[at])
+        how_solved = smoothing.solver, smoothing.n_products
+        if not is_certain and (n_samples <= _LARGEST_DECIDED or solver == "exact"):
+            direct = solve_directly(table, rank[seeds], alphas[[at]], cancel=cancel)
+            mass, how_solved = direct.absorption[rank, 0], (direct.solver, 0)
+            chosen, _ = _ordered(mass, max_clusters)
         mass = mass[:, chosen]
         ideal = version.ideal_gain(n_samples, neighbors.shape[1], alpha)
         gains = criterion(clarity(mass), n_samples, ideal)
-        how_solved = smoothing.solver, smoothing.n_products
         yield Solution(neighbors, alpha, seeds[chosen], mass, gains, *how_solved)
+
+
+def _ordered(
+    mass: Vectors, n_seeds: int, uncertainty: float = 0.0
+) -> tuple[IntArray, bool]:
+    """Return the greedy order of the columns of Q, and whether it is certain."""
+    masses, overlaps = mass.sum(axis=0), mass.T @ mass
+    return greedy_order(masses, overlaps, n_seeds, uncertainty, len(mass))
 
 
 def best_count(gains: FloatArray) -> int:

@@ -13,7 +13,9 @@ an (n, m) matrix with entries in [0, 1] and row sums at most 1. Three solvers:
   and ties and the smallest differences decide as they should.
 * `smooth_seeds`, for the others: four plain steps W^t E, which remove the rough part of
   E, then the Chebyshev series of the resolvent on the rest. The vectors do not depend
-  on alpha, so all alphas share them: one product of O(n k m) per term.
+  on alpha, so all alphas share them: one product of O(n k m) per term. It ends where
+  the residual is rounding; where the series stops short of that, it is run again on the
+  residual (iterative refinement).
 * `smooth_by_powers`: the plain power series with its tail, as the reference code.
 
 W is not symmetric, so the Chebyshev series is not guaranteed to converge; the residual
@@ -49,6 +51,9 @@ _NEGLIGIBLE = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 1e-17}
 _CHECK_EVERY = 24
 # The series is given up where its error bound grows by this factor.
 _GROWTH = 10
+# A residual is computed to this; below that share of the start it is worth refining.
+_ROUNDING = 1e-15
+_USEFUL = 1e-3
 # Chebyshev terms at most, times the root of alpha: enough for all tolerances.
 _MOST_TERMS = 40
 # Samples that are always factorised, and of the part of larger graphs that is tried.
@@ -69,6 +74,9 @@ class Smoothing:
     """Products with W that were made."""
     solver: str
     """"chebyshev", "powers" or "lu"."""
+    uncertainty: FloatArray
+    """What entries may differ by and yet be equal, shape (n_alphas,); 0 where each is
+    right to rounding of itself."""
 
 
 def smooth_seeds(
@@ -77,7 +85,7 @@ def smooth_seeds(
     alphas: FloatArray,
     *,
     n_products: int | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float = 0.0,
     dtype: npt.DTypeLike = np.float64,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -87,22 +95,38 @@ def smooth_seeds(
     Of neighbours (n_samples, n_neighbors) with equal weights, absorbing `seeds` and
     stopping probabilities `alphas` in (0, 1): Q for each alpha. Entries that are zero
     by structure are exactly zero. By default each alpha takes the products with W
-    that bring the rigorous bound on the error of an entry below `tolerance`, whatever
-    the others take; progress and cancel are called between them. Vectors are of
-    `dtype`.
+    that bring the rigorous bound on the error of an entry below `tolerance`, or to
+    rounding, 1e-15 / alpha, whatever the others take; progress and cancel are called
+    between them. Vectors are of `dtype`.
 
     With z = 1 / (1 - alpha), r = sqrt(z² - 1) and rho = z - r the resolvent is (I - W /
     z)^-1 = (z / r) [1 + 2 sum_t rho^t T_t(W)], t >= 1. The number of terms grows as
     alpha^(-1/2). O(n k m) time per product plus O(n m n_alphas); (2 + n_alphas) n m
     numbers of memory.
     """
-    run = _Series(table, seeds, alphas, dtype)
+    wanted = np.maximum(tolerance, _ROUNDING / alphas)
+    run = _Series(table, _indicators(len(table), seeds, dtype), alphas)
+    found = _accelerated(run, wanted, n_products, progress, cancel)
+    np.maximum(found.absorption, 0, out=found.absorption)
+    return found
+
+
+def _accelerated(
+    run: _Series,
+    wanted: FloatArray,
+    n_products: int | None,
+    progress: Progress | None,
+    cancel: Cancel | None,
+) -> Smoothing:
+    """Add up the series until the error bounds are as wanted, (n_alphas,)."""
+    alphas = run.alphas
     # A residual as large as an entry can be, or one that grows, is of no use.
-    best = 1 / alphas
-    wanted = best.copy() if n_products else np.full(len(alphas), tolerance)
+    size = float(np.abs(run.start).max())
+    best = size / alphas
+    goal = best.copy() if n_products else wanted
     last = np.ceil(_MOST_TERMS / np.sqrt(alphas)) if n_products is None else n_products
     last = np.broadcast_to(last, alphas.shape)
-    running, solved = np.ones(len(alphas), bool), np.zeros(len(alphas), bool)
+    running, bounds = np.ones(len(alphas), bool), best.copy()
     t = 0
     # Each alpha ends by itself, so that its solution is the same in any company.
     while running.any():
@@ -112,19 +136,23 @@ def smooth_seeds(
         report(progress, t, int(last.max()))
         checked = (t == last) | (n_products is None and t % _CHECK_EVERY == 0)
         for a in np.flatnonzero(running & checked):
-            bound = run.error_bound(int(a))
-            solved[a] = bound <= wanted[a]
-            running[a] = wanted[a] < bound < _GROWTH * best[a] and t < last[a]
-            best[a] = min(best[a], bound)
-    for a in np.flatnonzero(~solved):
-        n_powers = n_products or products_for(tolerance, alphas[a])
-        powers = smooth_by_powers(
-            table, seeds, alphas[[a]], n_powers, dtype=dtype, cancel=cancel
-        )
-        run.sums[:, a] = powers.absorption[:, 0]
-        t += n_powers
-    np.maximum(run.sums, 0, out=run.sums)
-    return Smoothing(run.sums, t, "chebyshev" if solved.all() else "powers")
+            bounds[a] = run.error_bound(int(a))
+            running[a] = goal[a] < bounds[a] < _GROWTH * best[a] and t < last[a]
+            best[a] = min(best[a], bounds[a])
+    converged = True
+    for a in np.flatnonzero(~(bounds <= goal)):
+        more = _Series(run.table, run.start, alphas[[a]])
+        if n_products is None and bounds[a] < _USEFUL * size:
+            more = _Series(run.table, run.residual(int(a)), alphas[[a]])
+            correction = _accelerated(more, wanted[[a]], None, None, cancel)
+            run.sums[:, a] += correction.absorption[:, 0]
+        else:
+            n_powers = n_products or products_for(wanted[a] / size, alphas[a])
+            correction = _add_powers(more, n_powers, None, cancel)
+            run.sums[:, a] = correction.absorption[:, 0]
+        t += correction.n_products
+        converged &= correction.solver == "chebyshev"
+    return Smoothing(run.sums, t, "chebyshev" if converged else "powers", wanted)
 
 
 def smooth_by_powers(
@@ -142,13 +170,21 @@ def smooth_by_powers(
     Q = alpha sum_{t < N} (1-alpha)^t W^t E + (1-alpha)^N W^N E; the error of an entry
     is at most 2 (1-alpha)^N. Arguments and cost as in `smooth_seeds`.
     """
-    run = _Series(table, seeds, alphas, dtype)
+    run = _Series(table, _indicators(len(table), seeds, dtype), alphas)
+    return _add_powers(run, n_products, progress, cancel)
+
+
+def _add_powers(
+    run: _Series, n_products: int, progress: Progress | None, cancel: Cancel | None
+) -> Smoothing:
+    """Add up terms of the power series and its tail."""
+    alphas = run.alphas
     for t in range(1, n_products + 1):
         raise_if_cancelled(cancel)
         tail = t == n_products
         run.advance((1.0 if tail else alphas) * (1 - alphas) ** t, accelerated=False)
         report(progress, t, n_products)
-    return Smoothing(run.sums, n_products, "powers")
+    return Smoothing(run.sums, n_products, "powers", np.zeros(len(alphas)))
 
 
 def iterate(
@@ -159,7 +195,8 @@ def iterate(
     A step is Q <- alpha E + (1 - alpha) W Q. Yields (count, array of float64 of shape
     (n_samples, n_seeds)), exact to rounding.
     """
-    run = _Series(table, seeds, np.array([alpha]), np.float64)
+    start = _indicators(len(table), seeds, np.float64)
+    run = _Series(table, start, np.array([alpha]))
     done = 0
     for count in counts:
         while done < count:
@@ -190,7 +227,7 @@ def solve_directly(
         right = alpha * _indicators(n_samples, seeds, np.float64)
         absorption[:, a] = _factors(table, alpha).solve(right)
         report(progress, a + 1, len(alphas))
-    return Smoothing(absorption, 0, "lu")
+    return Smoothing(absorption, 0, "lu", np.zeros(len(alphas)))
 
 
 def has_small_factors(table: Table) -> bool:
@@ -243,23 +280,19 @@ def products_for(tolerance: float, alpha: float) -> int:
 
 
 class _Series:
-    """Running sums of weighted vectors V_0 = E, V_1, V_2, ...; one set per alpha."""
+    """Running sums of weighted vectors V_0 = F, V_1, V_2, ...; one set per alpha.
 
-    def __init__(
-        self,
-        table: Table,
-        seeds: IntArray,
-        alphas: FloatArray,
-        dtype: npt.DTypeLike,
-    ) -> None:
+    `start` is F (n_samples, m), usually E.
+    """
+
+    def __init__(self, table: Table, start: Vectors, alphas: FloatArray) -> None:
         self.table = table
         self.alphas = alphas
-        self.start = _indicators(len(table), seeds, dtype)
-        self.current = self.start.copy()
-        self.previous = np.zeros_like(self.start)
-        self.sums = np.zeros((len(table), len(alphas), len(seeds)), dtype=dtype)
-        self.sums[seeds, :, np.arange(len(seeds))] = alphas
-        self.negligible = _NEGLIGIBLE[self.start.dtype]
+        self.start = start
+        self.current = start.copy()
+        self.previous = np.zeros_like(start)
+        self.sums = start[:, None] * alphas.astype(start.dtype)[:, None]
+        self.negligible = _NEGLIGIBLE[start.dtype]
 
     def advance(self, weights: FloatArray, accelerated: bool) -> None:
         """Make the next vector, W V or 2 W V - (the one before), and add it up."""
@@ -283,6 +316,16 @@ class _Series:
         alpha = float(self.alphas[a])
         sums = np.ascontiguousarray(self.sums[:, a])
         return error_bound(self.table, sums, self.start, alpha)
+
+    def residual(self, a: int) -> Vectors:
+        """Return the start (n_samples, m) of the correction for alpha number a."""
+        alpha = float(self.alphas[a])
+        sums = self.sums[:, a]
+        smoothed = np.zeros_like(sums)
+        for neighbor in self.table.T:
+            smoothed += sums[neighbor]
+        smoothed *= (1 - alpha) / self.table.shape[1]
+        return self.start + (smoothed - sums) / alpha
 
 
 def _indicators(n_samples: int, seeds: IntArray, dtype: npt.DTypeLike) -> Vectors:

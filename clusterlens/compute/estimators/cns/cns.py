@@ -79,7 +79,8 @@ class CNS(ClusterMixin, BaseEstimator):
     solver : {"auto", "exact", "powers"}, default "auto"
         "auto" is sparse LU, exact to rounding, where its factors are small: always up
         to 2000 samples, in few dimensions up to some 20,000. Elsewhere it iterates
-        until no membership can be wrong by more than 1e-6, with "exact" by 1e-8.
+        until the residual is rounding, and factorises where that leaves the order of
+        the seeds open, "auto" up to 4000 samples, "exact" at any size.
         "powers" is the power series of the reference code.
     n_products : int, default 50
         Exponent of the last power before the tail; only for solver="powers".
@@ -386,14 +387,18 @@ def largest_neighborhood(given: Any, version: str, n_samples: int) -> int:
     return int(_neighbors_grid(given, VERSIONS[version], n_samples).max())
 
 
-def factorising_seconds(n_samples: int, n_features: int) -> float:
-    """Return the time that a fit of independent features spends on sparse factors.
+def solving_seconds(n_samples: int, n_features: int) -> float:
+    """Return the time that a fit of independent features takes for its solutions.
 
-    Up to `LARGEST_DIRECT` samples are factorised; above three features factors fill.
+    Up to `LARGEST_DIRECT` samples are factorised; above three features factors fill,
+    and larger graphs are iterated.
     """
+    if n_features <= 3:
+        return 3e-4 * n_samples
     if n_samples > LARGEST_DIRECT:
-        return 0.0
-    return 4.6e-10 * n_samples**3 * float(np.log(max(n_features, 3) / 3))
+        return 6.3e-4 * n_samples
+    filled = 4.6e-10 * n_samples**3 * float(np.log(n_features / 3))
+    return 3e-4 * n_samples + filled
 
 
 def _neighbors_grid(given: Any, version: Version, n_samples: int) -> IntArray:

@@ -3,14 +3,12 @@
 The neighbour table is searched once. `solve` is the solver of `CNS` on it: the same
 seeds, labels and criterion, one solution for every number of clusters. `preview` is for
 a slider that moves: it answers within milliseconds, single precision, and may choose
-other seeds where overlaps are small. For one neighbourhood size k, the solutions at 8
-values of alpha (a *cache*, all from one run of shared products, see `fill`) give a
-preview of every alpha between by interpolation; without a cache it is a short run.
+other seeds where overlaps are small (`_previews`).
 
 Memory: n k integers of 4 bytes for the table, 8 bytes for each sample and candidate
-seed of a solution that is kept, and per cache 32 bytes for each sample and candidate
-seed, 512 for each two candidates: 17 MB at n = 10,000 with 50 candidates, 161 MB at
-100,000.
+seed of a solution that is kept, and per cache of previews 32 bytes for each sample and
+candidate seed, 512 for each two candidates: 17 MB at n = 10,000 with 50 candidates, 161
+MB at 100,000.
 """
 
 from __future__ import annotations
@@ -18,8 +16,6 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.util import find_spec
 from threading import Lock
 from typing import Literal, Self
@@ -31,39 +27,28 @@ from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
 from clusterlens.compute._validation import (
     FloatArray,
-    Frozen,
-    IntArray,
     check_choice,
     check_features,
     check_memory,
     check_range,
     is_auto,
-    read_only,
 )
-from clusterlens.compute.estimators.cns._nodes import (
-    Nodes,
-    Ordered,
-    interpolate,
-    nodes_between,
-    solve_nodes,
-)
-from clusterlens.compute.estimators.cns._seeds import VERSIONS, farthest_first
+from clusterlens.compute.estimators.cns._previews import Previews
+from clusterlens.compute.estimators.cns._seeds import VERSIONS
 from clusterlens.compute.estimators.cns._solution import (
     Solution,
     best_count,
-    likeliest_seeds,
-    memberships_of,
-    seed_shares_of,
-    solution_error,
     solve_graph,
-    tied_samples,
-    undecided_samples,
 )
-from clusterlens.compute.estimators.cns._solvers import Vectors, iterate
+from clusterlens.compute.estimators.cns._solvers import iterate
 from clusterlens.compute.estimators.cns.cns import Metric, to_metric
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.cns.live import (
+    LiveSolution,
+    SmoothingStep,
+    smoothing_step,
+)
 from clusterlens.compute.estimators.neighbors import (
-    Table,
     approximate_neighbor_table,
     in_local_order,
     local_order,
@@ -71,8 +56,6 @@ from clusterlens.compute.estimators.neighbors import (
     with_self_first,
 )
 
-N_NODES = 8
-N_PRODUCTS = 64
 LARGEST_EXACT = 100_000
 # With more samples than that, up to so many features.
 _EXACT_FEATURES = 8
@@ -80,153 +63,6 @@ MEMORY_LIMIT = 8_000_000_000
 _N_ALPHAS = 24
 # Up to so many samples the exact solution is as quick as a preview.
 _QUICK = 1000
-# Products and candidates of a preview: below and above this number of samples.
-_LARGE = 20_000
-_PREVIEW = (25, None)
-_LARGE_PREVIEW = (15, 20)
-
-
-@dataclass(frozen=True, eq=False)
-class LiveSolution(Frozen):
-    """Memberships for one choice of neighbourhood, alpha and number of clusters.
-
-    Parameters
-    ----------
-    seeds : array of int, shape (n_clusters,)
-        Indices of the seeds in greedy order.
-    criterion : array of float64, shape (n_candidates,)
-        Gain in clarity for K = 1, 2, ... at this neighbourhood and alpha; higher is
-        better.
-    n_neighbors, alpha : int, float
-        The values asked for.
-    preview : bool
-        Whether this is a short run or an interpolation: its seeds and labels may differ
-        from those of `CNS`.
-    solver : str
-        "lu", "chebyshev" or "powers", as in `CNS`.
-    n_products : int
-        Products with the neighbour graph behind the solution.
-
-    Attributes
-    ----------
-    memberships : array of float, shape (n_samples, n_clusters)
-        Probabilities; rows sum to 1. Single precision in a preview, as all shares.
-    labels : array of int, shape (n_samples,)
-        Position in `seeds` of the largest membership, the first on ties.
-    undecided : array of bool, shape (n_samples,)
-        Samples that reach no seed: all memberships are 1/K and the label is 0.
-    tied : array of bool, shape (n_samples,)
-        Samples with several likeliest seeds, to rounding.
-    seed_shares : array of float, shape (n_samples, n_clusters)
-        Share of seed stops: a walk that starts at the sample and stops at a seed stops
-        at this one with this probability. Rows sum to 1; 1/K where no seed is reached.
-    stop_share : array of float, shape (n_samples,)
-        Share of the walks from the sample that stop at a seed at all, in [0, 1];
-        usually a few percent, so that memberships lie near 1/K.
-    certainty : array of float, shape (n_samples,)
-        Share of seed stops at the likeliest seed, in [1/K, 1].
-    error_bound : float
-        Proven bound on the error of any membership for these seeds; the first access
-        costs one product.
-    """
-
-    seeds: IntArray
-    criterion: FloatArray
-    n_neighbors: int
-    alpha: float
-    preview: bool
-    solver: str
-    n_products: int
-    _table: Table = field(repr=False)
-    _absorption: Vectors = field(repr=False)
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of seeds K."""
-        return len(self.seeds)
-
-    @cached_property
-    def memberships(self) -> Vectors:
-        """Memberships, shape (n_samples, n_clusters)."""
-        return read_only(memberships_of(self._absorption))
-
-    @cached_property
-    def labels(self) -> IntArray:
-        """Position of the likeliest seed, shape (n_samples,)."""
-        return read_only(likeliest_seeds(self._absorption))
-
-    @cached_property
-    def undecided(self) -> npt.NDArray[np.bool_]:
-        """Whether a sample reaches no seed, shape (n_samples,)."""
-        return read_only(undecided_samples(self._absorption))
-
-    @cached_property
-    def tied(self) -> npt.NDArray[np.bool_]:
-        """Whether several seeds are the likeliest, shape (n_samples,)."""
-        return read_only(tied_samples(self._absorption))
-
-    @cached_property
-    def n_occupied(self) -> int:
-        """Number of seeds that own a sample."""
-        return len(np.unique(self.labels))
-
-    @cached_property
-    def _shares(self) -> tuple[Vectors, Vectors]:
-        """Share of seed stops, and of walks that stop at a seed."""
-        shares, stops = seed_shares_of(self._absorption)
-        return read_only(shares), read_only(stops)
-
-    @property
-    def seed_shares(self) -> Vectors:
-        """Share of seed stops at each seed, shape (n_samples, n_clusters)."""
-        return self._shares[0]
-
-    @property
-    def stop_share(self) -> Vectors:
-        """Share of the walks that stop at a seed at all, shape (n_samples,)."""
-        return self._shares[1]
-
-    @cached_property
-    def certainty(self) -> Vectors:
-        """Share of seed stops at the likeliest seed, shape (n_samples,)."""
-        return read_only(self.seed_shares.max(axis=1))
-
-    @cached_property
-    def error_bound(self) -> float:
-        """Bound on the error of any membership."""
-        return solution_error(self._table, self.memberships, self.seeds, self.alpha)
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothingStep(Frozen):
-    """Memberships after some steps of the smoothing, or at its fixed point.
-
-    Attributes
-    ----------
-    iterations : int or None
-        Number of steps row <- alpha start + (1 - alpha) mean of its neighbours; None
-        for the fixed point.
-    memberships : array of float64, shape (n_samples, n_clusters)
-        Probabilities; rows sum to 1.
-    seed_shares : array of float64, shape (n_samples, n_clusters)
-        Share of the seed stops so far; 1/K where there are none.
-    labels : array of int64, shape (n_samples,)
-        Position in `seeds` of the largest membership, the first on ties.
-    undecided : array of bool, shape (n_samples,)
-        Samples that no seed has reached: all memberships are 1/K.
-    settled : float
-        Share of the samples that are decided as at the fixed point.
-    seeds : array of int, shape (n_clusters,)
-        Indices of the seeds.
-    """
-
-    iterations: int | None
-    memberships: Vectors
-    seed_shares: Vectors
-    labels: IntArray
-    undecided: npt.NDArray[np.bool_]
-    settled: float
-    seeds: IntArray
 
 
 class CNSGraph:
@@ -326,10 +162,14 @@ class CNSGraph:
         root = math.sqrt(self.n_samples)
         alphas = self.default_alphas
         self.alpha_range = (min(0.5 / root, 0.4), max(min(10 / root, 0.9), *alphas))
-        self._caches: OrderedDict[int, Nodes] = OrderedDict()
-        # What the latest preview was made for: neighbours, alpha, most candidates.
-        self._preview: tuple[tuple[int, float, int], Nodes | None] = (0, 0.0, 0), None
-        self._last: Ordered | None = None
+        self._previews = Previews(
+            self._points,
+            self._table,
+            self._order,
+            self.max_clusters,
+            max_caches,
+            self.alpha_range,
+        )
         self._solved: OrderedDict[tuple[int, float], Solution] = OrderedDict()
         self._gains: dict[tuple[int, float], FloatArray] = {}
         self._lock = Lock()
@@ -349,8 +189,7 @@ class CNSGraph:
     @property
     def cached_neighbors(self) -> tuple[int, ...]:
         """Neighbourhood sizes whose cache is there, the latest used last."""
-        with self._lock:
-            return tuple(self._caches)
+        return self._previews.sizes
 
     @takes_running
     def solve(
@@ -412,7 +251,7 @@ class CNSGraph:
             solver=found.solver,
             n_products=found.n_products,
             _table=found.neighbors,
-            _absorption=found.first(count).absorption,
+            absorption=found.first(count).absorption,
         )
 
     def preview(
@@ -444,7 +283,9 @@ class CNSGraph:
         self._check(n_neighbors, alpha, n_clusters)
         if self.n_samples <= _QUICK or (n_neighbors, alpha) in self._solved:
             return self.solve(n_neighbors, alpha, n_clusters)
-        found = self._ordered(n_neighbors, alpha, n_clusters)
+        found = self._previews.ordered(
+            n_neighbors, alpha, 1 if is_auto(n_clusters) else int(n_clusters)
+        )
         count = _count(n_clusters, found.criterion)
         absorption = np.empty((self.n_samples, count), found.absorption.dtype)
         absorption[self._order] = found.absorption[:, :count]
@@ -457,7 +298,7 @@ class CNSGraph:
             solver="chebyshev",
             n_products=found.nodes.n_products,
             _table=found.nodes.table,
-            _absorption=absorption,
+            absorption=absorption,
         )
 
     @takes_running
@@ -496,16 +337,8 @@ class CNSGraph:
         check_range(
             n_neighbors, 1, self.max_neighbors, name="n_neighbors", integer=True
         )
-        if n_neighbors in self.cached_neighbors:
-            return self
-        alphas = nodes_between(*self.alpha_range, N_NODES)
-        nodes = self._solve_nodes(
-            n_neighbors, alphas, N_PRODUCTS, self.max_clusters, progress, cancel
-        )
-        with self._lock:
-            self._caches[n_neighbors] = nodes
-            while len(self._caches) > self.max_caches:
-                self._caches.popitem(last=False)
+        if n_neighbors not in self.cached_neighbors:
+            self._previews.fill(n_neighbors, progress, cancel)
         return self
 
     @takes_running
@@ -602,7 +435,7 @@ class CNSGraph:
         for count in counts:
             check_range(count, 0, 10**6, name="iterations", integer=True)
         solution = self.solve(n_neighbors, alpha, n_clusters, cancel=cancel)
-        seeds, fixed = solution.seeds, solution._absorption
+        seeds, fixed = solution.seeds, solution.absorption
         check_memory(
             16 * self.n_samples * len(seeds) * (len(counts) + 4),
             MEMORY_LIMIT,
@@ -613,10 +446,10 @@ class CNSGraph:
         steps = []
         for count, absorption in iterate(table, rank[seeds], alpha, counts):
             run.raise_if_cancelled()
-            steps.append(_step(count, absorption[rank], fixed, seeds))
+            steps.append(smoothing_step(count, absorption[rank], fixed, seeds))
             run.report(len(steps), len(counts) + 1)
         run.report(len(counts) + 1, len(counts) + 1)
-        return (*steps, _step(None, fixed, fixed, seeds))
+        return (*steps, smoothing_step(None, fixed, fixed, seeds))
 
     def _check(
         self, n_neighbors: int, alpha: float, n_clusters: int | Literal["auto"]
@@ -649,85 +482,6 @@ class CNSGraph:
             progress=progress,
             cancel=cancel,
         )
-
-    def _ordered(
-        self, n_neighbors: int, alpha: float, n_clusters: int | Literal["auto"]
-    ) -> Ordered:
-        """Q in greedy order at one setting, from the last call where that fits."""
-        nodes = self._nodes_for(n_neighbors, alpha, n_clusters)
-        last = self._last
-        if last is None or last.nodes is not nodes or last.alpha != alpha:
-            last = interpolate(nodes, alpha)
-            self._last = last
-        return last
-
-    def _nodes_for(
-        self, n_neighbors: int, alpha: float, n_clusters: int | Literal["auto"]
-    ) -> Nodes:
-        """Return the cache of k where it answers alpha, else a preview."""
-        low, high = self.alpha_range
-        with self._lock:
-            if n_neighbors in self._caches and low <= alpha <= high:
-                self._caches.move_to_end(n_neighbors)
-                return self._caches[n_neighbors]
-        products, few = _PREVIEW if self.n_samples <= _LARGE else _LARGE_PREVIEW
-        wanted = 1 if n_clusters == "auto" else n_clusters
-        most = min(self.max_clusters, max(few or self.max_clusters, wanted))
-        key, kept = self._preview
-        if kept is None or key[:2] != (n_neighbors, alpha) or key[2] < most:
-            kept = self._solve_nodes(n_neighbors, np.array([alpha]), products, most)
-            self._preview = (n_neighbors, alpha, most), kept
-        return kept
-
-    def _solve_nodes(
-        self,
-        n_neighbors: int,
-        alphas: FloatArray,
-        n_products: int,
-        max_clusters: int,
-        progress: Progress | None = None,
-        cancel: Cancel | None = None,
-    ) -> Nodes:
-        """Run the shared products for one graph and several alphas."""
-        n_columns = len(alphas) * max_clusters
-        vectors = 4 * self.n_samples * (n_columns + 3 * max_clusters)
-        overlaps = 12 * n_columns**2  # in single precision, and then in double
-        check_memory(
-            vectors + overlaps,
-            MEMORY_LIMIT,
-            what=f"A cache for {self.n_samples} samples and {max_clusters} seeds",
-            remedy="give a smaller max_clusters.",
-        )
-        table = with_self_first(self._table, n_neighbors)
-        seeds = farthest_first(self._points, table, max_clusters)
-        return solve_nodes(
-            table,
-            self._order,
-            seeds,
-            alphas,
-            n_products,
-            progress=progress,
-            cancel=cancel,
-        )
-
-
-def _step(
-    count: int | None, absorption: Vectors, fixed: Vectors, seeds: IntArray
-) -> SmoothingStep:
-    """State with Q (n, K) beside that of the fixed point."""
-    labels, undecided = likeliest_seeds(absorption), undecided_samples(absorption)
-    as_fixed = (labels == likeliest_seeds(fixed)) & (
-        undecided == undecided_samples(fixed)
-    )
-    return SmoothingStep(
-        count,
-        memberships_of(absorption),
-        seed_shares_of(absorption)[0],
-        labels,
-        undecided,
-        float(as_fixed.mean()),
-        seeds,
-    )
 
 
 def _count(n_clusters: int | Literal["auto"], gains: FloatArray) -> int:

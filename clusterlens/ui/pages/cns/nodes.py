@@ -10,11 +10,8 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from clusterlens.compute.estimators.cns.criterion import Choice, CriterionGrid
-from clusterlens.compute.estimators.cns.graph import (
-    CNSGraph,
-    LiveSolution,
-    SmoothingStep,
-)
+from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.compute.estimators.cns.live import LiveSolution, SmoothingStep
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.palette import certain_colours

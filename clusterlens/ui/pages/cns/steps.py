@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from clusterlens.compute._numbers import percent
-from clusterlens.compute.estimators.cns.graph import SmoothingStep
+from clusterlens.compute.estimators.cns.live import SmoothingStep
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link
 from clusterlens.ui.pages.cns.nodes import Setting

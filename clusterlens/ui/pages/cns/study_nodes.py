@@ -15,11 +15,8 @@ from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.compute.estimators.cns.graph import (
-    CNSGraph,
-    LiveSolution,
-    SmoothingStep,
-)
+from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.compute.estimators.cns.live import LiveSolution, SmoothingStep
 from clusterlens.compute.indices.indices import external_index
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection

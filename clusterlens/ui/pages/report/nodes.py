@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.compute.estimators.cns.graph import LiveSolution
+from clusterlens.compute.estimators.cns.live import LiveSolution
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence

@@ -119,7 +119,7 @@ def test_live_solutions_are_those_of_the_estimator_and_of_the_definition(name):
             assert found.seeds.tolist() == seeds[:K].tolist(), told
             assert model.seeds_.tolist() == seeds[:K].tolist(), told
             first = q[:, :K]
-            np.testing.assert_allclose(found._absorption, first, rtol=1e-10, atol=0)
+            np.testing.assert_allclose(found.absorption, first, rtol=1e-10, atol=0)
             largest = first.max(axis=1, keepdims=True)
             labels = (first >= largest * (1 - 1e-10)).argmax(axis=1)
             assert found.labels.tolist() == labels.tolist(), told
@@ -147,11 +147,43 @@ def test_a_solution_is_the_same_in_any_grid(name):
             np.testing.assert_array_equal(grid[: len(gains), at_k, at_alpha], gains)
 
 
-def test_an_iterated_solution_is_the_same_in_any_grid(monkeypatch):
+@pytest.fixture
+def iterating(monkeypatch):
+    """Iterate on every graph, as on large ones of many dimensions."""
     monkeypatch.setattr(
         "clusterlens.compute.estimators.cns._solution.has_small_factors",
         lambda table: False,
     )
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_iterated_solutions_are_those_of_the_definition(iterating, name):
+    rng = np.random.default_rng(sum(map(ord, name)))
+    for _ in range(10):
+        X = TABLES[name](rng)
+        k = int(rng.integers(2, min(30, len(X) - 1) + 1))
+        alpha = float(np.exp(rng.uniform(np.log(0.02), np.log(0.6))))
+        seeds, q, gains = defined(X, k, alpha)
+        found = CNSGraph(X, k).solve(k, alpha, len(seeds))
+        assert found.seeds.tolist() == seeds.tolist(), (k, alpha)
+        np.testing.assert_allclose(found.absorption, q, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(found.criterion, gains, atol=1e-9, rtol=1e-9)
+
+
+def test_ties_that_no_factors_decide_go_to_the_first_row(iterating, monkeypatch):
+    monkeypatch.setattr(
+        "clusterlens.compute.estimators.cns._solution._LARGEST_DECIDED", 0
+    )
+    cube = np.stack(np.meshgrid(*[np.arange(6.0)] * 3), axis=-1).reshape(-1, 3)
+    X = np.repeat(cube, 2, axis=0)
+    for k, alpha in ((5, 0.05), (14, 0.1)):
+        seeds = defined(X, k, alpha)[0]
+        found = CNSGraph(X, k).solve(k, alpha, len(seeds))
+        assert found.solver != "lu"
+        assert found.seeds.tolist() == seeds.tolist()
+
+
+def test_an_iterated_solution_is_the_same_in_any_grid(iterating):
     X, alphas = TABLES["blobs"](np.random.default_rng(1)), [0.02, 0.1, 0.4]
     together = fit(X, n_neighbors=12, alpha=alphas).criterion_
     live = CNSGraph(X, 12)

@@ -105,7 +105,7 @@ def test_alpha_outside_the_range_is_a_short_run(previews):
 
 
 def test_large_tables_are_previewed_with_fewer_candidates(previews, monkeypatch):
-    monkeypatch.setattr("clusterlens.compute.estimators.cns.graph._LARGE", 300)
+    monkeypatch.setattr("clusterlens.compute.estimators.cns._previews._LARGE", 300)
     live = CNSGraph(blobs(), 24)
     solution = live.preview(12, 0.1)
     assert (solution.n_products, len(solution.criterion)) == (15, 20)
@@ -130,7 +130,7 @@ def test_a_preview_that_is_kept_does_not_keep_its_cache(previews):
     for size in range(4, 15):
         live.fill(size)
         solutions.append(live.preview(size, live.alpha_range[0], 3))
-        caches.add(live._caches[size])
+        caches.add(live._previews._caches[size])
     gc.collect()
     assert len(caches) == 4
     shares = [solution.seed_shares.sum() for solution in solutions]
@@ -332,7 +332,9 @@ def test_bad_settings_are_named(live):
 
 
 def test_caches_too_large_for_memory_are_refused_first(monkeypatch):
-    monkeypatch.setattr("clusterlens.compute.estimators.cns.graph.MEMORY_LIMIT", 1000)
+    monkeypatch.setattr(
+        "clusterlens.compute.estimators.cns._previews.MEMORY_LIMIT", 1000
+    )
     with pytest.raises(MemoryError, match="A cache for 100 samples and 50 seeds"):
         CNSGraph(blobs(100), 10).fill(5)
 
@@ -340,7 +342,7 @@ def test_caches_too_large_for_memory_are_refused_first(monkeypatch):
 def test_as_many_candidates_as_samples_are_refused_before_memory_is_taken(monkeypatch):
     for work in ("farthest_first", "solve_nodes"):
         monkeypatch.setattr(
-            f"clusterlens.compute.estimators.cns.graph.{work}",
+            f"clusterlens.compute.estimators.cns._previews.{work}",
             lambda *_, **__: pytest.fail("began"),
         )
     live = CNSGraph(blobs(3_300), 10, max_clusters=3_300)
@@ -351,7 +353,7 @@ def test_as_many_candidates_as_samples_are_refused_before_memory_is_taken(monkey
 def test_what_is_checked_is_the_memory_that_a_cache_takes(monkeypatch):
     checked = []
     monkeypatch.setattr(
-        "clusterlens.compute.estimators.cns.graph.check_memory",
+        "clusterlens.compute.estimators.cns._previews.check_memory",
         lambda n_bytes, *_, **__: checked.append(n_bytes),
     )
     live = CNSGraph(blobs(300), 10, max_clusters=150)

@@ -72,7 +72,7 @@ def test_local_maxima_are_capped_by_degree_times_distance():
 def test_greedy_order_follows_its_definition(seed, m):
     columns = np.random.default_rng(seed).random((20, m))
     masses, overlaps = columns.sum(axis=0), columns.T @ columns
-    order = greedy_order(masses, overlaps, 6)
+    order, _ = greedy_order(masses, overlaps, 6)
     assert order[0] == np.argmax(masses)
     assert len(order) == min(6, m)
     for step in range(1, len(order)):
@@ -87,7 +87,23 @@ def test_greedy_order_follows_its_definition(seed, m):
 def test_greedy_ties_go_to_the_first_candidate_whatever_the_rounding():
     masses = np.array([1.0, 1.0 + 1e-15, 0.5])
     overlaps = np.diag([1.0, 1.0, 1.0])
-    assert greedy_order(masses, overlaps, 3).tolist() == [0, 1, 2]
+    assert greedy_order(masses, overlaps, 3)[0].tolist() == [0, 1, 2]
+
+
+def test_differences_that_errors_explain_are_ties_and_make_the_order_uncertain():
+    masses, n_samples = np.array([4.0, 3.0, 3.0, 3.0]), 10
+    overlaps = np.eye(4)
+    overlaps[0] = overlaps[:, 0] = [1.0, 2e-6, 1e-6, 3e-6]
+    for error, order, is_certain in (
+        (1e-8, [0, 2, 1, 3], True),
+        (1e-6, [0, 1, 2, 3], False),
+    ):
+        found = greedy_order(masses, overlaps, 4, error, n_samples)
+        assert found[0].tolist() == order
+        assert found[1] == is_certain
+    overlaps[0, 3] = overlaps[3, 0] = 0.0
+    found, _ = greedy_order(masses, overlaps, 4, 1e-6, n_samples)
+    assert found.tolist() == [0, 3, 1, 2]
 
 
 @settings(max_examples=30)

@@ -124,6 +124,16 @@ def test_small_alphas_take_more_terms_until_the_tolerance():
     np.testing.assert_allclose(found.absorption[:, 0], expected, rtol=0, atol=1e-7)
 
 
+def test_a_solution_is_refined_to_rounding_where_the_series_stops_short():
+    # On a lattice the vectors of the series grow, and with them the rounding.
+    cube = np.stack(np.meshgrid(*[np.arange(6.0)] * 3), axis=-1).reshape(-1, 3)
+    table = with_self_first(neighbor_table(cube, 5)[0], 5)
+    found = smooth_seeds(table, SEEDS, np.array([0.02]))
+    assert found.solver == "chebyshev"
+    expected = definition(table, SEEDS, 0.02)
+    np.testing.assert_allclose(found.absorption[:, 0], expected, rtol=0, atol=2e-15)
+
+
 def test_a_diverged_solution_has_no_finite_bound():
     table = graph(50)
     start = starts(table, SEEDS[:1] % 50)
