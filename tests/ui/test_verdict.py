@@ -7,7 +7,7 @@ import pytest
 
 from clusterlens.ui.nodes.verdict import weigh
 
-YES, ODD = "Yes", "Yes, but not each around a centre"
+YES, ODD, PART = "Yes", "Yes, but not each around a centre", "Only in part"
 
 
 def judged(scores, dbcv, shuffled):
@@ -28,6 +28,10 @@ def judged(scores, dbcv, shuffled):
         ("ecoli", (21, 5, 2), -0.20, -0.77, "Only in part"),
         ("spiral", (0, 3, 0), -0.26, -0.79, "Only in part"),
         ("iris", (3, 0, 0), -0.14, -0.80, YES),
+        ("two diamonds that meet in a point", (1, 0, 0), 0.02, -0.59, YES),
+        ("a uniform square cut in two", (1, 0, 0), -0.34, -0.65, PART),
+        ("15 groups of which k-means finds .67", (105, 0, 0), -0.16, -0.63, PART),
+        ("z1, three groups that touch", (3, 0, 0), -0.28, -0.51, PART),
         ("pathbased", (1, 2, 0), 0.23, -0.73, ODD),
         ("target", (14, 0, 1), 0.61, -0.93, ODD),
         ("rings", (0, 0, 3), 0.39, -0.73, ODD),

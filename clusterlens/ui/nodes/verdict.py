@@ -3,9 +3,10 @@
 Round groups: yes if every pair of classes is separate; in part if most pairs are and
 few are like random classes. Dense groups: by the share of the way that their DBCV
 covers from shuffled labels to 1. Classes are clusters if either is "yes", in part if
-either is "in part", else hardly. The pool is shown as well, but decides nothing. On
-tables without clusters k-means covers at most 0.2 of the way (uniform noise, two
-columns).
+either is "in part", else hardly. Round classes that touch, whose DBCV covers less than
+a third of the way, are clusters in part: a square cut in two has separate centres and
+no gap. The pool is shown as well, but decides nothing. On tables without clusters
+k-means covers at most 0.2 of the way (uniform noise, two columns).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _MOST, _FEW = 1 / 2, 1 / 4
 # Gains over shuffled labels, and agreements, that count as yes and as in part.
 _DENSE = (0.5, 0.25)
 _REACHED = (0.7, 0.4)
+# Gain below which round classes touch (benchmarks/results/label_verdicts.md).
+_TOUCHING = 1 / 3
 _DBCV = {anchor.example: anchor.dbcv for anchor in LABEL_ANCHORS}
 LIGHTS: dict[Light, str] = {
     "yes": "yes",
@@ -40,8 +43,8 @@ LIGHTS: dict[Light, str] = {
 }
 CONCLUSIONS = {
     "Yes": (
-        "all pairs stand apart around their centres, which decides; clusterings of "
-        "this table may be judged by these labels."
+        "all pairs stand apart around their centres; clusterings of this table may be "
+        "judged by these labels."
     ),
     "Yes, but not each around a centre": (
         "judge clusterings by these labels only if they can find groups of odd shape."
@@ -50,7 +53,8 @@ CONCLUSIONS = {
         "wait until density has been measured: groups need not lie around a centre."
     ),
     "Only in part": (
-        "do not judge clusterings by all of these labels; see which pairs mix."
+        "do not judge clusterings by all of these labels; look at the pairs with low "
+        "scores, and at those with little gap between them (DBCV)."
     ),
     "Hardly": (
         "do not judge clusterings of this table by these labels. They may still be "
@@ -84,12 +88,15 @@ def weigh(
 ) -> Verdict:
     """Grade centres, density and the pool; the answer depends on the first two.
 
-    If all pairs are separate around their centres, density does not matter.
+    Until density is measured, the answer for round classes depends on centres alone.
     """
     of_centres = _of_centres(check)
     of_density = _of_density(evidence) if evidence else "unknown"
     of_pool = _grade(_highest(agreement), *_REACHED) if agreement else "unknown"
-    answer = _answer(of_centres, of_density, measured=evidence is not None)
+    touching = evidence is not None and density_gain(evidence) < _TOUCHING
+    answer = _answer(
+        of_centres, of_density, measured=evidence is not None, touching=touching
+    )
     return Verdict(answer, of_centres, of_density, of_pool)
 
 
@@ -122,9 +129,9 @@ def _grade(value: float, yes: float, part: float) -> Light:
     return "in part" if value >= part else "no"
 
 
-def _answer(centres: Light, density: Light, *, measured: bool) -> str:
+def _answer(centres: Light, density: Light, *, measured: bool, touching: bool) -> str:
     if centres == "yes":
-        return "Yes"
+        return "Only in part" if touching else "Yes"
     # Nested rings have no centres, so without density nothing is known of them.
     if not measured:
         return "Not decided yet"

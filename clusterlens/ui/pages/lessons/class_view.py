@@ -82,9 +82,9 @@ def _link(word: str) -> str:
     """Return a link to the list of lessons for the class alone, without an analysis."""
     query = urlencode(to_query(None, Look(page="lessons", class_word=word)))
     return (
-        f"<p><a href='?{safe(query)}' target='_blank' rel='noopener'>Link for the "
-        f"class <b>{safe(word)}</b></a>: give its address to the class; each page "
-        "opens a lesson from there.</p>"
+        f"<p><a style='color:inherit' href='?{safe(query)}' target='_blank' "
+        f"rel='noopener'>Link for the class <b>{safe(word)}</b></a>: give its address "
+        "to the class; each page opens a lesson from there.</p>"
     )
 
 
