@@ -85,11 +85,11 @@ def test_a_cancel_of_the_block_is_the_cancel_of_the_call(name, monkeypatch):
 
 
 def test_progress_is_heard_as_from_the_argument():
-    told, heard = Heard(), Heard()
-    cl.count_agreements(ensemble(), progress=told)
+    reported, heard = Heard(), Heard()
+    cl.count_agreements(ensemble(), progress=reported)
     with cl.running(progress=heard):
         cl.count_agreements(ensemble())
-    assert heard == told
+    assert heard == reported
     assert heard
 
 
@@ -102,21 +102,23 @@ def test_progress_is_heard_as_from_the_argument():
     ],
 )
 def test_progress_leads_once_from_the_first_step_to_the_last(name):
-    told = Heard()
-    call(name, progress=told)
-    done = [n for n, _ in told]
+    reported = Heard()
+    call(name, progress=reported)
+    done = [n for n, _ in reported]
     assert done == sorted(done)
-    assert told[-1:] == [(total, total) for total in {total for _, total in told}]
+    assert reported[-1:] == [
+        (total, total) for total in {total for _, total in reported}
+    ]
 
 
 @pytest.mark.parametrize("name", ["null_agreement", "merge_gains", "prepare"])
 def test_what_a_function_computes_with_others_is_told_by_itself_alone(name):
     # All three call functions that are public, too, and tell nothing by themselves.
-    told, heard = Heard(), Heard()
-    call(name, progress=told)
+    reported, heard = Heard(), Heard()
+    call(name, progress=reported)
     with cl.running(progress=heard):
         call(name)
-    assert heard == told
+    assert heard == reported
 
 
 def test_an_argument_wins_and_none_leaves_it_to_the_block():
@@ -133,13 +135,13 @@ def test_a_block_within_another_adds_to_it_and_ends():
     with cl.running(progress=outer):
         with pytest.raises(cl.Cancelled), cl.running(cancel=lambda: True):
             cl.count_agreements(ensemble())
-        told = len(outer)
+        reported = len(outer)
         with cl.running(progress=inner):
             cl.count_agreements(ensemble())
         assert inner
-        assert len(outer) == told
+        assert len(outer) == reported
         cl.count_agreements(ensemble())
-        assert outer[told:] == inner
+        assert outer[reported:] == inner
     n_told = len(outer)
     cl.count_agreements(ensemble())
     assert len(outer) == n_told
@@ -166,13 +168,13 @@ def test_a_block_is_in_force_in_its_thread_unless_taken_along():
 def test_looks_that_are_asked_for_later_keep_the_block_of_their_call():
     labels = np.random.default_rng(0).integers(0, 20, (4, 2_000))
     ensemble, limits = cl.Ensemble(labels), {"first_size": 500, "max_comparisons": 1e6}
-    told, heard, other = Heard(), Heard(), Heard()
-    list(cl.rank_progressively(ensemble, progress=told, **limits))
+    reported, heard, other = Heard(), Heard(), Heard()
+    list(cl.rank_progressively(ensemble, progress=reported, **limits))
     with cl.running(progress=heard):
         looks = cl.rank_progressively(ensemble, **limits)
     with cl.running(progress=other):
         assert list(looks)
-    assert heard == told
+    assert heard == reported
     assert other == []
 
 
@@ -219,7 +221,7 @@ def test_a_wrong_call_within_a_block_is_a_type_error():
 def test_a_warning_names_the_line_that_called():
     two = cl.Ensemble([[0, 0, 1], [0, 1, 1]])
     for block in (cl.running(), cl.running(n_jobs=1)):
-        with warnings.catch_warnings(record=True) as said, block:
+        with warnings.catch_warnings(record=True) as caught, block:
             warnings.simplefilter("always")
             cl.average_ari(two)
-        assert [entry.filename for entry in said] == [__file__]
+        assert [entry.filename for entry in caught] == [__file__]

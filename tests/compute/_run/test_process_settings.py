@@ -82,17 +82,17 @@ def test_limit_ends_with_an_error(two_blas_threads):
 
 
 def test_threads_record_their_warnings_at_the_same_time():
-    said = {}
+    messages = {}
 
     @contextmanager
     def record(name):
         with record_warnings() as caught:
             yield
             warnings.warn(name, stacklevel=1)
-            said[name] = [str(warning.message) for warning in caught]
+            messages[name] = [str(warning.message) for warning in caught]
 
     overlap(lambda: record("first"), lambda: record("second"))
-    assert said == {"first": ["first"], "second": ["second"]}
+    assert messages == {"first": ["first"], "second": ["second"]}
 
 
 def test_recording_hears_what_the_filters_hide_and_what_was_said_before():

@@ -115,9 +115,11 @@ def test_a_job_waits_for_those_it_needs(running):
 
 
 def test_starts_are_told(running):
-    told = []
-    list(run_jobs(len, jobs(5, 1), n_workers=1, memory_limit=9, on_start=told.append))
-    assert told == [0, 1]
+    reported = []
+    list(
+        run_jobs(len, jobs(5, 1), n_workers=1, memory_limit=9, on_start=reported.append)
+    )
+    assert reported == [0, 1]
 
 
 def test_a_job_over_its_time_is_stopped_and_the_others_go_on():
@@ -222,16 +224,16 @@ def test_runs_take_turns_so_that_a_short_one_ends_before_a_long_one():
 
 
 def test_a_run_hears_that_it_waits_and_goes_on_when_the_other_is_cancelled():
-    workers, told, cancelled = Workers(1), [], threading.Event()
+    workers, reported, cancelled = Workers(1), [], threading.Event()
     made = [([LONG], {"cancel": cancelled.is_set}), ([SHORT], {})]
-    with many_runs(workers.with_on_wait(told.append), made) as (threads, answers):
+    with many_runs(workers.with_on_wait(reported.append), made) as (threads, answers):
         threads[0].start()
         until(lambda: workers._at_work)
         threads[1].start()
-        until(lambda: told == [True])
+        until(lambda: reported == [True])
         assert not answers[1]
         cancelled.set()
-    assert told == [True, False]
+    assert reported == [True, False]
     assert answers == [["cancelled"], [(0, None)]]
 
 

@@ -48,25 +48,25 @@ def test_names_of_clusters_do_not_matter(moons, rows, assigner):
 
 
 def test_answers_are_within_their_ranges(assigner, rows):
-    told = assigner.assign(rows)
-    assert set(told.cluster) <= {0, 1}
-    assert (told.other != told.cluster).all()
-    for entry in (told.share, told.margin, told.p):
+    result = assigner.assign(rows)
+    assert set(result.cluster) <= {0, 1}
+    assert (result.other != result.cluster).all()
+    for entry in (result.share, result.margin, result.p):
         assert (entry >= 0).all()
         assert (entry <= 1).all()
 
 
 def test_oddness_is_the_mean_distance_to_five_of_the_cluster(moons, assigner, rows):
     X, labels = moons
-    told = assigner.assign(rows)
+    result = assigner.assign(rows)
     for c in (0, 1):
-        mine = rows[told.cluster == c]
+        mine = rows[result.cluster == c]
         distances = np.linalg.norm(mine[:, None] - X[labels == c], axis=2)
         odd = np.sort(distances, axis=1)[:, :5].mean(axis=1)
         held_out = assigner.held_out[c]
         at_least = (held_out >= odd[:, None] - 1e-12).sum(axis=1)
         p = (1 + at_least) / (1 + len(held_out))
-        np.testing.assert_allclose(told.p[told.cluster == c], p)
+        np.testing.assert_allclose(result.p[result.cluster == c], p)
 
 
 def test_far_rows_are_the_oddest(assigner):
@@ -94,9 +94,9 @@ def test_small_clusters_cannot_be_judged():
 
 def test_a_single_cluster_has_no_other():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    told = fit_assigner(X, np.full(30, 4)).assign(X)
-    np.testing.assert_array_equal(told.other, 4)
-    np.testing.assert_array_equal(told.margin, 1)
+    result = fit_assigner(X, np.full(30, 4)).assign(X)
+    np.testing.assert_array_equal(result.other, 4)
+    np.testing.assert_array_equal(result.margin, 1)
 
 
 def test_oddness_is_the_same_searched_among_all_and_among_the_cluster(moons, assigner):

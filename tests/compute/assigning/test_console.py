@@ -48,10 +48,10 @@ def test_parquet_gets_the_answers_of_the_library(kept, fresh, tmp_path, short_ba
     out = pd.read_parquet(tmp_path / "out.parquet")
     pd.testing.assert_frame_equal(out[fresh.columns], fresh)
     assert "cluster (2)" in out
-    told = kept[0].assign(fresh)
+    assigned = kept[0].assign(fresh)
     for name in COLUMNS:
         column = "cluster (2)" if name == "cluster" else name
-        assert out[column].tolist() == told[name].tolist()
+        assert out[column].tolist() == assigned[name].tolist()
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -61,13 +61,13 @@ def test_text_gets_the_answers_of_the_library(kept, fresh, tmp_path, packed):
     source.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     assert run(kept, source, tmp_path / "out.parquet") == 0
     out = pd.read_parquet(tmp_path / "out.parquet")
-    told = kept[0].assign(source)
-    assert out["cluster (2)"].tolist() == told["cluster"].tolist()
+    assigned = kept[0].assign(source)
+    assert out["cluster (2)"].tolist() == assigned["cluster"].tolist()
     assert out["age"].dtype == float
     assert out["age"].equals(fresh["age"])
     assert run(kept, source, tmp_path / "out.csv") == 0
     again = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
-    assert again["cluster (2)"].tolist() == told["cluster"].tolist()
+    assert again["cluster (2)"].tolist() == assigned["cluster"].tolist()
     assert again["id"].tolist() == fresh["id"].tolist()
 
 
@@ -78,19 +78,19 @@ def test_how_text_is_written_can_be_said(kept, fresh, tmp_path, capsys):
     table.to_csv(source, index=False, sep="\t", encoding="cp1252")
     assert run(kept, source, target, "--separator", "tab") == 2
     assert "its encoding if that is not UTF-8" in capsys.readouterr().err
-    said = ["--encoding", "cp1252", "--decimal", ".", "--separator", "tab"]
-    assert run(kept, source, target, *said) == 0
+    options = ["--encoding", "cp1252", "--decimal", ".", "--separator", "tab"]
+    assert run(kept, source, target, *options) == 0
     out = pd.read_parquet(target)
     assert out["prénom"].tolist() == table["prénom"].astype(str).tolist()
     assert out["income"].equals(fresh["income"].round())
-    told = kept[0].assign(fresh.assign(income=fresh["income"].round()))
-    assert out["cluster (2)"].tolist() == told["cluster"].tolist()
+    assigned = kept[0].assign(fresh.assign(income=fresh["income"].round()))
+    assert out["cluster (2)"].tolist() == assigned["cluster"].tolist()
     assert run(kept, source, tmp_path / "o.csv", "--separator", ":") == 2
     assert "--separator is ':'" in capsys.readouterr().err
     assert run(kept, source, tmp_path / "o.csv", "--encoding", "runes") == 2
     assert "encoding is 'runes', which is not known" in capsys.readouterr().err
     fresh.to_parquet(tmp_path / "new.parquet")
-    assert run(kept, tmp_path / "new.parquet", tmp_path / "o.csv", *said) == 2
+    assert run(kept, tmp_path / "new.parquet", tmp_path / "o.csv", *options) == 2
     assert "leave them out" in capsys.readouterr().err
 
 
@@ -124,19 +124,19 @@ def test_json_says_what_became_of_the_rows(kept, fresh, tmp_path, capsys):
     table.loc[2, "plan"] = "platinum"
     table.to_parquet(tmp_path / "new.parquet")
     assert run(kept, tmp_path / "new.parquet", tmp_path / "out.parquet", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    told = kept[0].assign(table)
-    counts = told["name"][~told["nowhere"].fillna(False)].value_counts()
-    assert told["nowhere"].any()
-    assert said["rows"] == 250
-    parts = sum(said["clusters"].values()), said["nowhere"], said["not_assigned"]
+    report = json.loads(capsys.readouterr().out)
+    assigned = kept[0].assign(table)
+    counts = assigned["name"][~assigned["nowhere"].fillna(False)].value_counts()
+    assert assigned["nowhere"].any()
+    assert report["rows"] == 250
+    parts = sum(report["clusters"].values()), report["nowhere"], report["not_assigned"]
     assert sum(parts) == 250
-    assert said["clusters"] == {"=young": counts["=young"], "old": counts["old"]}
-    assert said["not_assigned"] == 2
-    assert said["nowhere"] == told["nowhere"].sum()
-    assert said["gaps"]["plan"] == 3
-    assert said["not_used"] == ["id", "since", "cluster"]
-    assert said["output"] == str(tmp_path / "out.parquet")
+    assert report["clusters"] == {"=young": counts["=young"], "old": counts["old"]}
+    assert report["not_assigned"] == 2
+    assert report["nowhere"] == assigned["nowhere"].sum()
+    assert report["gaps"]["plan"] == 3
+    assert report["not_used"] == ["id", "since", "cluster"]
+    assert report["output"] == str(tmp_path / "out.parquet")
 
 
 def test_rows_of_clusters_of_one_name_count_together(fresh, tmp_path, capsys):
@@ -146,18 +146,18 @@ def test_rows_of_clusters_of_one_name_count_together(fresh, tmp_path, capsys):
     fresh.to_parquet(source)
     target = str(tmp_path / "out.parquet")
     assert console.main([str(path), str(source), "-o", target, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["clusters"] == {"customer": said["rows"] - said["nowhere"]}
-    assert said["not_assigned"] == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["clusters"] == {"customer": report["rows"] - report["nowhere"]}
+    assert report["not_assigned"] == 0
 
 
 def test_words_say_what_became_of_the_rows(kept, fresh, tmp_path, capsys):
     fresh.to_parquet(tmp_path / "new.parquet")
     assert run(kept, tmp_path / "new.parquet", tmp_path / "out.parquet") == 0
-    said = capsys.readouterr().out
-    assert "250 rows written to" in said
-    assert "up to 5% of rows like those seen" in said
-    assert "columns not used: 'id', 'since', 'cluster'" in said
+    output = capsys.readouterr().out
+    assert "250 rows written to" in output
+    assert "up to 5% of rows like those seen" in output
+    assert "columns not used: 'id', 'since', 'cluster'" in output
 
 
 def test_a_file_that_is_there_is_not_overwritten(kept, fresh, tmp_path, capsys):

@@ -63,8 +63,8 @@ def test_between_centres_the_border_is_that_of_the_formula():
     labels = np.repeat([0, 1], 200)
     segmentation = cl.Segmentation(dataset, labels, rows=False)
     assigner = segmentation.assigner
-    told = cl.smallest_changes(segmentation, {"a": [1.0], "b": [1.0]}, dataset)
-    there = told.set_index("column").loc["a", "change to"]
+    changes = cl.smallest_changes(segmentation, {"a": [1.0], "b": [1.0]}, dataset)
+    there = changes.set_index("column").loc["a", "change to"]
     tried = np.linspace(1, there, 20_001)
     rows = dataset.preparation.transform(pd.DataFrame({"a": tried, "b": 1.0}))
     squares = ((rows[:, None] - assigner.centres) ** 2).sum(axis=2)
@@ -95,9 +95,9 @@ def test_levels_and_dates_are_told_as_the_table_has_them():
     )
     z = np.random.default_rng(2).normal(size=N)
     by_day = cl.prepare(pd.DataFrame({"day": days, "z": z}), {"day": "numeric"})
-    told = cl.Segmentation(by_day, KINDS)
+    changes = cl.Segmentation(by_day, KINDS)
     first = pd.DataFrame({"day": [pd.Timestamp("2024-02-10")], "z": [0.1]})
-    found = cl.smallest_changes(told, first, by_day).set_index("column")
+    found = cl.smallest_changes(changes, first, by_day).set_index("column")
     moved = found.loc["day", "change to"]
     assert pd.Timestamp("2024-02-10") < moved < pd.Timestamp("2024-03-31")
 

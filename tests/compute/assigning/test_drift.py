@@ -113,8 +113,8 @@ def test_a_file_knows_the_same_drift(seg, tmp_path):
 def test_answers_that_are_known_are_not_asked_for_again(seg):
     table, _ = rows(300, 7, new=0.1)
     known = seg.assign(table, details=True)
-    told, again = seg.drift(table), seg.drift(table, assigned=known)
-    pd.testing.assert_frame_equal(again.columns, told.columns)
-    assert repr(again) == repr(told)
+    computed, again = seg.drift(table), seg.drift(table, assigned=known)
+    pd.testing.assert_frame_equal(again.columns, computed.columns)
+    assert repr(again) == repr(computed)
     with pytest.raises(ValueError, match="assigned has 299 rows for 300 rows"):
         seg.drift(table, assigned=known[1:])

@@ -22,14 +22,14 @@ def test_beyond_the_bound_is_where_the_assigner_says_nowhere(table, rows):
     dataset = cl.prepare(table[0], scale="none")
     seg = cl.Segmentation(dataset, table[1], rows=rows)
     x = np.random.default_rng(1).normal(size=(300, 3)) * 2.5
-    told = seg.assign(pd.DataFrame(x, columns=list("abc")), alpha=0.1)
+    assigned = seg.assign(pd.DataFrame(x, columns=list("abc")), alpha=0.1)
     far = []
-    for row, label in zip(x, told["cluster"], strict=True):
+    for row, label in zip(x, assigned["cluster"], strict=True):
         near = company(seg.assigner, row, label, 0.1)
         far.append(near.oddness > near.bound)
         assert (np.diff(near.distances) >= 0).all()
         assert len(near.rows) == (5 if rows else 0)
-    assert far == told["nowhere"].tolist()
+    assert far == assigned["nowhere"].tolist()
     assert 0 < sum(far) < 300
 
 

@@ -112,12 +112,12 @@ def test_shares_are_calibrated_on_new_rows():
     assigner = fit_assigner(X, mixed)
     Y, truth = groups(2000, seed=2, n_features=2)
     truth = np.where(np.random.default_rng(3).random(2000) < 0.2, 0, truth)
-    told = assigner.assign(Y)
-    right = told.cluster == truth
+    result = assigner.assign(Y)
+    right = result.cluster == truth
     assert assigner.calibration_error < 0.05
     for low, high in ((0.0, 0.9), (0.9, 1.0)):
-        some = (told.share >= low) & (told.share <= high)
-        assert right[some].mean() == pytest.approx(told.share[some].mean(), abs=0.06)
+        some = (result.share >= low) & (result.share <= high)
+        assert right[some].mean() == pytest.approx(result.share[some].mean(), abs=0.06)
 
 
 def test_rows_like_those_seen_are_too_odd_at_the_stated_rate():
@@ -177,7 +177,7 @@ def test_rows_by_density_are_as_clear_as_reaches_leave_them():
 
     def reaches(rows, own=None):
         """Mutual reachability of rows to each cluster, by the 2 k nearest."""
-        told = np.full((len(rows), 3), np.inf)
+        result = np.full((len(rows), 3), np.inf)
         for i, distances in enumerate(cdist(rows, X)):
             if own is not None:
                 distances[own[i]] = np.inf
@@ -185,22 +185,25 @@ def test_rows_by_density_are_as_clear_as_reaches_leave_them():
             dense = distances[near[k - 1]]
             for j in near:
                 reach = max(distances[j], dense, core[j])
-                told[i, codes[j]] = min(told[i, codes[j]], reach)
-        return told
+                result[i, codes[j]] = min(result[i, codes[j]], reach)
+        return result
 
     own = reaches(X, np.arange(n))
     kept = own.argmin(axis=1) == codes
     ends = [own[kept & (codes == c), c].max() for c in range(3)]
     rows = rng.uniform(-4, 8, (200, 2))
     found, clear = Prototypes(X, codes).in_reach(rows, k)
-    for told, cluster, clearness in zip(reaches(rows), found, clear, strict=True):
-        first = int(told.argmin())
-        if told[first] > ends[first] or first == 0:
-            beyond = min(told[c] / ends[c] - 1 for c in (1, 2))
+    for result, cluster, clearness in zip(reaches(rows), found, clear, strict=True):
+        first = int(result.argmin())
+        if result[first] > ends[first] or first == 0:
+            beyond = min(result[c] / ends[c] - 1 for c in (1, 2))
             assert (cluster, clearness) == (0, pytest.approx(min(beyond, 3)))
         else:
-            end = min(ends[first], *(told[c] for c in range(3) if c != first))
-            assert (cluster, clearness) == (first, pytest.approx(1 - told[first] / end))
+            end = min(ends[first], *(result[c] for c in range(3) if c != first))
+            assert (cluster, clearness) == (
+                first,
+                pytest.approx(1 - result[first] / end),
+            )
     assert {0, 1, 2} == set(found.tolist())
 
 

@@ -97,12 +97,12 @@ def test_figures_follow_their_definitions(hostile):
     from clusterlens.compute.assigning.rules import TEST, _parts
 
     ds, group, rules = hostile
-    judged = _parts(group, 0) == TEST
-    codes = ds.encoded.values[judged]
+    held_out = _parts(group, 0) == TEST
+    codes = ds.encoded.values[held_out]
     names = [column.name for column in ds.encoded.columns]
 
     def meets(conditions):
-        met = np.ones(judged.sum(), bool)
+        met = np.ones(held_out.sum(), bool)
         for condition in conditions:
             x = codes[:, names.index(condition.source.name)]
             if condition.codes:
@@ -112,7 +112,7 @@ def test_figures_follow_their_definitions(hostile):
         return met
 
     for k, rule in enumerate(rules.rules):
-        met, inside = meets(rule.conditions), group[judged] == k
+        met, inside = meets(rule.conditions), group[held_out] == k
         assert rule.precision == inside[met].mean()
         assert rule.recall == met[inside].mean()
         assert rule.lift == pytest.approx(rule.precision / inside.mean())

@@ -44,24 +44,24 @@ def fresh():
 
 def test_new_rows_find_their_cluster_by_row_id(seg, fresh):
     table, kind = fresh
-    told = seg.assign(table)
-    assert list(told.columns) == [
+    assigned = seg.assign(table)
+    assert list(assigned.columns) == [
         "cluster",
         "name",
         "margin",
         "nearest other",
         "nowhere",
     ]
-    assert told.index.tolist() == table["id"].tolist()
-    assert (told["cluster"] == kind).mean() > 0.97
-    assert (told["name"] == np.array(["young", "old"])[told["cluster"]]).all()
-    assert (told["nearest other"] == 1 - told["cluster"]).all()
+    assert assigned.index.tolist() == table["id"].tolist()
+    assert (assigned["cluster"] == kind).mean() > 0.97
+    assert (assigned["name"] == np.array(["young", "old"])[assigned["cluster"]]).all()
+    assert (assigned["nearest other"] == 1 - assigned["cluster"]).all()
 
 
 def test_rows_of_the_table_keep_their_cluster(prepared, seg):
     dataset, labels = prepared
-    told = seg.assign(dataset.table)
-    assert (told["cluster"].to_numpy() == labels).mean() == seg.assigner.reproduced
+    assigned = seg.assign(dataset.table)
+    assert (assigned["cluster"].to_numpy() == labels).mean() == seg.assigner.reproduced
     assert seg.assigner.reproduced > 0.99
 
 
@@ -86,17 +86,17 @@ def test_missing_columns_are_all_named(seg, fresh):
 
 def test_additional_columns_are_listed_and_not_used(seg, fresh):
     table, _ = fresh
-    told = seg.assign(table.assign(extra=1, other="x"))
-    assert "Columns not used: 'extra', 'other'." in told.attrs["notes"]
-    assert told.equals(seg.assign(table))
+    assigned = seg.assign(table.assign(extra=1, other="x"))
+    assert "Columns not used: 'extra', 'other'." in assigned.attrs["notes"]
+    assert assigned.equals(seg.assign(table))
 
 
 def test_gaps_and_unknown_levels_go_by_the_rules_with_notes(seg, fresh):
     table, _ = fresh
     changed = table.assign(plan="platinum", income=np.nan)
-    told = seg.assign(changed)
-    assert told["cluster"].notna().all()
-    notes = " ".join(told.attrs["notes"])
+    assigned = seg.assign(changed)
+    assert assigned["cluster"].notna().all()
+    notes = " ".join(assigned.attrs["notes"])
     assert "200 cells with an unknown level, the first 'platinum'" in notes
     assert "'income': 200 missing values (100.0% of the rows) filled" in notes
 
@@ -104,10 +104,10 @@ def test_gaps_and_unknown_levels_go_by_the_rules_with_notes(seg, fresh):
 def test_rows_without_any_value_get_no_answer(seg, fresh):
     table = fresh[0].copy()
     table.loc[[3, 5], ["age", "income", "plan", "since", "children"]] = np.nan
-    told = seg.assign(table)
-    assert np.flatnonzero(told["cluster"].isna()).tolist() == [3, 5]
-    assert told.iloc[3].isna().all()
-    assert "Row c1-3 has no value" in " ".join(told.attrs["notes"])
+    assigned = seg.assign(table)
+    assert np.flatnonzero(assigned["cluster"].isna()).tolist() == [3, 5]
+    assert assigned.iloc[3].isna().all()
+    assert "Row c1-3 has no value" in " ".join(assigned.attrs["notes"])
     assert seg.assign(table.iloc[[3, 5]])["cluster"].isna().all()
 
 
@@ -134,24 +134,24 @@ def test_far_rows_belong_nowhere_and_usual_ones_rarely(seg, fresh):
 
 def test_details_order_rows_of_one_margin_and_say_how_odd_a_row_is(seg, fresh):
     table, _ = fresh
-    plain, told = seg.assign(table), seg.assign(table, details=True)
-    pd.testing.assert_frame_equal(told[plain.columns], plain)
-    assert told.columns[5:].tolist() == ["p", "clearness"]
-    judged = told["nowhere"].notna() & (told["cluster"] >= 0)
-    assert ((told["p"] <= 0.05) == told["nowhere"])[judged].all()
-    ordered = told.sort_values("clearness")
+    plain, assigned = seg.assign(table), seg.assign(table, details=True)
+    pd.testing.assert_frame_equal(assigned[plain.columns], plain)
+    assert assigned.columns[5:].tolist() == ["p", "clearness"]
+    judged = assigned["nowhere"].notna() & (assigned["cluster"] >= 0)
+    assert ((assigned["p"] <= 0.05) == assigned["nowhere"])[judged].all()
+    ordered = assigned.sort_values("clearness")
     assert (ordered["margin"].diff().dropna() >= 0).all()
-    assert told["p"].nunique() > told["margin"].nunique()
+    assert assigned["p"].nunique() > assigned["margin"].nunique()
 
 
 def test_nowhere_is_not_told_of_small_clusters_and_always_of_noise(prepared):
     dataset, _ = prepared
     labels = np.repeat([-1, 0, 1], [20, 270, 10])
     kept = cl.Segmentation(dataset, labels)
-    told = kept.assign(dataset.table)
-    assert told.loc[told["cluster"] == 1, "nowhere"].isna().all()
-    assert told.loc[told["cluster"] == -1, "nowhere"].all()
-    assert (told.loc[told["cluster"] == -1, "name"] == "noise").all()
+    assigned = kept.assign(dataset.table)
+    assert assigned.loc[assigned["cluster"] == 1, "nowhere"].isna().all()
+    assert assigned.loc[assigned["cluster"] == -1, "nowhere"].all()
+    assert (assigned.loc[assigned["cluster"] == -1, "name"] == "noise").all()
     assert kept.to_frame()["nowhere can be told"].tolist() == [True, True, False]
 
 

@@ -68,9 +68,9 @@ def test_levels_of_every_kind_come_back(tmp_path):
     roles = dict.fromkeys(["flag", "code", "when"], "categorical")
     seg = cl.Segmentation(cl.prepare(frame, roles=roles), np.arange(40) // 20)
     seg.save(tmp_path / "a.lens")
-    told = cl.load_segmentation(tmp_path / "a.lens").assign(frame)
-    assert told.attrs["notes"] == []
-    pd.testing.assert_frame_equal(told, seg.assign(frame))
+    assigned = cl.load_segmentation(tmp_path / "a.lens").assign(frame)
+    assert assigned.attrs["notes"] == []
+    pd.testing.assert_frame_equal(assigned, seg.assign(frame))
 
 
 def test_without_rows_the_file_holds_no_row(table, tmp_path):

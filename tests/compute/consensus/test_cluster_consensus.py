@@ -34,13 +34,13 @@ def consensus_matrix(labels):
 @given(label_matrices, st.data())
 def test_values_are_means_of_the_consensus_matrix(cells, labels, data):
     n = labels.shape[1]
-    judged = data.draw(arrays(np.int64, n, elements=st.integers(-1, 3)))
+    evaluated = data.draw(arrays(np.int64, n, elements=st.integers(-1, 3)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_TABLE_CELLS", cells)
-        found = cluster_consensus(Ensemble(labels), judged)
+        found = cluster_consensus(Ensemble(labels), evaluated)
     matrix = consensus_matrix(labels)
     for c, name in enumerate(found.clusters):
-        inside = np.flatnonzero(judged == name)
+        inside = np.flatnonzero(evaluated == name)
         assert found.sizes[c] == len(inside)
         for i in range(n):
             others = inside[inside != i]
@@ -49,7 +49,7 @@ def test_values_are_means_of_the_consensus_matrix(cells, labels, data):
         assert_allclose(found.within[c], found.items[inside, c].mean(), atol=1e-12)
         for b, other in enumerate(found.clusters):
             if b != c:
-                block = matrix[np.ix_(inside, judged == other)]
+                block = matrix[np.ix_(inside, evaluated == other)]
                 assert_allclose(found.between[c, b], block.mean(), atol=1e-12)
     assert_allclose(found.between, found.between.T)
 
@@ -59,22 +59,22 @@ def test_values_are_means_of_the_consensus_matrix(cells, labels, data):
 @given(label_matrices, st.data())
 def test_noise_of_singletons_is_no_cluster(cells, labels, data):
     n = labels.shape[1]
-    judged = data.draw(arrays(np.int64, n, elements=st.integers(-1, 2)))
-    judged[0] = 1
+    evaluated = data.draw(arrays(np.int64, n, elements=st.integers(-1, 2)))
+    evaluated[0] = 1
     ensemble = Ensemble(labels, noise="singletons")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_TABLE_CELLS", cells)
-        found = cluster_consensus(ensemble, judged)
+        found = cluster_consensus(ensemble, evaluated)
     matrix = consensus_matrix(ensemble.codes)
     assert -1 not in found.clusters
     for c, name in enumerate(found.clusters):
-        inside = np.flatnonzero(judged == name)
+        inside = np.flatnonzero(evaluated == name)
         for i in range(n):
             others = inside[inside != i]
             expected = matrix[i, others].mean() if len(others) else 0.0
             assert_allclose(found.items[i, c], expected, atol=1e-12)
-    assert not found.doubtful[judged == -1].any()
-    assert not found.own[judged == -1].any()
+    assert not found.doubtful[evaluated == -1].any()
+    assert not found.own[evaluated == -1].any()
     assert found.to_frame()["doubtful"].sum() == found.doubtful.sum()
 
 
@@ -86,10 +86,12 @@ def test_noise_alone_is_no_partition_to_judge():
 @settings(max_examples=25)
 @given(label_matrices, st.data())
 def test_doubtful_samples_are_closer_to_another_cluster(labels, data):
-    judged = data.draw(arrays(np.int64, labels.shape[1], elements=st.integers(-1, 3)))
-    found = cluster_consensus(Ensemble(labels), judged)
+    evaluated = data.draw(
+        arrays(np.int64, labels.shape[1], elements=st.integers(-1, 3))
+    )
+    found = cluster_consensus(Ensemble(labels), evaluated)
     for i, row in enumerate(found.items):
-        own = found.clusters.tolist().index(judged[i])
+        own = found.clusters.tolist().index(evaluated[i])
         others = np.delete(row, own)
         assert found.own[i] == row[own]
         assert found.doubtful[i] == (others > row[own]).any()
@@ -102,22 +104,22 @@ def test_doubtful_samples_are_closer_to_another_cluster(labels, data):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_cluster_consensus_equals_reference_densities(case):
-    for judged in case["expected"]["evaluated"]:
-        found = cluster_consensus(Ensemble(case["labels"]), judged["labels"])
-        assert_array_equal(found.clusters, judged["clusters_sorted"])
-        assert_allclose(found.within, judged["D"], atol=1e-9)
-        if "inter_density" in judged and len(found.clusters) > 1:
-            expected = np.array(judged["inter_density"], dtype=float)
-            np.fill_diagonal(expected, judged["D"])
+    for evaluated in case["expected"]["evaluated"]:
+        found = cluster_consensus(Ensemble(case["labels"]), evaluated["labels"])
+        assert_array_equal(found.clusters, evaluated["clusters_sorted"])
+        assert_allclose(found.within, evaluated["D"], atol=1e-9)
+        if "inter_density" in evaluated and len(found.clusters) > 1:
+            expected = np.array(evaluated["inter_density"], dtype=float)
+            np.fill_diagonal(expected, evaluated["D"])
             assert_allclose(found.between, expected, atol=1e-9)
 
 
 def test_density_is_the_mean_of_cluster_consensus_by_size():
     labels = np.random.default_rng(0).integers(0, 3, (5, 40))
-    ensemble, judged = Ensemble(labels), labels[0]
-    found = cluster_consensus(ensemble, judged)
+    ensemble, evaluated = Ensemble(labels), labels[0]
+    found = cluster_consensus(ensemble, evaluated)
     mean = found.sizes @ found.within / found.sizes.sum()
-    assert_allclose(mean, density(ensemble, judged))
+    assert_allclose(mean, density(ensemble, evaluated))
 
 
 def test_frame_names_the_nearest_cluster():

@@ -23,9 +23,9 @@ def test_a_report_agrees_with_the_matrices(labels, data):
     )
     assert report.disagreement == pytest.approx(every[sample])
     assert report.percentile == np.mean(every < every[sample])
-    judged = cluster_consensus(ensemble, labels[0])
-    np.testing.assert_array_equal(report.clusters, judged.clusters)
-    np.testing.assert_allclose(report.consensus, judged.items[sample], atol=1e-12)
+    evaluated = cluster_consensus(ensemble, labels[0])
+    np.testing.assert_array_equal(report.clusters, evaluated.clusters)
+    np.testing.assert_allclose(report.consensus, evaluated.items[sample], atol=1e-12)
     votes = agreement_counts(labels)[sample]
     others = [i for i in range(len(votes)) if i != sample]
     nearest = sorted(others, key=lambda i: (-votes[i], i))[:5]

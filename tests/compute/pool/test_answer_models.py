@@ -99,11 +99,11 @@ def test_the_posterior_rests_on_answers_held_out(made):
     made_alone = first[first >= models.ensemble.n_partitions - models.n_made]
     assert len(made_alone) > 1
     for t in made_alone.tolist():
-        said = models.ensemble.specs[t]["held_out"]
-        wrong = [pair for pair in said["together"] if pair not in must]
-        wrong += [pair for pair in said["apart"] if pair in must]
-        assert sum(map(len, said.values())) == known.n_pairs
-        counts = [len(wrong), len(said["uncertain"])]
+        held_out = models.ensemble.specs[t]["held_out"]
+        wrong = [pair for pair in held_out["together"] if pair not in must]
+        wrong += [pair for pair in held_out["apart"] if pair in must]
+        assert sum(map(len, held_out.values())) == known.n_pairs
+        counts = [len(wrong), len(held_out["uncertain"])]
         assert models.posterior.outcomes[t].tolist() == counts
     plain = models.ensemble.replace(specs=[{}] * models.ensemble.n_partitions)
     obeyed = answer_posterior(plain, known).values[-models.n_made :].sum()
@@ -145,10 +145,12 @@ def test_later_answers_judge_what_was_made_unless_they_follow():
     models = models_for_answers(ensemble, known, n_clusters=[4])
     last = models.ensemble.labels[-1]
     pairs = [(i, j) for i in range(48) for j in range(i + 1, 48)]
-    told = {tuple(p) for p in [*known.must_link.tolist(), *known.cannot_link.tolist()]}
+    linked = {
+        tuple(p) for p in [*known.must_link.tolist(), *known.cannot_link.tolist()]
+    }
     follows = known.settles(pairs, 48)
     for pair, settled in zip(pairs, follows, strict=True):
-        if pair in told or (not settled and sum(pair) % 9):
+        if pair in linked or (not settled and sum(pair) % 9):
             continue
         one = Constraints([pair])
         found = answer_posterior(models.ensemble, one).outcomes[-1].tolist()
@@ -160,10 +162,10 @@ def test_later_answers_judge_what_was_made_unless_they_follow():
 def test_an_answer_that_was_turned_round_is_judged_by_what_was_said_without_it(made):
     _, known, models = made
     turned = Constraints(known.cannot_link[:1])
-    said = models.ensemble.specs[-1]["held_out"]
+    held_out = models.ensemble.specs[-1]["held_out"]
     pair = known.cannot_link[0].tolist()
     found = answer_posterior(models.ensemble, turned).outcomes[-1].tolist()
-    assert found == [int(pair in said["apart"]), int(pair in said["uncertain"])]
+    assert found == [int(pair in held_out["apart"]), int(pair in held_out["uncertain"])]
 
 
 def test_each_answer_is_held_out_once_without_what_implies_it(monkeypatch):

@@ -124,27 +124,27 @@ def test_cancel_during_the_last_fit_is_no_result(X):
 
 
 def test_the_plan_is_told_once_before_the_first_fit(X):
-    told = []
-    run_pool(X, "quick", n_jobs=1, on_plan=told.append, on_start=told.append)
-    assert isinstance(told[0], PoolEstimate)
-    assert set(told[1:]) == set(told[0].names)
-    assert told[0].names == estimate_pool(X, "quick", n_jobs=1).names
+    reported = []
+    run_pool(X, "quick", n_jobs=1, on_plan=reported.append, on_start=reported.append)
+    assert isinstance(reported[0], PoolEstimate)
+    assert set(reported[1:]) == set(reported[0].names)
+    assert reported[0].names == estimate_pool(X, "quick", n_jobs=1).names
 
 
 def test_the_time_left_follows_the_fits_so_far():
     estimate = estimate_pool((5000, 5), "default", n_jobs=1)
-    said = estimate.model_seconds
-    half = range(len(said) // 2)
-    as_said = estimate.seconds_left({at: said[at] for at in half})
-    twice = estimate.seconds_left({at: 2 * said[at] for at in half})
-    left = estimate.seconds * (1 - said[list(half)].sum() / said.sum())
+    predicted = estimate.model_seconds
+    half = range(len(predicted) // 2)
+    as_predicted = estimate.seconds_left({at: predicted[at] for at in half})
+    twice = estimate.seconds_left({at: 2 * predicted[at] for at in half})
+    left = estimate.seconds * (1 - predicted[list(half)].sum() / predicted.sum())
     assert estimate.seconds_left({}) == pytest.approx(estimate.seconds)
-    assert as_said == pytest.approx(left)
+    assert as_predicted == pytest.approx(left)
     assert 1.5 * left < twice < 2 * left
-    assert estimate.seconds_left(dict(enumerate(said))) == pytest.approx(0)
+    assert estimate.seconds_left(dict(enumerate(predicted))) == pytest.approx(0)
     # A model with a dead worker gives no information about the pace.
-    died = {at: said[at] for at in half} | {len(said) - 1: np.nan}
-    assert estimate.seconds_left(died) <= as_said
+    died = {at: predicted[at] for at in half} | {len(predicted) - 1: np.nan}
+    assert estimate.seconds_left(died) <= as_predicted
 
 
 def test_a_run_stopped_before_the_first_model_says_so(X):

@@ -65,10 +65,10 @@ def test_a_pace_beyond_any_machine_is_bounded():
 
 
 @pytest.mark.parametrize(
-    ("took", "said"), [(1e-4, 1.0), (1.0, 0.0), (1.0, np.nan)], ids=str
+    ("took", "predicted"), [(1e-4, 1.0), (1.0, 0.0), (1.0, np.nan)], ids=str
 )
-def test_times_that_say_nothing_are_left_out(took, said):
-    assert Seen.of("a", (10, 2), took, said) is None
+def test_times_that_say_nothing_are_left_out(took, predicted):
+    assert Seen.of("a", (10, 2), took, predicted) is None
 
 
 def test_what_is_learned_is_known_to_the_next_process(places):

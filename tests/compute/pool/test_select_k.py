@@ -361,14 +361,14 @@ def test_skewed_columns_are_noted_if_pairs_decide_unless_permuted_copies_judge()
 
 
 @pytest.mark.parametrize(
-    ("n_clearer", "told"),
+    ("n_clearer", "sentence_part"),
     [
         (2, "2 of 19 gaussian and 0 of 19 uniform copies are as clear at some k "),
         (9, "9 of 19 gaussian and 0 of 19 uniform copies are as clear at some k "),
     ],
 )
 def test_more_draws_are_advised_only_if_they_may_tell(
-    planted, monkeypatch, n_clearer, told
+    planted, monkeypatch, n_clearer, sentence_part
 ):
     valleys = [[-1.0, 2.0], *([[-1.0, 3.0]] * n_clearer)]
     valleys += [[-1.0, -2.0]] * (39 - len(valleys))
@@ -379,7 +379,7 @@ def test_more_draws_are_advised_only_if_they_may_tell(
     found = select_k(planted, [2, 3], **FAST)
     assert found.k is None
     assert " The closest is k = 3, which leaves <1% of the pairs" in found.sentence
-    assert told in found.sentence
+    assert sentence_part in found.sentence
     assert found.sentence.endswith("more draws may tell.") == (n_clearer == 2)
 
 

@@ -143,12 +143,12 @@ def test_two_runs_of_named_models_are_no_transposed_matrix():
 
 @pytest.mark.parametrize("missing", [None, np.eye(3, 40, dtype=bool)])
 def test_progress_rises_from_the_leaders_to_the_end_of_the_comparison(missing):
-    rng, told = np.random.default_rng(6), []
+    rng, steps = np.random.default_rng(6), []
     first, second = random_models(rng, 40), random_models(rng, 40, missing=missing)
-    cl.compare_runs(first, second, progress=lambda *step: told.append(step))
-    assert told == sorted(told)
-    assert {total for _, total in told} == {100}
-    assert (told[0][0], told[-1][0]) == (25, 100)
+    cl.compare_runs(first, second, progress=lambda *step: steps.append(step))
+    assert steps == sorted(steps)
+    assert {total for _, total in steps} == {100}
+    assert (steps[0][0], steps[-1][0]) == (25, 100)
 
 
 def test_likeness_a_little_below_chance_is_written_without_a_sign():

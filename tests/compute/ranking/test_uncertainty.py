@@ -49,9 +49,11 @@ def test_standard_errors_are_the_spread_of_the_estimates():
         for seed in range(200)
     ]
     spread = np.std([r.values for r in ranked], axis=0)
-    said = np.sqrt(np.mean([r.uncertainty.standard_errors**2 for r in ranked], axis=0))
-    assert (said / spread > 0.8).all()
-    assert (said / spread < 1.25).all()
+    estimated = np.sqrt(
+        np.mean([r.uncertainty.standard_errors**2 for r in ranked], axis=0)
+    )
+    assert (estimated / spread > 0.8).all()
+    assert (estimated / spread < 1.25).all()
 
 
 def test_ranges_of_ranks_are_narrower_than_the_intervals_suggest():

@@ -488,11 +488,11 @@ def test_any_table_is_prepared_or_refused(columns, missing, scale, categorical):
 
 def test_prepare_tells_how_far_it_is_and_stops_when_asked():
     table = pd.DataFrame(RNG.normal(size=(50, 4)), columns=list("abcd"))
-    told = []
-    prepare(table, progress=lambda *now: told.append(now))
-    assert told == sorted(told)
-    assert told[-1] == (100, 100)
-    assert len(set(told)) > 5
+    steps = []
+    prepare(table, progress=lambda *now: steps.append(now))
+    assert steps == sorted(steps)
+    assert steps[-1] == (100, 100)
+    assert len(set(steps)) > 5
     for stop in range(7):
         calls = iter(range(stop))
         with pytest.raises(Cancelled):
