@@ -15,6 +15,8 @@ one mutant, in this process.
 "store" opens damaged stores (`benchmarks.damaged_stores`): no analysis may differ from
 the written one, or be gone, without a message.
 
+"messages" are patches that a browser sends (`benchmarks.hostile_messages`).
+
 All other names are kinds of input files (`benchmarks.hostile_files`). A file that takes
 more time or memory than allowed counts as "changed".
 
@@ -54,6 +56,7 @@ import pyarrow.parquet as pq
 import clusterlens as cl
 from benchmarks.damaged_stores import attack_stores
 from benchmarks.hostile_files import KINDS, attack_files
+from benchmarks.hostile_messages import attack_messages
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import write_card
@@ -579,6 +582,7 @@ def _damage(data: bytes, rng: random.Random) -> bytes:
 ATTACKS: dict[str, Callable[[Path], Strike]] = {
     "analysis": attack_analyses,
     "store": attack_stores,
+    "messages": attack_messages,
     **{kind: partial(attack_files, kind) for kind in KINDS},
 }
 

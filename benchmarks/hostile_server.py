@@ -1,12 +1,13 @@
-"""Attack a running server with requests, connections and files in its folder.
+"""Attack a running server with requests, connections, messages, files and its folder.
 
     python -m benchmarks.hostile_server [ATTACK ...] [--port 5412] [--files 300]
 
-Starts `clusterlens` for each attack of `ATTACKS`, with few files that it may open and
-with odd files in its store, while another page asks for an answer every 50 ms. Prints
-the response to the attack, the processor time of the server, the memory of the server
-and its processes, the longest wait of the other page (also for a busy machine), the
-bytes of the log, and the time that the server took to end at SIGTERM during the attack.
+Starts a server for each attack of `ATTACKS`, with few files that it may open and with
+odd files in its store, while another page asks for an answer every 50 ms. Prints what
+the attack met, the processor time of the server, how long the other page waited (also
+for a busy machine), the processor time of the longest step of the event loop (which
+others do not lengthen), the memory that the server and its processes took, the bytes of
+the log, and how long it took to end at SIGTERM while the attack went on.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
 from benchmarks.hostile_inputs import FILES
-from benchmarks.sessions import DRAWN, Visitor, rest
+from benchmarks.sessions import DRAWN, Visitor, note_steps, rest
+from clusterlens.ui.cli import main as main_of_command
 
 ALIVE_SECONDS = 0.05
 # Id of the first part of a page that takes files.
@@ -137,7 +139,7 @@ async def upload(address: str, held: Held, *, name: str) -> str:
 
 
 async def with_taker(address: str) -> tuple[Any, str]:
-    """Open a page; return its websocket and the id of the part that takes files."""
+    """Open a page; return its websocket and the id of its `FileTaker`."""
     socket = await connect(address)
     await send(socket, "PULL-DOC-REQ", "{}")
     async with asyncio.timeout(120):
@@ -150,7 +152,7 @@ async def with_taker(address: str) -> tuple[Any, str]:
 
 
 async def tell(socket: Any, model: str, **values: Any) -> None:
-    """Send data as the script of a component does."""
+    """Send a message to a component, as its script does."""
     data = {"type": "map", "entries": [*values.items()]}
     entries = [["model", {"id": model}], ["data", data]]
     event = {
@@ -238,7 +240,8 @@ async def strike(name: str, port: int, files: int) -> None:
     (contents / "loop").symlink_to("loop")
     os.mkfifo(contents / ("0" * 64))
     os.truncate(os.open(contents / ("1" * 64), os.O_CREAT | os.O_WRONLY), 50 * 10**9)
-    command = [sys.executable, "-m", "clusterlens", "--no-browser", "--port", str(port)]
+    command = [sys.executable, "-m", "benchmarks.hostile_server", "--port", str(port)]
+    command += ["--serve", str(folder / "steps")]
     with open(folder / "log", "wb") as log:
         server = subprocess.Popen(
             command,
@@ -255,6 +258,7 @@ async def strike(name: str, port: int, files: int) -> None:
         await visitor.load()
         process = psutil.Process(server.pid)
         await rest(process)
+        server.send_signal(signal.SIGUSR1)  # it notes its steps from now on
         before, begun = _memory(process), process.cpu_times()
         highest, held = [before], []
 
@@ -278,17 +282,27 @@ async def strike(name: str, port: int, files: int) -> None:
         ended = time.monotonic() - ended
         again.cancel()
         await asyncio.gather(again, return_exceptions=True)
+        log_bytes = (folder / "log").stat().st_size
         print(
             f"{name}: {met}; {worked:.1f} s of processor, another visitor waited "
             f"{statistics.median(visitor.answers):.2f} s, at most "
-            f"{max(visitor.answers):.2f}, {(max(highest) - before) / 1e6:.0f} MB "
-            f"more, log of {(folder / 'log').stat().st_size} bytes, ended in "
-            f"{ended:.1f} s with {server.returncode}",
+            f"{max(visitor.answers):.2f}; the longest step of the event loop worked "
+            f"{(folder / 'steps').read_text()} s; "
+            f"{(max(highest) - before) / 1e6:.0f} MB more, log of {log_bytes} bytes, "
+            f"ended in {ended:.1f} s with {server.returncode}",
             flush=True,
         )
     finally:
         server.kill()
         server.wait()
+
+
+def serve(port: int, longest: Path) -> None:
+    """Serve as `clusterlens` does; write the longest step of the event loop."""
+    steps = note_steps()
+    signal.signal(signal.SIGUSR1, lambda *_: steps.__delitem__(slice(1, None)))
+    main_of_command(["--no-browser", "--port", str(port)])
+    longest.write_text(f"{max(steps):.2f}")
 
 
 def _memory(process: psutil.Process) -> int:
@@ -314,7 +328,11 @@ def main() -> None:
     parser.add_argument("attacks", nargs="*", default=[*ATTACKS], metavar="attack")
     parser.add_argument("--port", type=int, default=5412)
     parser.add_argument("--files", type=int, default=300)
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.serve:
+        serve(given.port, given.serve)
+        return
     for name in given.attacks:
         asyncio.run(strike(name, given.port, given.files))
 

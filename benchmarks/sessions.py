@@ -59,8 +59,8 @@ AT_ONCE = 2
 USED = 4
 POOL = "default"
 # A server rests that used less of a processor in so many seconds.
-REST_SECONDS, REST_SHARE = 3.0, 0.05
-# Message of a browser after it has drawn the page for the first time.
+REST_SECONDS, REST_SHARE = 8.0, 0.02
+# What a browser says when it has drawn the page for the first time.
 DRAWN = {
     "events": [
         {
