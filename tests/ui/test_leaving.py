@@ -11,7 +11,6 @@ from functools import wraps
 import panel as pn
 import pytest
 from panel.io.state import set_curdoc
-from tornado.httpclient import AsyncHTTPClient
 
 from benchmarks.memory import made
 from benchmarks.sessions import Visitor
@@ -115,12 +114,13 @@ def serve(visit):
     run(work(), 600)
 
 
-def test_session_of_a_plain_request_is_let_go(opened):
+def test_session_of_a_page_that_was_never_drawn_is_let_go(opened):
     async def visit(server, address):
-        await AsyncHTTPClient().fetch(address)
+        visitor = await Visitor.open(address)
         shown = opened[-1]()
         parts = [weakref.ref(part) for part in (shown, shown.session, shown.view)]
         del shown
+        visitor.close()
         await end(server.get_sessions()[-1])
         await gone(parts)
 
@@ -177,9 +177,13 @@ def test_page_of_a_session_that_ends_does_not_come(opened):
 
     async def visit(server, address):
         visitor, shown, document, page = await coming(opened, server, address)
+        begun = page._coming
+        page.look(False)
+        page.look(True)  # the same task goes on, so that all of them are cancelled
         for model in document.models:  # as Bokeh does before its notification
             model.destroy()
-        await asyncio.wait({page._coming})
+        await asyncio.wait({begun})
+        assert page._coming is begun
         assert not page.made
         assert shown.session.jobs.notices == ()
         visitor.close()

@@ -107,7 +107,8 @@ class Page:
         self.seen = self.view.visible = seen
         if seen and not self.made and self.view._models:
             self.view.css_classes = ["cl-coming"]
-            self._coming = go_on(self._come())
+            if self._coming is None or self._coming.done():
+                self._coming = go_on(self._come())
             return
         if seen:
             self.make()
