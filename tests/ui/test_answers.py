@@ -157,7 +157,7 @@ def test_the_model_most_like_the_right_one_is_named_where_another_is_first():
         assert said in opened.said._enough.body
         assert f'data-do="look {likest}"' in opened.said._enough.body
         headline = opened.headline._text.body
-        assert f"After 5 answers: <b>{name}</b> is the <span" in headline
+        assert f"After 5 answers: <b>{name}</b> is <span" in headline
         assert "expected to be most like yours</span>, likeliest are <b>" in headline
         assert "The likeliest model " in headline
         opened.said._do(f"look {likest}")
