@@ -24,6 +24,26 @@ WORDS: Mapping[str, str] = {
         "Quantiles of {subject} are those of a random sample of {rows} of the "
         "{samples} samples."
     ),
+    "sketched": (
+        "Column {subject}: quantiles were found in one pass; each has a rank that is "
+        "off by at most {ranks} of {rows} rows."
+    ),
+    "file skipped": "File {subject} left out: {why}",
+    "files left out": "{files} other files left out, the first {subject}.",
+    "types widened": "Column {subject} has several types; it is read as {type}.",
+    "files without column": (
+        "Column {subject} is not in {files} of the files; its cells are missing there."
+    ),
+    "landmarks": (
+        "Models were fitted to {landmarks} of {rows} rows; the others are assigned."
+    ),
+    "weights not obeyed": (
+        "Landmarks that favour rare rows count as much as others in every model: no "
+        "method of the pool obeys their weights."
+    ),
+    "no held-back rows": (
+        "All rows are landmarks, so that nothing is left to measure an error with."
+    ),
     "stopped": "Stopped after {ended} of {models} models; not fitted: {subject}.",
     "untimed": "The time of {fits} fits is unknown and not counted.",
 }

@@ -136,10 +136,10 @@ def learn_columns(
         run.raise_if_cancelled()
         run.report(j, len(names))
         if roles[name] == "numeric":
-            column, X[:, j], remarks = _learn_numbers(name, table[name], sentinels)
+            column, X[:, j], remarks = learn_numbers(name, table[name], sentinels)
             notes += [f"Column {name!r}: {remark}." for remark in remarks]
         else:
-            column, X[:, j] = _learn_levels(name, table[name], roles[name])
+            column, X[:, j] = learn_levels(name, table[name], roles[name])
         columns.append(column)
     return X, columns, notes
 
@@ -236,18 +236,25 @@ def fill_missing(
         n_missing = int(absent.sum())
         if n_missing == 0:
             continue
-        share = n_missing / len(X)
         x[absent] = value
-        names = column.level_names
-        shown = repr(names[int(value)]) if names else grouped(value)
-        word = missing if column.role == "numeric" else "most frequent"
-        word += " value" if word == "most frequent" else ""
-        notes.append(
-            f"Column {column.name!r}: {count(n_missing, 'missing value')} "
-            f"({'<0.1%' if share < 0.0005 else f'{share:.1%}'} of the rows) filled "
-            f"with the {word} {shown}."
-        )
+        notes.append(fill_note(column, value, n_missing, len(X), missing))
     return notes
+
+
+def fill_note(
+    column: Column, value: float, n_missing: int, n_rows: int, missing: str
+) -> str:
+    """Say how many of so many cells of a column were filled, and with what."""
+    share = n_missing / n_rows
+    names = column.level_names
+    shown = repr(names[int(value)]) if names else grouped(value)
+    word = missing if column.role == "numeric" else "most frequent"
+    word += " value" if word == "most frequent" else ""
+    return (
+        f"Column {column.name!r}: {count(n_missing, 'missing value')} "
+        f"({'<0.1%' if share < 0.0005 else f'{share:.1%}'} of the rows) filled "
+        f"with the {word} {shown}."
+    )
 
 
 def check_size(n_rows: int, columns: Sequence[Column], widths: Sequence[int]) -> None:
@@ -352,7 +359,7 @@ FILLERS: dict[str, Callable[[FloatArray], float]] = {
 }
 
 
-def _learn_numbers(
+def learn_numbers(
     name: str, values: pd.Series, sentinels: str | Sequence[float]
 ) -> tuple[Column, FloatArray, list[str]]:
     """Learn and encode a column of numbers or dates (n,)."""
@@ -459,7 +466,7 @@ def _outlying_codes(numbers: FloatArray) -> tuple[float, ...]:
     )
 
 
-def _learn_levels(name: str, values: pd.Series, role: str) -> tuple[Column, FloatArray]:
+def learn_levels(name: str, values: pd.Series, role: str) -> tuple[Column, FloatArray]:
     """Learn the levels of a column (n,) and encode it."""
     levels = ordered_levels(values) if role == "ordinal" else None
     if levels is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,10 +60,20 @@ _BRACKET = re.compile(
 
 
 class ColumnFacts:
-    """What is known of the cells of a column (n,), each found once, when asked for."""
+    """What is known of the cells of a column (n,), each found once, when asked for.
 
-    def __init__(self, values: pd.Series) -> None:
+    Facts of a column that is not in memory are given by name; `values` then holds each
+    of its different cells twice.
+    """
+
+    def __init__(self, values: pd.Series, **known: Any) -> None:
         self.values = values
+        vars(self).update(known)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of cells."""
+        return len(self.values)
 
     @cached_property
     def kind(self) -> str:
@@ -103,6 +114,31 @@ class ColumnFacts:
             return False
         finite = self.numbers[np.isfinite(self.numbers)]
         return bool((finite == np.floor(finite)).all())
+
+    @cached_property
+    def rising_share(self) -> float:
+        """Share of the steps from row to row that rise by one."""
+        return float((np.diff(self.numbers) == 1).sum() / max(self.n_rows - 1, 1))
+
+    @cached_property
+    def too_long(self) -> bool:
+        """Whether integers have more digits than float64 keeps."""
+        if not pd.api.types.is_integer_dtype(self.values.dtype):
+            return False
+        return bool(max(self.values.max(), -int(self.values.min())) >= 2**53)
+
+    @cached_property
+    def number_share(self) -> float:
+        """Share of numbers among the cells of text that are present.
+
+        If the first cells hold hardly any number, it is 0 without a look at the others.
+        """
+        first = self.values.iloc[:_TRIED]
+        truth = pd.api.types.is_bool_dtype(first.dtype)
+        if truth or to_numbers(first).notna().sum() < 0.5 * first.notna().sum():
+            return 0.0
+        n_numbers = np.count_nonzero(~np.isnan(self.numbers))
+        return float(n_numbers / (self.n_rows - self.n_missing))
 
 
 def facts_of(table: pd.DataFrame) -> dict[str, ColumnFacts]:
@@ -166,8 +202,7 @@ def ordered_levels(values: pd.Series) -> list[str] | None:
 
 def _guess(name: str, facts: ColumnFacts, *, is_first: bool) -> tuple[str, str]:
     """Guess one column by itself."""
-    values = facts.values
-    present = len(values) - facts.n_missing
+    n_rows, present = facts.n_rows, facts.n_rows - facts.n_missing
     if present == 0:
         return "ignore", "empty: every value is missing"
     if facts.kind == "other":
@@ -176,10 +211,10 @@ def _guess(name: str, facts: ColumnFacts, *, is_first: bool) -> tuple[str, str]:
         hints_at_ids(name, is_first=is_first) and _tells_most_apart(facts)
     ):
         return _guess_ids(facts, "named like an identifier")
-    if facts.n_distinct == 1 and len(values) > 1:
+    if facts.n_distinct == 1 and n_rows > 1:
         return "ignore", "constant: every value is the same"
-    if present < 0.5 * len(values):
-        share = percent(facts.n_missing / len(values))
+    if present < 0.5 * n_rows:
+        share = percent(facts.n_missing / n_rows)
         return "ignore", f"{share} missing; filling would invent most of the column"
     if facts.kind == "date":
         return "ignore", "dates; as numeric they would count as days"
@@ -190,13 +225,12 @@ def _guess(name: str, facts: ColumnFacts, *, is_first: bool) -> tuple[str, str]:
 
 def _guess_numbers(name: str, facts: ColumnFacts) -> tuple[str, str]:
     """Guess a column of numbers."""
-    n_rows = len(facts.values)
-    unique = facts.n_distinct == n_rows > 1
-    if _too_long(facts.values):
+    unique = facts.n_distinct == facts.n_rows > 1
+    if facts.too_long:
         return _guess_ids(facts, "whole numbers of 16 digits or more")
     if facts.whole and plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
-    if facts.whole and unique and n_rows >= 10 and _counts_up(facts.numbers):
+    if facts.whole and unique and facts.n_rows >= 10 and facts.rising_share == 1:
         return "row id", "counts the rows: whole numbers rising by one"
     if facts.whole and 2 < facts.n_distinct <= 10:
         return "numeric", (
@@ -208,11 +242,11 @@ def _guess_numbers(name: str, facts: ColumnFacts) -> tuple[str, str]:
 def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
     """Guess a column of text, categories or truth values."""
     values, k = facts.values, facts.n_distinct
-    present = len(values) - facts.n_missing
+    present = facts.n_rows - facts.n_missing
     if plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
     given = isinstance(values.dtype, pd.CategoricalDtype)
-    share = 0.0 if given else _share_of_numbers(facts)
+    share = 0.0 if given else facts.number_share
     if share >= _NUMBER_SHARE:
         return _guess_text_of_numbers(facts, share)
     if _has_local_dates(values):
@@ -245,7 +279,7 @@ def _guess_text_of_numbers(facts: ColumnFacts, share: float) -> tuple[str, str]:
 
 def _guess_ids(facts: ColumnFacts, what: str) -> tuple[str, str]:
     """Return the role of a column of identifiers; `what` says how they are known."""
-    if facts.n_distinct == len(facts.values) and (facts.whole or facts.kind == "text"):
+    if facts.n_distinct == facts.n_rows and (facts.whole or facts.kind == "text"):
         return "row id", f"{what}, and every value is different"
     return "ignore", f"{what}, but values repeat or are missing; no feature"
 
@@ -254,35 +288,15 @@ def _tells_most_apart(facts: ColumnFacts) -> bool:
     """Return whether text or whole numbers mostly differ, or mostly rise by one."""
     if facts.kind != "text" and not facts.whole:
         return False
-    if 2 * facts.n_distinct > len(facts.values):
+    if 2 * facts.n_distinct > facts.n_rows:
         return True
-    return facts.whole and bool((np.diff(facts.numbers) == 1).mean() > 0.5)
+    return facts.whole and facts.rising_share > 0.5
 
 
 def _are_words(values: pd.Series) -> bool:
     """Return whether text (n,), if long enough, is words without blanks or gaps."""
     words = values.astype("str")
     return len(words) >= 10 and bool(words.str.fullmatch(r"\S+").all())
-
-
-def _too_long(values: pd.Series) -> bool:
-    """Say whether integers (n,) have more digits than float64 keeps."""
-    if not pd.api.types.is_integer_dtype(values.dtype):
-        return False
-    return bool(max(values.max(), -int(values.min())) >= 2**53)
-
-
-def _share_of_numbers(facts: ColumnFacts) -> float:
-    """Return the share of numbers among the cells of text that are present.
-
-    Where the first cells hold hardly any number, the others are not looked at.
-    """
-    first = facts.values.iloc[:_TRIED]
-    truth = pd.api.types.is_bool_dtype(first.dtype)
-    if truth or to_numbers(first).notna().sum() < 0.5 * first.notna().sum():
-        return 0.0
-    n_numbers = np.count_nonzero(~np.isnan(facts.numbers))
-    return n_numbers / (len(facts.values) - facts.n_missing)
 
 
 def _guess_label(
@@ -320,16 +334,11 @@ def _may_be_label(facts: ColumnFacts) -> bool:
         facts.kind == "number" and not facts.whole
     ):
         return False
-    return 2 <= facts.n_distinct <= min(MAX_CLASSES, len(facts.values) // 2)
+    return 2 <= facts.n_distinct <= min(MAX_CLASSES, facts.n_rows // 2)
 
 
 def _as_numbers(values: pd.Series) -> FloatArray:
     return to_numbers(values).to_numpy(dtype=np.float64)
-
-
-def _counts_up(numbers: FloatArray) -> bool:
-    """Say whether whole numbers (n,) rise by one from row to row."""
-    return bool((np.diff(numbers) == 1).all())
 
 
 def _has_local_dates(values: pd.Series) -> bool:

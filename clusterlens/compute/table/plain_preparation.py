@@ -48,7 +48,7 @@ def preparation_to_plain(preparation: Preparation) -> dict[str, Any]:
             "transforms": dict(preparation.transforms or {}),
             "weights": {k: float(w) for k, w in (preparation.weights or {}).items()},
         },
-        "columns": [_plain_column(column) for column in preparation.columns_],
+        "columns": [column_to_plain(column) for column in preparation.columns_],
         "fill values": preparation.fill_values_.tolist(),
         "level factors": [some.tolist() for some in preparation.level_factors_],
         "steps": [
@@ -91,7 +91,7 @@ def preparation_from_plain(plain: Record) -> Preparation:
     return made
 
 
-def _plain_column(column: Column) -> dict[str, Any]:
+def column_to_plain(column: Column) -> dict[str, Any]:
     day = column.first_day
     return {
         "name": column.name,

@@ -261,7 +261,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             If an option is unknown.
         """
         self._check_options()
-        used, notes = _used_roles(roles, reasons, self.categorical)
+        used, notes = used_roles(roles, reasons, self.categorical)
         learning, filling, making, counting = stretches(run, 100, _SHARES)
         X, columns, remarks = learn_columns(table, used, self.sentinels, learning)
         self.encoders_ = tuple(columns)
@@ -694,7 +694,7 @@ def _tells_apart(ids: pd.Series) -> bool:
     return bool(ids.is_unique and ids.notna().all())
 
 
-def _used_roles(
+def used_roles(
     roles: Mapping[str, str], reasons: Mapping[str, str], categorical: str
 ) -> tuple[dict[str, str], list[str]]:
     """Return the roles in force and a note on the columns that are no features."""
