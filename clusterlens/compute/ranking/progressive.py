@@ -144,6 +144,7 @@ def rank_progressively(
     max_comparisons: int = EXACT_COMPARISONS,
     exact: bool = False,
     random_state: RandomState = 0,
+    n_population: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -176,6 +177,10 @@ def rank_progressively(
         spent; `count_agreements` computes it in O(n² T) time.
     random_state : int, default 0
         Seed of the draw of samples.
+    n_population : int, optional
+        Rows of a larger table of which the n samples were drawn uniformly; the scores
+        are then those of all its rows, no look is exact, and the threshold has to be
+        given. Default: the n samples are all.
     n_jobs, progress, cancel, executor
         As in `count_agreements`; progress counts the pairs of samples of each look.
 
@@ -227,16 +232,17 @@ def rank_progressively(
     budget = int(check_range(max_comparisons, 0, np.inf, name="max_comparisons"))
     seed = check_random_state(random_state)
     exact = check_flag(exact, name="exact")
+    population = _check_population(n_population, ensemble, score, threshold, exact)
     check_weight(constraint_weight)
     check_constraints(constraints, ensemble.n_samples)
     run = RunOptions(n_jobs, progress, cancel, executor)
     variant = SCORES[score].variant
     assert variant is not None  # checked above
-    sizes, affordable = _schedule(ensemble, first_size, budget)
+    sizes, affordable = _schedule(ensemble, first_size, budget, population)
 
     def looks() -> Iterator[ProgressiveRanking]:
         settled = False
-        sample = _Sample(ensemble, variant, threshold, sizes, seed)
+        sample = _Sample(ensemble, variant, threshold, sizes, seed, population)
         while not settled and sample.size < sizes[-1]:
             sample.grow(run)
             scores, covariance = sample.estimate()
@@ -301,11 +307,40 @@ def _check_arguments(
     check_range(first_size, _SMALLEST, np.inf, name="first_size", integer=True)
 
 
+def _check_population(
+    n_population: int | None,
+    ensemble: Ensemble,
+    score: str,
+    threshold: int | None,
+    exact: bool,
+) -> int:
+    """Return the number of rows that the scores are of."""
+    n = ensemble.n_samples
+    if n_population is None:
+        return n
+    check_range(n_population, n + 1, np.inf, name="n_population", integer=True)
+    if exact:
+        raise ValueError(
+            "exact is True with n_population; all pairs of a larger table cannot be "
+            "counted from some of its rows."
+        )
+    if score == "discotec-binary" and threshold is None:
+        raise ValueError(
+            "threshold is None with n_population; give that of the larger table, which "
+            "follows from the sizes of its clusters."
+        )
+    return int(n_population)
+
+
 def _schedule(
-    ensemble: Ensemble, first_size: int, max_comparisons: int
+    ensemble: Ensemble, first_size: int, max_comparisons: int, n_population: int
 ) -> tuple[list[int], bool]:
     """Return the sample sizes of all looks, and whether all pairs are affordable."""
-
+    if n_population > ensemble.n_samples:
+        most = affordable_samples(ensemble.n_partitions, max_comparisons)
+        most = min(most, ensemble.n_samples)
+        doubled = [first_size << k for k in range(64) if first_size << k <= most]
+        return doubled or [min(first_size, ensemble.n_samples)], False
     cost = agreement_cost(ensemble, max_comparisons=max_comparisons)
     if cost.n_items <= first_size:
         return [0], True
@@ -326,9 +361,10 @@ class _Sample:
         threshold: int | None,
         sizes: list[int],
         random_state: int,
+        n_population: int,
     ) -> None:
         rng = np.random.default_rng(random_state)
-        self.sizes, self.size, self.n_samples = sizes, 0, ensemble.n_samples
+        self.sizes, self.size, self.n_samples = sizes, 0, n_population
         drawn = rng.permutation(ensemble.n_samples)[: sizes[-1]]
         self.layout = pair_layout(ensemble, drawn)
         if threshold is None:

@@ -247,3 +247,35 @@ def test_arguments_out_of_range_are_refused_at_once(options, message):
 def test_one_partition_is_refused():
     with pytest.raises(ValueError, match="has 1 partition"):
         rank_progressively(Ensemble(LABELS[:1]))
+
+
+def test_rows_drawn_from_a_larger_table_rank_its_models():
+    """Over 60 draws of 600 of 6,000 rows, at least 51 hold the scores of all rows."""
+    labels = planted(6_000, [0.3, 0.6, 0.9], seed=6)
+    whole = count_agreements(Ensemble(labels))
+    exact, covered = discotec(whole), 0
+    for seed in range(60):
+        rows = np.random.default_rng(seed).choice(6_000, 600, replace=False)
+        *_, look = rank_progressively(
+            Ensemble(labels[:, rows]),
+            threshold=whole.threshold,
+            first_size=600,
+            n_population=6_000,
+        )
+        assert not look.exact
+        low, high = look.intervals.T
+        covered += bool(((low <= exact) & (exact <= high)).all())
+    assert covered >= 51
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_population": 4_000, "threshold": 3}, "n_population"),
+        ({"n_population": 9_000}, "threshold is None"),
+        ({"n_population": 9_000, "threshold": 3, "exact": True}, "exact is True"),
+    ],
+)
+def test_a_larger_table_needs_more_rows_and_a_threshold(options, message):
+    with pytest.raises(ValueError, match=message):
+        rank_progressively(ENSEMBLE, **options)
