@@ -30,11 +30,15 @@ class Prototypes:
         Their features.
     codes : array of int, shape (n_prototypes,)
         Their clusters, 0 to n_clusters - 1.
+    search : NeighborSearch, optional
+        A search among the rows that others use, too. Default: a new one.
     """
 
-    def __init__(self, rows: FloatArray, codes: IntArray) -> None:
+    def __init__(
+        self, rows: FloatArray, codes: IntArray, search: NeighborSearch | None = None
+    ) -> None:
         self.rows, self.codes = rows, codes
-        self._search = NeighborSearch(rows)
+        self._search = NeighborSearch(rows) if search is None else search
         self._within: dict[int, tuple[IntArray, NeighborSearch]] = {}
         self._cores: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
@@ -33,6 +34,7 @@ from clusterlens.compute.assigning._readings import (
     read_neighbors,
     read_votes,
 )
+from clusterlens.compute.estimators.neighbors import NeighborSearch
 
 ALPHA = 0.05
 # Smallest adjusted Rand index at which a clustering counts as repeating a partition.
@@ -185,6 +187,54 @@ class Assigner(Frozen):
             *(np.concatenate(column) for column in zip(*parts, strict=True))
         )
 
+    def label(self, X: FloatArray) -> IntArray:
+        """Return the cluster of each row, without how surely.
+
+        Parameters
+        ----------
+        X : array of float64, shape (n_rows, n_features)
+            As for `assign`.
+
+        Returns
+        -------
+        labels : array of int, shape (n_rows,)
+            Those of `assign`.
+        """
+        return self.clusters[self.read(X, self._found(X)).cluster]
+
+    def share_search(self, search: NeighborSearch) -> None:
+        """Use a search among the same rows that other assigners use, too.
+
+        Parameters
+        ----------
+        search : NeighborSearch
+            It finds the same prototypes.
+        """
+        vars(self)["prototypes"] = Prototypes(self.rows, self.codes, search)
+
+    def nowhere(
+        self, assigned: Assigned, alpha: float
+    ) -> pd.api.extensions.ExtensionArray:
+        """Say which rows are too far from their cluster to belong there.
+
+        Parameters
+        ----------
+        assigned : Assigned
+            What `assign` has said.
+        alpha : float
+            Rate of "nowhere" among rows like those seen.
+
+        Returns
+        -------
+        nowhere : array of truth values, shape (n_rows,)
+            Missing where the cluster has too few rows to say so, true for noise.
+        """
+        nowhere = pd.array(assigned.p <= alpha, dtype="boolean")
+        unable = self.clusters[~self.can_judge(alpha)]
+        nowhere[np.isin(assigned.cluster, unable)] = pd.NA
+        nowhere[assigned.cluster == UNLABELLED] = True
+        return nowhere
+
     def can_judge(self, alpha: float) -> npt.NDArray[np.bool_]:
         """Return which clusters have enough held-out rows to reject a row."""
         return self.n_beyond(alpha) > 0
@@ -204,10 +254,14 @@ class Assigner(Frozen):
             [(widened(self.widening, p) <= alpha).sum() for p in possible], np.int64
         )
 
-    def _assign_block(self, X: FloatArray) -> Assigned:
-        found = None
+    def _found(self, X: FloatArray) -> tuple[IntArray, FloatArray] | None:
+        """Look for the prototypes that vote, if any do."""
         if len(self.rows) and self.rule != "centres":
-            found = self.prototypes.nearest(X, min(len(self.rows), self.width))
+            return self.prototypes.nearest(X, min(len(self.rows), self.width))
+        return None
+
+    def _assign_block(self, X: FloatArray) -> Assigned:
+        found = self._found(X)
         reading = self.read(X, found)
         alone = len(self.clusters) == 1
         share = np.ones(len(X)) if alone else shares(self.curve, reading.clearness)

@@ -417,11 +417,6 @@ class Segmentation:
 
     def _frame(self, told: Assigned, alpha: float, index: pd.Index) -> pd.DataFrame:
         names = pd.Series(self.names, dtype="str")
-        nowhere = pd.array(told.p <= alpha, dtype="boolean")
-        able = self.assigner.can_judge(alpha)
-        unable = self.assigner.clusters[~able]
-        nowhere[np.isin(told.cluster, unable)] = pd.NA
-        nowhere[told.cluster == UNLABELLED] = True
         other = pd.array(told.other, dtype="Int64")
         other[told.other == told.cluster] = pd.NA
         values = (
@@ -429,7 +424,7 @@ class Segmentation:
             names.reindex(told.cluster).array,
             told.margin,
             other,
-            nowhere,
+            self.assigner.nowhere(told, alpha),
             told.p,
             told.clearness,
         )
