@@ -20,6 +20,7 @@ from clusterlens.compute import (
     indices,
     pool,
     ranking,
+    scale,
     table,
 )
 
@@ -35,6 +36,7 @@ _GROUPS = (
     fuzzy,
     estimators,
     assigning,
+    scale,
 )
 # What most work needs.
 _FRONT = [

@@ -9,6 +9,7 @@ from .compute import (
     indices as indices,
     pool as pool,
     ranking as ranking,
+    scale as scale,
     table as table,
 )
 from .compute._run.context import running as running
@@ -22,6 +23,7 @@ from .compute.fuzzy import *
 from .compute.indices import *
 from .compute.pool import *
 from .compute.ranking import *
+from .compute.scale import *
 from .compute.table import *
 from .compute.warm import compile_kernels as compile_kernels
 

@@ -20,6 +20,7 @@ TITLES = {
     "fuzzy": ("Fuzzy partitions", "Agreement of memberships under random models."),
     "estimators": ("Estimators", "Clustering methods with scikit-learn's interface."),
     "assigning": ("New rows", "Clusters applied to new tables."),
+    "scale": ("Large tables", "Pool and labels of tables beyond memory."),
     "plots": ("Notebooks", "Figures, and the page itself, in a notebook."),
     "run": ("Errors and kernels", "Errors of a computation, and compiling ahead."),
 }

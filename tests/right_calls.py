@@ -40,6 +40,7 @@ RESULTS = {
         "PoolMakeUp",
     ),
     *("Preparation", "ProgressiveRanking", "Projection", "Ranking"),
+    "ScaledRun",
     *("ResampledConsensus", "Robustness", "SampleDiscordance", "SampleReport"),
     *(
         "AnswerModels",
@@ -104,6 +105,13 @@ def saved_segmentation():
 
 
 @cache
+def saved_table():
+    path = Path(tempfile.mkdtemp(), "table.parquet")
+    dataset().table.to_parquet(path)
+    return path
+
+
+@cache
 def right_arguments(name):
     """The required arguments of a callable, each of a right kind."""
     over = {"ensemble": ensemble()}
@@ -140,6 +148,12 @@ def right_arguments(name):
         "load_example": {"name": "rings"},
         "load_segmentation": {"path": saved_segmentation()},
         "migration": {"before": pd.Series(LABELS), "after": pd.Series(LABELS[::-1])},
+        "run_at_scale": {
+            "source": saved_table(),
+            "out": saved_table().parent / "out",
+            "pool": POOL,
+            "n_jobs": 1,
+        },
         "refit": {
             "segmentation": cl.load_segmentation(saved_segmentation()),
             "dataset": dataset(),
@@ -290,6 +304,8 @@ def parameters(name):
 def call(name, /, **changed):
     """Call with right arguments except for the changed ones."""
     arguments = right_arguments(name) | changed
+    if "out" in arguments and "random_state" in changed:  # another run
+        arguments["out"] = Path(tempfile.mkdtemp(), "out")
     if not is_estimator(name):
         result = getattr(cl, name)(**arguments)
         return list(result) if isinstance(result, Iterator) else result

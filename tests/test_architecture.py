@@ -36,6 +36,7 @@ PACKAGES = [
     "estimators",
     "pool",
     "assigning",
+    "scale",
     "warm",
 ]
 

@@ -12,7 +12,7 @@ from tests.folders import ROOT
 
 GROUPS = (
     *("table", "pool", "ensemble", "ranking", "consensus", "indices", "fuzzy"),
-    *("estimators", "assigning"),
+    *("estimators", "assigning", "scale"),
 )
 STUB = ast.parse((ROOT / "clusterlens/__init__.pyi").read_text(encoding="utf-8"))
 

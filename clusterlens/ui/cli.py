@@ -2,6 +2,7 @@
 
     clusterlens [FILE] [--port N] [--address HOST] [--origin HOST:PORT] [--no-browser]
     clusterlens assign SEGMENTATION TABLE -o FILE
+    clusterlens run SOURCE --out FOLDER
 
 Nothing heavy is imported before the arguments have been checked.
 """
@@ -68,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from clusterlens.compute.assigning.console import main as assign
 
         return assign(arguments[1:])
+    if arguments and arguments[0] == "run":
+        from clusterlens.compute.scale.console import main as run_pool_at_scale
+
+        return run_pool_at_scale(arguments[1:])
     given = _parser().parse_args(arguments)
     try:
         _check_file(given.file)
@@ -94,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="clusterlens",
         description="See what many clusterings of one table agree on, in the browser.",
-        epilog="clusterlens assign --help: where the rows of another table belong.",
+        epilog="clusterlens assign --help: where the rows of another table belong. "
+        "clusterlens run --help: tables that are too large for memory.",
     )
     parser.add_argument(
         "file", nargs="?", type=Path, help="a table to begin with: CSV, Parquet, Excel…"

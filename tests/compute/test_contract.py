@@ -82,6 +82,7 @@ SAID_AS = {
 # processes, which end what exceeds its time too, take long to start).
 NOT_WRONG = {
     ("client", "a text"),
+    ("out", "a text"),
     *(("unlabelled", kind) for kind in ("zero", "one")),
     *(("n_jobs", kind) for kind in ("None", "a negative number")),
     *(("time_limit", kind) for kind in ("zero", "one", "a fraction", "a whole float")),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
@@ -20,6 +21,7 @@ from clusterlens.compute.ensemble.pairs import pair_layout
 from clusterlens.compute.pool.nulls import null_agreement
 from clusterlens.compute.pool.pool import POOLS, run_pool
 from clusterlens.compute.pool.resampling import resample_consensus
+from clusterlens.compute.scale.run import run_at_scale
 from tests.bad_estimators import (
     Constant,
     Dies,
@@ -357,3 +359,31 @@ def test_a_fit_that_is_lost_again_and_again_is_given_up(X):
     assert ensemble.notes == (
         "WaitsForEvent: failed, WorkerDied: lost with all workers, 3 times",
     )
+
+
+def test_a_run_at_scale_ends_with_the_same_files_on_a_cluster(client, tmp_path):
+    """Also if a worker is killed while rows are labelled."""
+    (tmp_path / "in").mkdir()
+    for part, X in enumerate(
+        np.array_split(make_blobs(1_200, 3, random_state=0)[0], 6)
+    ):
+        frame = pd.DataFrame(X, columns=["x", "y", "z"])
+        frame.to_parquet(tmp_path / f"in/{part}.parquet")
+    pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+    killed = []
+
+    def progress(done, total):
+        if done >= 400 and not killed:
+            killed.append(list(client.nthreads())[:1])
+            kill(client, killed[0])
+
+    def files(name, **options):
+        made = run_at_scale(
+            tmp_path / "in", tmp_path / name, pool, n_landmarks=200, **options
+        )
+        found = (path for path in (tmp_path / name).rglob("*") if path.is_file())
+        assert len(made.files) == 6
+        return {str(f.relative_to(tmp_path / name)): f.read_bytes() for f in found}
+
+    assert files("cluster", client=client, progress=progress) == files("own", n_jobs=1)
+    assert killed

@@ -1,0 +1,5 @@
+"""Tables beyond memory: landmarks, and labels of all rows as a stream."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

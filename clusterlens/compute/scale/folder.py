@@ -1,0 +1,131 @@
+"""The folder of a run: finished files stay, the manifest comes last.
+
+run.json           arguments of the run, sizes and times of the files
+prepared.json      the preparation, as fitted on all rows
+landmarks.parquet  features of landmarks and held-back rows
+models.parquet     the pool on the landmarks; held-back.parquet: on held-back rows
+labels/part-*      labels of all rows
+manifest.json      the result; its presence says that all is there
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clusterlens.compute._drafts import draft_of
+from clusterlens.compute._plain import Record, read_json
+from clusterlens.compute._validation import DataError, FloatArray, plain_repr
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.storing import load_ensemble
+from clusterlens.compute.scale.landmarks import Landmarks
+
+MANIFEST = "manifest.json"
+RUN, PREPARED, LANDMARKS = "run.json", "prepared.json", "landmarks.parquet"
+DRAFT = ".part"
+_MOST = 1 << 30
+
+
+class RunFolder:
+    """Files of one run.
+
+    Parameters
+    ----------
+    path : path
+        The folder; made if it is not there.
+    asked : dict
+        Arguments of the run as plain values. A folder with another run is refused.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], asked: dict[str, Any]) -> None:
+        self.path = check_out(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        asked = json.loads(json.dumps(asked))
+        if (known := self.read(RUN)) is None:
+            if any(file.suffix != DRAFT for file in self.path.iterdir()):
+                raise DataError(
+                    f"out {str(self.path)!r} is not empty and holds no run; give a new "
+                    "folder."
+                )
+            self.write(RUN, asked)
+            return
+        self._check_files(known.get("files"), asked["files"])
+        changed = [key for key in asked if known.get(key) != asked[key]]
+        if changed:
+            raise DataError(
+                f"out {str(self.path)!r} holds a run with another {changed[0]}; give "
+                "another folder, or remove this one to begin anew."
+            )
+
+    def _check_files(self, then: list[Any], now: list[Any]) -> None:
+        """Refuse a table whose files have changed; name the first."""
+        different = [one for one in [*then, *now] if one not in then or one not in now]
+        if different:
+            raise DataError(
+                f"File {different[0]['path']!r} of source is gone, new or has changed "
+                f"since the run in out {str(self.path)!r} began; give another folder, "
+                "or remove this one to begin anew."
+            )
+
+    def read(self, name: str) -> Record | None:
+        """Return the content of a file, None if there is no such file."""
+        file = self.path / name
+        return read_json(file.read_bytes(), name, _MOST) if file.exists() else None
+
+    def write(self, name: str, plain: dict[str, Any]) -> None:
+        """Write plain values to a file, which appears when it is complete."""
+        text = json.dumps(plain, indent=1, allow_nan=False)
+        with draft_of(self.path / name) as draft:
+            draft.write_text(text, encoding="utf-8")
+
+    def tidy(self) -> None:
+        """Remove drafts that a killed process has left."""
+        for draft in self.path.rglob(f"*{DRAFT}"):
+            draft.unlink()
+
+    def read_landmarks(self) -> tuple[Landmarks, FloatArray] | None:
+        """Return the landmarks, and the features of held-back rows."""
+        if not (self.path / LANDMARKS).exists():
+            return None
+        table = pq.ParquetFile(self.path / LANDMARKS).read().to_pandas()
+        held = table.pop("held back").to_numpy()
+        own = table[~held]
+        X = np.ascontiguousarray(own.iloc[:, 3:].to_numpy(np.float64))
+        rows, weights, uniform = (own.iloc[:, j].to_numpy() for j in range(3))
+        landmarks = Landmarks(X, rows, weights, uniform)
+        rest = table[held].iloc[:, 3:].to_numpy(np.float64)
+        return landmarks, np.ascontiguousarray(rest)
+
+    def write_landmarks(self, landmarks: Landmarks, held_back: FloatArray) -> None:
+        """Write the landmarks, and the features of held-back rows."""
+        n, m = len(landmarks.X), len(held_back)
+        columns: dict[str, Any] = {
+            "row": np.append(landmarks.rows, np.full(m, -1)),
+            "weight": np.append(landmarks.weights, np.ones(m)),
+            "uniform": np.append(landmarks.uniform, np.ones(m, bool)),
+        }
+        both = np.concatenate([landmarks.X, held_back])
+        columns |= {f"feature {j}": column for j, column in enumerate(both.T)}
+        columns["held back"] = np.arange(n + m) >= n
+        with draft_of(self.path / LANDMARKS) as draft:
+            pq.write_table(pa.table(columns), draft, compression="zstd")
+
+    def read_models(self, name: str) -> Ensemble | None:
+        """Return a stored ensemble, None if there is no such file."""
+        file = self.path / name
+        return load_ensemble(file) if file.exists() else None
+
+
+def check_out(path: Any) -> Path:
+    """Return the folder to write to; DataError if it is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(f"out is {plain_repr(path)}; give the path of a folder.")
+    if Path(path).exists() and not Path(path).is_dir():
+        raise DataError(f"out {os.fspath(path)!r} is a file; give a folder.")
+    return Path(path)

@@ -1,0 +1,271 @@
+"""Stages of a run at scale: each reads its files from the folder, or makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._run.options import RunOptions, stretches
+from clusterlens.compute._validation import DataError, FloatArray, IntArray
+from clusterlens.compute.assigning.fitting import fit_assigner
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.notes import Note, as_note
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.specs import Pool
+from clusterlens.compute.scale.errors import (
+    CONSENSUS,
+    compare_with_memory,
+    consensus_labels,
+    with_typical_votes,
+)
+from clusterlens.compute.scale.first_pass import (
+    count_empty_rows,
+    first_pass,
+    sample_features,
+)
+from clusterlens.compute.scale.folder import PREPARED, RunFolder
+from clusterlens.compute.scale.labels import LabelPlan, write_labels
+from clusterlens.compute.scale.landmarks import (
+    Landmarks,
+    add_rare_landmarks,
+    smallest_group_seen,
+    uniform_landmarks,
+)
+from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.compute.scale.source import ParquetSource
+from clusterlens.compute.scale.whole import WholeTable, read_whole
+from clusterlens.compute.table.row_encoder import RowEncoder
+from clusterlens.compute.table.streamed_preparation import StreamedPreparation
+
+FEWEST_LANDMARKS = 100
+PROGRESS = 1000
+# Shares of the time after which the table is read, models are fitted, fitted to
+# held-back rows, assigners are learnt, and all rows are labelled.
+_SHARES = (0.1, 0.2, 0.3, 0.4, 0.95)
+
+
+@dataclass
+class Sampled:
+    """Preparation and landmarks of a table."""
+
+    source: ParquetSource
+    encoder: RowEncoder
+    row_id: str | None
+    landmarks: Landmarks
+    held_back: FloatArray
+    notes: list[Note]
+
+
+class Stages:
+    """A run: each stage reads its files from the folder, or makes them."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        source: ParquetSource,
+        pool: Pool,
+        asked: Mapping[str, Any],
+        run: RunOptions,
+    ) -> None:
+        self.folder, self.source, self.pool = folder, source, pool
+        self.asked, self.seed, self.run = asked, asked["random_state"], run
+
+    def result(self) -> ScaledRun:
+        """Go through all stages."""
+        reading, fitting, again, learning, labelling, ending = stretches(
+            self.run, PROGRESS, _SHARES
+        )
+        sampled = self._sampled(reading)
+        models = self._models("models.parquet", sampled.landmarks.X, fitting)
+        labels = consensus_labels(models, self.seed, fitting.quiet)
+        held = None
+        if len(sampled.held_back):
+            held = self._models("held-back.parquet", sampled.held_back, again)
+        plan = self._plan(sampled, models, labels, learning)
+        errors = self._errors(plan, sampled.held_back, held, again.quiet)
+        write_labels(plan, labelling)
+        sampled.source.check_unchanged()
+        whole = read_whole(plan, self.seed, ending)
+        return self._result(plan, sampled, models, errors, whole)
+
+    def _sampled(self, run: RunOptions) -> Sampled:
+        """Read the table, learn the preparation, and draw landmarks."""
+        plain, known = self.folder.read(PREPARED), self.folder.read_landmarks()
+        if plain is not None and known is not None:
+            source = self.source
+            for path in plain.texts("skipped"):
+                at = [file.path for file in source.files].index(path)
+                source = source.without(at, path)
+            encoder = RowEncoder.from_plain(plain.part("encoder"))
+            notes = list(map(as_note, plain.texts("notes")))
+            return Sampled(source, encoder, plain.get("row id"), *known, notes)
+        made = self._read(run)
+        self.folder.write_landmarks(made.landmarks, made.held_back)
+        left = {file.path for file in made.source.files}
+        self.folder.write(
+            PREPARED,
+            {
+                "encoder": made.encoder.to_plain(),
+                "row id": made.row_id,
+                "notes": list(made.notes),
+                "skipped": [f.path for f in self.source.files if f.path not in left],
+            },
+        )
+        return made
+
+    def _read(self, run: RunOptions) -> Sampled:
+        asked, n_rows = self.asked, self.source.n_rows
+        n_rare = round(asked["n_landmarks"] * asked["rare_share"])
+        n_uniform = min(asked["n_landmarks"] - n_rare, n_rows)
+        n_held = min(asked["n_held_back"], n_rows - n_uniform)
+        found = first_pass(
+            self.source, n_uniform + n_held, asked["unreadable"], self.seed, run
+        )
+        rules = {key: asked[key] for key in ("missing", "scale", "categorical")}
+        learnt = StreamedPreparation(
+            found.stream, asked["roles"], asked["row_id"], **rules
+        )
+        n_empty = count_empty_rows(found.source, learnt, run.quiet)
+        encoder = learnt.fit(n_empty)
+        X, rows = sample_features(encoder, found)
+        n_known = found.source.n_rows - n_empty
+        of_landmarks = np.zeros(len(X), bool)
+        n_own = min(len(X), max(round(len(X) * n_uniform / (n_uniform + n_held)), 3))
+        rng = np.random.default_rng([self.seed, 3])
+        of_landmarks[rng.choice(len(X), n_own, replace=False)] = True
+        landmarks = uniform_landmarks(X[of_landmarks], rows[of_landmarks], n_known)
+        notes = [*found.source.notes, *learnt.notes]
+        if n_rare and n_own < n_known:
+            landmarks = add_rare_landmarks(
+                landmarks, n_rare, found.source, encoder, self.seed, run.quiet
+            )
+            notes.append(Note("weights not obeyed"))
+        if asked["n_held_back"] and not n_held:
+            notes.append(Note("no held-back rows"))
+        n_landmarks = len(landmarks.X)
+        notes.append(Note("landmarks", landmarks=n_landmarks, rows=n_known))
+        held_back = X[~of_landmarks]
+        if len(held_back) < FEWEST_LANDMARKS:
+            held_back = held_back[:0]
+        return Sampled(
+            found.source, encoder, learnt.row_id, landmarks, held_back, notes
+        )
+
+    def _models(self, name: str, X: FloatArray, run: RunOptions) -> Ensemble:
+        """Run the pool on rows (m, d), unless that is done."""
+        known = self.folder.read_models(name)
+        if known is None:
+            known = run_pool(
+                X,
+                self.pool,
+                self.seed,
+                run.n_jobs,
+                run.progress,
+                run.cancel,
+                client=run.client,
+            )
+            hard = with_typical_votes(_without_memberships(known), run)
+            hard.save(self.folder.path / name)
+            known = self.folder.read_models(name)
+        if known is None:
+            raise DataError(f"{name!r} is gone from {str(self.folder.path)!r}.")
+        return known
+
+    def _plan(
+        self, sampled: Sampled, models: Ensemble, labels: IntArray, run: RunOptions
+    ) -> LabelPlan:
+        """Learn the assigners of all models and of the consensus."""
+        X = sampled.landmarks.X
+        counts = np.maximum(np.round(sampled.landmarks.weights), 1).astype(np.int64)
+        fitted = []
+        for done, each in enumerate([*models.labels, labels], 1):
+            run.raise_if_cancelled()
+            fitted.append(
+                fit_assigner(
+                    X,
+                    np.asarray(each, np.int64),
+                    counts=counts,
+                    random_state=self.seed,
+                    run=run.quiet,
+                )
+            )
+            run.report(done, models.n_partitions + 1)
+        return LabelPlan(
+            sampled.source,
+            sampled.encoder,
+            tuple(fitted[:-1]),
+            fitted[-1],
+            models.names,
+            sampled.row_id,
+            self.asked["alpha"],
+            str(self.folder.path),
+        )
+
+    def _errors(
+        self,
+        plan: LabelPlan,
+        X: FloatArray,
+        held: Ensemble | None,
+        run: RunOptions,
+    ) -> pd.DataFrame:
+        """Compare the labels of held-back rows (m, d) with a fit to these rows."""
+        if held is None:
+            index = [*plan.names, CONSENSUS]
+            return pd.DataFrame(np.nan, index, ["ari", "low", "high"])
+        *assigned, _, _ = plan.label(X)
+        own = consensus_labels(held, self.seed, run)
+        return compare_with_memory(plan.names, assigned, held, own, self.seed)
+
+    def _result(
+        self,
+        plan: LabelPlan,
+        sampled: Sampled,
+        models: Ensemble,
+        errors: pd.DataFrame,
+        whole: WholeTable,
+    ) -> ScaledRun:
+        ranking = whole.rank(models, self.seed, self.run.quiet)
+        order = ranking.ranking.order
+        ends = ranking.intervals
+        table = pd.DataFrame(
+            {
+                "model": models.names,
+                "family": models.families,
+                "column": plan.label_columns,
+                "clusters": models.n_clusters,
+                "score": ranking.ranking.values,
+                "score_low": ends[:, 0],
+                "score_high": ends[:, 1],
+                **{name: errors[name].to_numpy()[:-1] for name in errors},
+            }
+        )
+        sizes = whole.consensus
+        n_uniform = int(sampled.landmarks.uniform.sum())
+        seen = [smallest_group_seen(whole.n_rows, n_uniform, k) for k in (1, 10)]
+        distances = 1 - whole.overlaps.adjusted_rand
+        return ScaledRun(
+            folder=str(self.folder.path),
+            n_rows=sampled.source.n_rows,
+            n_labelled=whole.n_rows,
+            n_landmarks=len(sampled.landmarks.X),
+            models=table.iloc[order].reset_index(drop=True),
+            clusters=pd.DataFrame({"cluster": list(sizes), "rows": sizes.values()}),
+            n_nowhere=whole.n_nowhere,
+            consensus_error=tuple(errors.iloc[-1].tolist()),
+            distances=distances[np.ix_(order, order)],
+            smallest_seen=(seen[0], seen[1]),
+            notes=(*sampled.notes, *models.notes),
+        )
+
+
+def _without_memberships(ensemble: Ensemble) -> Ensemble:
+    """Return an ensemble without memberships and times, so that files are equal."""
+    kept = {
+        name: getattr(ensemble, name)
+        for name in ("names", "families", "specs", "notes")
+    }
+    return Ensemble(ensemble.labels, **kept)

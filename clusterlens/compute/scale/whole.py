@@ -1,0 +1,187 @@
+"""Cluster sizes, distances of models and ranking from the labels of all rows.
+
+Cluster sizes and contingency tables add up over the pieces, so that they are exact in
+one pass; the order by DISCOTEC comes from rows that are drawn from all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from scipy.sparse import csr_array
+
+from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute._validation import IntArray
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.overlaps import Overlaps
+from clusterlens.compute.ranking.progressive import (
+    ProgressiveRanking,
+    rank_progressively,
+)
+from clusterlens.compute.scale.labels import LabelPlan
+from clusterlens.compute.scale.mapping import map_jobs
+from clusterlens.compute.scale.source import Piece
+
+# Rows that DISCOTEC compares with each other at most.
+MOST_COMPARED = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTable:
+    """Facts of the labels of all rows.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows with labels.
+    tables : csr_array of int64, shape (n_codes, n_codes)
+        Contingency tables of all pairs of models; the codes of all models stand one
+        after another, those of model t from `starts[t]`.
+    starts : array of int64, shape (n_models + 1,)
+        Where the codes of each model start.
+    drawn : array of int, shape (n_models, n_drawn)
+        Labels of rows that were drawn uniformly.
+    consensus : dict of int to int
+        Rows of each cluster of the consensus, rows that belong nowhere left out.
+    n_nowhere : int
+        Rows that are too far from their cluster.
+    """
+
+    n_rows: int
+    tables: csr_array
+    starts: IntArray
+    drawn: IntArray
+    consensus: dict[int, int]
+    n_nowhere: int
+
+    @property
+    def overlaps(self) -> Overlaps:
+        """Pairs of models compared on all rows."""
+        n_models = len(self.starts) - 1
+        cells = self.tables.tocoo()
+        rows, columns = (
+            np.searchsorted(self.starts, place, side="right") - 1
+            for place in (cells.row, cells.col)
+        )
+        counts = cells.data.astype(np.float64)
+        pair = rows * n_models + columns
+        sums = [
+            np.bincount(pair, values, n_models**2).reshape(n_models, n_models)
+            for values in (counts**2, counts * np.log(counts))
+        ]
+        squares, logs = sums
+        return Overlaps(self.n_rows, squares.astype(np.int64), np.asarray(logs, float))
+
+    def rank(
+        self, landmarks: Ensemble, seed: int, run: RunOptions
+    ) -> ProgressiveRanking:
+        """Rank the models for all rows, with intervals.
+
+        Parameters
+        ----------
+        landmarks : Ensemble
+            Names, families and votes of the models.
+        seed : int
+            Chooses which rows are compared first.
+        run : RunOptions
+            Threads and cancel.
+
+        Returns
+        -------
+        ranking : ProgressiveRanking
+            The last look.
+        """
+        ensemble = Ensemble(
+            self.drawn,
+            landmarks.names,
+            landmarks.families,
+            weights=landmarks.weights,
+            specs=landmarks.specs,
+        )
+        joined = self.overlaps.squares.diagonal()
+        votes = zip(ensemble.votes.tolist(), joined.tolist(), strict=True)
+        threshold = -(-sum(vote * pairs for vote, pairs in votes) // self.n_rows**2)
+        more = self.n_rows > self.drawn.shape[1]
+        looks = rank_progressively(
+            ensemble,
+            threshold=threshold,
+            random_state=seed,
+            n_population=self.n_rows if more else None,
+            first_size=min(2_048, max(500, self.drawn.shape[1] // 4)),
+            n_jobs=run.n_jobs,
+            cancel=run.cancel,
+            executor=run.executor,
+        )
+        *_, last = looks
+        return last
+
+
+def read_whole(plan: LabelPlan, seed: int, run: RunOptions) -> WholeTable:
+    """Read the labels of all pieces once and add up their counts."""
+    pieces = plan.source.pieces
+    clusters = [model.clusters for model in plan.models]
+    starts = np.cumsum([0, *map(len, clusters)])
+    rng = np.random.default_rng([seed, 1])
+    n = plan.source.n_rows
+    drawn = np.sort(rng.choice(n, min(n, MOST_COMPARED), replace=False))
+    tables = csr_array((int(starts[-1]), int(starts[-1])), dtype=np.int64)
+    parts, n_rows, n_nowhere = [], 0, 0
+    sizes = np.zeros(len(plan.consensus.clusters), np.int64)
+    shared = (plan, starts, drawn)
+    work = [piece.n_rows for piece in pieces]
+    for table, rows, inside, far, kept in map_jobs(
+        _read_part, shared, pieces, work, run
+    ):
+        tables = tables + table
+        parts.append(rows)
+        sizes += inside
+        n_nowhere += far
+        n_rows += kept
+    consensus = dict(zip(plan.consensus.clusters.tolist(), sizes.tolist(), strict=True))
+    return WholeTable(
+        n_rows, tables, starts, np.concatenate(parts, axis=1), consensus, n_nowhere
+    )
+
+
+def _read_part(
+    shared: tuple[LabelPlan, IntArray, IntArray], piece: Piece
+) -> tuple[csr_array, IntArray, IntArray, int, int]:
+    """Count the labels of a piece, and take its rows that were drawn."""
+    plan, starts, drawn = shared
+    table = pq.ParquetFile(plan.part(piece)).read()
+    table = table.filter(pc.is_valid(table["consensus"]))
+    labels = [table[name].to_numpy() for name in plan.label_columns]
+    tables = one_hot_table(labels, [one.clusters for one in plan.models], starts)
+    chosen = np.isin(table["row"].to_numpy(), drawn)
+    far = table["nowhere"].fill_null(False).to_numpy()
+    consensus = table["consensus"].to_numpy()
+    far &= consensus != -1
+    places = np.searchsorted(plan.consensus.clusters, consensus[~far])
+    sizes = np.bincount(places, minlength=len(plan.consensus.clusters))
+    rows = np.array([row[chosen] for row in labels])
+    return tables, rows, sizes, int(far.sum()), table.num_rows
+
+
+def one_hot_table(
+    labels: Sequence[IntArray], clusters: Sequence[IntArray], starts: IntArray
+) -> csr_array:
+    """Count the rows in each pair of clusters of all models, (n_codes, n_codes).
+
+    `labels` holds (n,) labels of each model, `clusters` its sorted clusters, and its
+    codes stand from `starts` on. O(n T²) time.
+    """
+    codes = np.array(
+        [
+            np.searchsorted(known, row) + start
+            for row, known, start in zip(labels, clusters, starts[:-1], strict=True)
+        ]
+    )
+    n_models, n = codes.shape
+    ends = np.arange(0, n * n_models + 1, n_models)
+    ones = np.ones(n * n_models, np.int64)
+    one_hot = csr_array((ones, codes.T.ravel(), ends), shape=(n, int(starts[-1])))
+    return csr_array(one_hot.T @ one_hot)
