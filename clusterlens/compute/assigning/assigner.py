@@ -179,6 +179,11 @@ class Assigner(Frozen):
         assigned : Assigned
             One entry per row.
         """
+        if 0 < len(X) <= _BLOCK and run.executor is None:  # needs no other thread
+            run.raise_if_cancelled()
+            assigned = self._assign_block(X)
+            run.report(len(X), len(X))
+            return assigned
         starts = range(0, len(X), _BLOCK)
         blocks = [(X[start : start + _BLOCK],) for start in starts]
         work = [len(block[0]) for block in blocks]

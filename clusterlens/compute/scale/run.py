@@ -154,8 +154,8 @@ def run_at_scale(
     ...     run = run_at_scale(
     ...         f"{folder}/table.parquet", f"{folder}/out", pool, n_landmarks=500
     ...     )
-    >>> run
-    ScaledRun(3 models of 3 000 rows, fitted to 500 landmarks)
+    >>> len(run.models), run.n_labelled, run.n_landmarks
+    (3, 3000, 500)
     >>> run.clusters["rows"].tolist()
     [1000, 1000, 1000]
     """

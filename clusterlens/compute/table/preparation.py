@@ -286,7 +286,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         )
         X = self._fit_matrix(X)
         making.report(1, 1)
-        notes += self._matrix_notes()
+        notes += self.describe_matrix()
         first = first_copies(X, counting)
         run.raise_if_cancelled()
         X, remarks = self._fit_components(X)
@@ -623,8 +623,14 @@ class Preparation(TransformerMixin, BaseEstimator):
             X *= np.repeat(factors, self._widths())
         return X
 
-    def _matrix_notes(self) -> list[str]:
-        """Describe how the columns were expanded, transformed, scaled and weighted."""
+    def describe_matrix(self) -> list[str]:
+        """Describe how the columns were expanded, transformed, scaled and weighted.
+
+        Returns
+        -------
+        notes : list of str
+            One sentence for each fact.
+        """
         notes = [
             f"Column {c.name!r}: {len(c.levels)} levels became columns of 0 and 1."
             for c in self.columns_

@@ -189,7 +189,7 @@ class StreamedPreparation:
         preparation = preparation_from_plain(
             Record(self._plain(columns, values, fills), "the preparation")
         )
-        self.notes += map(as_note, preparation._matrix_notes())
+        self.notes += map(as_note, preparation.describe_matrix())
         used = {column.name for column in columns}
         codes = {name: some for name, some in self._codes.items() if name in used}
         return RowEncoder(preparation, codes)
