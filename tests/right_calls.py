@@ -4,6 +4,7 @@ A name of `clusterlens.__all__` without a right call fails in those tests.
 """
 
 import inspect
+import shutil
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -305,7 +306,8 @@ def call(name, /, **changed):
     """Call with right arguments except for the changed ones."""
     arguments = right_arguments(name) | changed
     if "out" in arguments and "random_state" in changed:  # another run
-        arguments["out"] = Path(tempfile.mkdtemp(), "out")
+        arguments["out"] = saved_table().parent / "seeded"
+        shutil.rmtree(arguments["out"], ignore_errors=True)
     if not is_estimator(name):
         result = getattr(cl, name)(**arguments)
         return list(result) if isinstance(result, Iterator) else result

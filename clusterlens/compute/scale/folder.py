@@ -45,15 +45,14 @@ class RunFolder:
 
     def __init__(self, path: str | os.PathLike[str], asked: dict[str, Any]) -> None:
         self.path = check_out(path)
-        self.path.mkdir(parents=True, exist_ok=True)
-        asked = json.loads(json.dumps(asked))
+        self._asked = asked = json.loads(json.dumps(asked))
         if (known := self.read(RUN)) is None:
-            if any(file.suffix != DRAFT for file in self.path.iterdir()):
+            there = self.path.iterdir() if self.path.exists() else ()
+            if any(file.suffix != DRAFT for file in there):
                 raise DataError(
                     f"out {str(self.path)!r} is not empty and holds no run; give a new "
                     "folder."
                 )
-            self.write(RUN, asked)
             return
         self._check_files(known.get("files"), asked["files"])
         changed = [key for key in asked if known.get(key) != asked[key]]
@@ -62,6 +61,11 @@ class RunFolder:
                 f"out {str(self.path)!r} holds a run with another {changed[0]}; give "
                 "another folder, or remove this one to begin anew."
             )
+
+    def begin(self) -> None:
+        """Make the folder of a run whose arguments have proved right."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.write(RUN, self._asked)
 
     def _check_files(self, then: list[Any], now: list[Any]) -> None:
         """Refuse a table whose files have changed; name the first."""

@@ -156,8 +156,8 @@ def run_at_scale(
     ...     )
     >>> len(run.models), run.n_labelled, run.n_landmarks
     (3, 3000, 500)
-    >>> run.clusters["rows"].tolist()
-    [1000, 1000, 1000]
+    >>> len(run.clusters), int(run.clusters["rows"].sum()) + run.n_nowhere
+    (3, 3000)
     """
     run = RunOptions(n_jobs, progress, cancel, None, client)
     asked = _checked(locals())
@@ -177,7 +177,8 @@ def run_at_scale(
 
 def _checked(given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments that decide on the result, as plain values."""
-    roles = check_mapping(given["roles"] or {}, name="roles", to="roles")
+    roles = {} if given["roles"] is None else given["roles"]
+    roles = check_mapping(roles, name="roles", to="roles")
     held, most = given["n_held_back"], 10_000_000
     n = check_range(
         given["n_landmarks"], FEWEST_LANDMARKS, most, name="n_landmarks", integer=True

@@ -15,7 +15,7 @@ from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.notes import Note, as_note
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.pool.specs import Pool
+from clusterlens.compute.pool.specs import Pool, pool_specs
 from clusterlens.compute.scale.errors import (
     CONSENSUS,
     compare_with_memory,
@@ -104,6 +104,8 @@ class Stages:
             notes = list(map(as_note, plain.texts("notes")))
             return Sampled(source, encoder, plain.get("row id"), *known, notes)
         made = self._read(run)
+        pool_specs(self.pool, made.landmarks.X)  # refuses a wrong one early
+        self.folder.begin()
         self.folder.write_landmarks(made.landmarks, made.held_back)
         left = {file.path for file in made.source.files}
         self.folder.write(

@@ -232,3 +232,17 @@ def test_ctrl_c_stops_the_command_which_then_goes_on(folder, capsys, monkeypatch
     assert main([str(folder / "in"), "--out", str(folder / "out")]) == 130
     assert "goes on" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_wrong_arguments_leave_no_run_behind(folder):
+    for wrong in (
+        {"n_landmarks": 3},
+        {"roles": {"z": "numeric"}},
+        {"scale": "no"},
+        {"row_id": 7},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong)) + "|'z'"):
+            run(folder, **wrong)
+    with pytest.raises(ValueError, match="clusterer"):
+        cl.run_at_scale(folder / "in", folder / "out", [{"clusterer": "no"}])
+    assert not (folder / "out").exists()
