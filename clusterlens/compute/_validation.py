@@ -210,7 +210,7 @@ def check_mapping(values: Any, *, name: str, to: str) -> dict[Any, Any]:
 def check_optional_text(value: Any, *, name: str) -> str | None:
     """Return a text or None."""
     if not isinstance(value, str | None):
-        raise ValueError(f"{name} is {value!r}; give a text, or None.")
+        raise ValueError(f"{name} is {plain_repr(value)}; give a text, or None.")
     return value
 
 

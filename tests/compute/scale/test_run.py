@@ -239,7 +239,6 @@ def test_wrong_arguments_leave_no_run_behind(folder):
         {"n_landmarks": 3},
         {"roles": {"z": "numeric"}},
         {"scale": "no"},
-        {"row_id": 7},
     ):
         with pytest.raises(ValueError, match=next(iter(wrong)) + "|'z'"):
             run(folder, **wrong)
