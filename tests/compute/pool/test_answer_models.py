@@ -173,11 +173,11 @@ def test_each_answer_is_held_out_once_without_what_implies_it(monkeypatch):
     known = answers(truth, 12)
     given = []
 
-    def obey(task, make, k):
+    def fit_under_links(task, make, k):
         given.append(task.given)
         return np.zeros(48, int)
 
-    monkeypatch.setattr(answer_models._Task, "obey", obey)
+    monkeypatch.setattr(answer_models._Task, "fit_under_links", fit_under_links)
     models = models_for_answers(ensemble, known, n_clusters=[3], n_folds=4)
     assert [some.n_pairs for some in given[:5]] == [12, 9, 9, 9, 9]
     # One cluster of all breaks every cannot-link, each counted once.
