@@ -57,9 +57,10 @@ def test_a_matrix_draws_the_values_of_its_tile_where_they_belong(ensemble):
 
 
 def test_the_words_of_a_value_are_those_of_its_half():
-    reading = matrix.Reading("apart", "together in # of 8", scale=8)
+    reading = matrix.Reading("apart", "together in # of 8", n_models=8)
     assert reading.of(0.25) == "apart"
     assert reading.of(0.625) == "together in 5 of 8"
+    assert reading.of(5.99 / 8) == "together in 5.9 of 8"
     assert reading.of(float("nan")) == "no vote on both rows"
 
 

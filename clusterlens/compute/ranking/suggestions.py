@@ -237,7 +237,9 @@ def _suggestion(
 ) -> Suggestion:
     """Describe a pair that some models join, (n_partitions,), with its reason."""
     joined, total = int(joins @ ensemble.votes), ensemble.n_votes
-    voters = "models" if total == ensemble.n_partitions else "votes"
+    voters = "votes"
+    if ensemble.votes.max() == 1:
+        voters = "models" if ensemble.votes.all() else "voting models"
     alike = len(np.unique(joins)) == 1
     return Suggestion(
         pair=(int(pair[0]), int(pair[1])),
@@ -262,7 +264,7 @@ def _reason(
     if joined in (0, total):
         verb = "join" if joined else "separate"
         if not alike:
-            return f"All {total} votes {verb} the pair, some models without one do not."
+            return f"All {total} {voters} {verb} the pair, some without a vote do not."
         return (
             f"All {total} {voters} {verb} the pair: the answer checks what they share, "
             "but cannot change the ranking."

@@ -28,6 +28,7 @@ from bokeh.models import (
 from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.figures.frame import ON_A_GROUND, View, no_image
 from clusterlens.ui.figures.live import LiveFrame
+from clusterlens.ui.kit.words import in_models
 from clusterlens.ui.plots.matrix import empty_matrix
 from clusterlens.ui.state.looking import Viewport
 
@@ -44,9 +45,10 @@ return at < shown.length ? String(shown[at]) : '#' + (Math.floor(value) + 1);
 """
 
 _VALUE_IN_WORDS = """
-const {words, scale, digits} = said.data;
+const {words, n_models} = said.data;
 if (Number.isNaN(value)) return words[0][2];
-const number = (scale[0] * value).toFixed(digits[0]);
+const number = n_models[0]
+  ? String(Math.floor(10 * n_models[0] * value + 1e-4) / 10) : (100 * value).toFixed(0);
 return words[0][value < 0.5 ? 0 : 1].replace('#', number);
 """
 # A cased line, light outside and dark inside, shows over every colour.
@@ -85,24 +87,23 @@ class Reading:
     below, others, none : str
         Words for a value below a half, for other values, and for a missing value. "#"
         is replaced by the value.
-    scale : int
-        Number shown for the value 1.
-    digits : int
-        Number of decimals.
+    n_models : int
+        Number of models shown for the value 1, in tenths; 0 for whole percent.
     """
 
     below: str
     others: str
     none: str = "no vote on both rows"
-    scale: int = 100
-    digits: int = 0
+    n_models: int = 0
 
     def of(self, value: float) -> str:
         """Format a value."""
         if math.isnan(value):
             return self.none
         words = self.below if value < 0.5 else self.others
-        return words.replace("#", f"{self.scale * value:.{self.digits}f}")
+        models = self.n_models
+        number = in_models(models * value) if models else f"{100 * value:.0f}"
+        return words.replace("#", number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +243,7 @@ class MatrixFigure(LiveFrame):
         self._names = ColumnDataSource(
             {f"{p}{a}": [[]] for p in ("first_", "count_", "") for a in ("row", "col")}
         )
-        self._said = ColumnDataSource({"words": [], "scale": [], "digits": []})
+        self._said = ColumnDataSource({"words": [], "n_models": []})
         self._cross = ColumnDataSource({"at": []})
         self._cell = ColumnDataSource({"x": [], "y": [], "text": [], "down": []})
         # Shared by both figures, so that both show the same cell.
@@ -327,7 +328,7 @@ class MatrixFigure(LiveFrame):
         self.show(picture.picture, full_view(picture.n_samples), port)
         read = picture.reading
         words = [read.below, read.others, read.none]
-        said = {"words": [words], "scale": [read.scale], "digits": [read.digits]}
+        said = {"words": [words], "n_models": [read.n_models]}
         self.fill(self._said, said)
 
     def show_edges(self, shown: Edges) -> None:

@@ -55,13 +55,13 @@ def voters(ensemble: Ensemble) -> str:
     return f"{whole(ensemble.n_votes)} {noun}"
 
 
-def in_models(joined: int, seen: int, n_votes: int) -> str:
-    """Format the votes that join a pair, out of votes on both rows, scaled to n_votes.
+def in_models(value: float) -> str:
+    """Format a number of models in tenths, or as a whole number.
 
-    Rounded down, so that no number appears to reach a threshold that it misses.
+    Rounded down, so that no number appears to reach a threshold that it misses. Values
+    of pictures have seven digits.
     """
-    tenths = 10 * n_votes * joined // seen
-    return f"{tenths / 10:.1f}" if tenths % 10 else whole(tenths // 10)
+    return f"{math.floor(10 * value + 1e-4) / 10:.1f}".removesuffix(".0")
 
 
 def number(value: Any, *, spread: float = 0.0) -> str:

@@ -280,8 +280,7 @@ def _shared(ensemble: Ensemble, heard: Ensemble, *, single: bool) -> Reading:
         words = f"{mean}together in #% of the votes on both rows{whose}"
         return Reading(words, words)
     words = f"{mean}together in # of {voters(ensemble)}{whose}"
-    digits = 0 if single and not whose else 1
-    return Reading(words, words, scale=ensemble.n_votes, digits=digits)
+    return Reading(words, words, n_models=ensemble.n_votes)
 
 
 @node()

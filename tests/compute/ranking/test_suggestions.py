@@ -67,6 +67,20 @@ def test_votes_that_join_and_separate_a_suggestion_are_all_votes():
         assert s.joined + s.separated == ensemble.n_votes == 7
 
 
+@pytest.mark.parametrize(
+    ("votes", "words"),
+    [
+        ((1, 1, 1, 1), " 4 models "),
+        ((1, 1, 1, 0), " 3 voting models "),
+        ((2, 1, 1, 0), " 4 votes "),
+    ],
+)
+def test_a_reason_names_who_votes(votes, words):
+    _, ensemble = planted(30, 4, 3, seed=2)
+    for s in suggest_pairs(ensemble.with_weights(votes), n=3):
+        assert words in s.reason
+
+
 def test_candidates_are_of_their_seed_though_another_one_is_drawn_meanwhile():
     class Overtaken(dict):
         def __setitem__(self, key, value):

@@ -139,7 +139,7 @@ def _reading(
     if needed is not None:
         word = "together" if joined * n_votes >= needed * seen else "apart"
         verdict = f"<span class='right muted'>{needed} needed: <b>{word}</b></span>"
-    models = in_models(joined, seen, n_votes)
+    models = in_models(n_votes * joined / seen)
     return f"<h3>{whose} {models} of {voters(ensemble)}{verdict}</h3>"
 
 
