@@ -9,6 +9,7 @@ import pytest
 import clusterlens as cl
 from clusterlens.ui.pages.consensus.model_table import ordered
 from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.parts.moves import press
 from tests.ui.loop import run
 from tests.ui.test_votes import rest, two_hubs
 
@@ -48,6 +49,11 @@ def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
         assert name.endswith("models.csv")
         assert set(cl.SCORES) | set(cl.INDICES) <= set(saved.columns)
         assert len(saved) == 9
+        session.look.param.update(page="consensus", inspected=3)
+        press(session, "escape")  # what lies over the page is closed first
+        assert (session.look.table_open, session.look.inspected) == (False, 3)
+        press(session, "escape")
+        assert session.look.inspected is None
 
     run(main(), 300)
 

@@ -82,12 +82,14 @@ def open_in_clusters(session: Session) -> None:
 
 
 def clear(session: Session) -> None:
-    """Close the keys, or else clear the pair, the inspected sample or the selection."""
+    """Close an overlay, or else clear the pair, the inspected sample or the brush."""
     look = session.look
     if look.help:
         look.help = False
     elif look.enlarged:
         look.enlarged = ""
+    elif look.page == "consensus" and look.table_open:
+        look.table_open = False
     elif look.refused:
         look.refused = ()
     elif look.streak:
