@@ -1,4 +1,4 @@
-"""Tests of the page Class labels: its values against the library, and its clicks."""
+"""Tests of the page Given labels: its values against the library, and its clicks."""
 
 import html
 import re
@@ -518,6 +518,9 @@ def test_the_copied_python_gives_what_clusters_are_judged_by():
             pd.testing.assert_frame_equal(
                 found[name].to_frame(), expected, check_index_type=False
             )
+        score = opened.value("label_check").score
+        assert found["check"].score == pytest.approx(score, abs=1e-12)
+        assert found["evidence"].dbcv == opened.value("label_evidence").dbcv
 
     looked_at(scenario)
 

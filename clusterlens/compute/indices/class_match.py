@@ -12,7 +12,7 @@ Cost per pair of classes: O(T n d) for T permutations of n samples with d featur
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -420,6 +420,18 @@ def _adjusted(
         return _PairScore(ADJUSTED_MEASURES[measure](pair))
     except Undefined as undefined:
         return _PairScore(undefined.limit, note=str(undefined))
+
+
+def rename_check(check: LabelCheck, names: Mapping[int, int]) -> LabelCheck:
+    """Return a check with other whole numbers for its classes; no score changes."""
+    rows: list[_Row] = []
+    for pair in check.pairs.to_dict("records"):
+        ends = [(names[pair[f"class_{end}"]], pair[f"n_{end}"]) for end in "ab"]
+        (a, n_a), (b, n_b) = sorted(ends)
+        draws = ("score", "standard_error", "n_permutations", "exact", "note")
+        rows.append((a, b, n_a, n_b, _PairScore(*(pair[name] for name in draws))))
+    ordered = sorted(rows, key=lambda row: (row[0], row[1]))
+    return _summarise(ordered, check.measure, check.convention, check.n_left_out)
 
 
 def _summarise(

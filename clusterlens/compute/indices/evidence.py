@@ -8,9 +8,9 @@ and noise: shuffled labels of ten tables score from -0.4 to -0.9.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,11 @@ from clusterlens.compute._validation import (
     plain_repr,
     split_labelled,
 )
-from clusterlens.compute.indices.class_match import LabelCheck, label_match
+from clusterlens.compute.indices.class_match import (
+    LabelCheck,
+    label_match,
+    rename_check,
+)
 from clusterlens.compute.indices.indices import IndexValue, internal_index
 
 Class = int | str
@@ -175,6 +179,17 @@ def label_evidence(
         check.pairs.assign(dbcv=of_pairs),
         pd.DataFrame(shuffled, columns=["score", "dbcv"]),
     )
+
+
+def rename_evidence(evidence: LabelEvidence, names: Mapping[int, int]) -> LabelEvidence:
+    """Return evidence with other whole numbers for its classes; no score changes."""
+    check, ends = rename_check(evidence.check, names), ["class_a", "class_b"]
+    found = {
+        frozenset((names[a], names[b])): dbcv
+        for a, b, dbcv in evidence.pairs[[*ends, "dbcv"]].itertuples(index=False)
+    }
+    dbcv = [found[frozenset(pair)] for pair in check.pairs[ends].to_numpy().tolist()]
+    return replace(evidence, check=check, pairs=check.pairs.assign(dbcv=dbcv))
 
 
 def merge_classes(

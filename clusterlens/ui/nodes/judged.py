@@ -83,6 +83,11 @@ class Judged:
         return " + ".join([self.names[code], *parts])
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether its clusters have numbers that may change on screen."""
+        return self.of_run or not self.code
+
+    @property
     def is_label_column(self) -> bool:
         """Return whether these are the given labels of the table, none merged."""
         return self.code == "dataset.labels_true" and not self.merged
@@ -269,7 +274,7 @@ def judged_named(
 
     No measurement depends on this result, because names change no measure.
     """
-    if judged.code and not judged.of_run:  # classes and groups have their own names
+    if not judged.is_numbered:  # classes and groups have their own names
         return judged
     called = names_of(judged.given, judged.dataset.row_ids, cluster_names)
     own = {k: str(name) for k, name in called.items()}

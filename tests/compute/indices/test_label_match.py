@@ -21,7 +21,9 @@ from clusterlens.compute.indices.class_match import (
     MEASURES,
     LabelCheck,
     label_match,
+    rename_check,
 )
+from clusterlens.compute.indices.evidence import label_evidence, rename_evidence
 from tests.folders import DATA, REFERENCE
 
 STORED = json.loads((REFERENCE / "clm.json").read_text(encoding="utf-8"))
@@ -179,6 +181,20 @@ def test_sampled_score_agrees_with_the_enumerated_one(monkeypatch):
     assert exact.pairs["exact"].all()
     assert not sampled.pairs["exact"].any()
     assert abs(exact.score - sampled.score) < 4 * sampled.standard_error
+
+
+def test_renamed_results_are_those_of_renamed_classes():
+    rng = np.random.default_rng(3)
+    X, labels = rng.normal(size=(12, 2)), np.repeat([0, 1, 2], 4)
+    names = {0: 7, 1: 2, 2: 5}
+    other = np.array([names[k] for k in labels])
+    found = rename_check(label_match(X, labels), names)
+    expected = label_match(X, other)
+    pd.testing.assert_frame_equal(found.pairs, expected.pairs)
+    assert (found.score, found.notes) == (pytest.approx(expected.score), expected.notes)
+    evidence = rename_evidence(label_evidence(X, labels, n_shuffles=1), names)
+    expected = label_evidence(X, other, n_shuffles=1)
+    pd.testing.assert_frame_equal(evidence.pairs, expected.pairs)
 
 
 def test_standard_error_is_the_spread_over_seeds():

@@ -259,12 +259,21 @@ def label_lines(judged: Judged) -> list[str]:
     """Return calls that give the numbers of the page."""
     size = dbcv_sample(judged)
     sample = "" if size is None else f", sample_size={size}"
+    names, by_rows = "labels", []
+    if judged.is_numbered:
+        names = "by_rows"
+        by_rows = [
+            "# Random draws depend on labels: here clusters count by their first rows.",
+            "order = list(dict.fromkeys(k for k in labels if k >= 0))",
+            "by_rows = [order.index(k) if k >= 0 else -1 for k in labels]",
+        ]
     return [
-        'check = cl.label_match(dataset.X, labels, n_permutations="adaptive")',
+        *by_rows,
+        f'check = cl.label_match(dataset.X, {names}, n_permutations="adaptive")',
         "print(check.score, check.standard_error)",
         "print(check.matrix())",
         "evidence = cl.label_evidence(",
-        f'    dataset.X, labels, n_permutations="adaptive"{sample}',
+        f'    dataset.X, {names}, n_permutations="adaptive"{sample}',
         ")",
         "print(float(evidence.dbcv), evidence.shuffled)",
     ]

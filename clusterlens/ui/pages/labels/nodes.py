@@ -1,4 +1,4 @@
-"""Results of the page Class labels: evidence on given classes or on clusters."""
+"""Results of the page Given labels: evidence on given classes or on clusters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,16 @@ from scipy.stats import gaussian_kde
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.indices import evidence
 from clusterlens.compute.indices.agreement_reached import PoolAgreement, pool_agreement
-from clusterlens.compute.indices.class_match import LabelCheck, label_match
-from clusterlens.compute.indices.evidence import LabelEvidence, merge_gains
+from clusterlens.compute.indices.class_match import (
+    LabelCheck,
+    label_match,
+    rename_check,
+)
+from clusterlens.compute.indices.evidence import (
+    LabelEvidence,
+    merge_gains,
+    rename_evidence,
+)
 from clusterlens.compute.indices.pair_view import PairView, class_pair_view
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
@@ -36,7 +44,7 @@ from clusterlens.ui.nodes.verdict import (
     weigh,
 )
 from clusterlens.ui.plots.samples import Picture, draw_map
-from clusterlens.ui.state.checks import DENSITY, check_key
+from clusterlens.ui.state.checks import DENSITY, check_key, numbered_by_rows
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
@@ -48,12 +56,28 @@ _DENSITY_STEPS = 60
 _DENSITY_SAMPLES = 2_000
 
 
+def _measured(judged: Judged) -> np.ndarray:
+    """Return the codes that are measured: random draws depend on them.
+
+    Clusters are numbered by their first rows, so that a measurement does not depend on
+    the numbers that they have on screen; given classes and groups keep their codes.
+    """
+    return numbered_by_rows(judged.codes) if judged.is_numbered else judged.codes
+
+
+def _shown(judged: Judged) -> dict[int, int]:
+    """Return the code on screen of each code that is measured."""
+    codes = dict(zip(_measured(judged).tolist(), judged.codes.tolist(), strict=True))
+    return {code: shown for code, shown in codes.items() if shown >= 0}
+
+
 @node("live", "Comparing pair by pair", keep=8)
 def label_check(job: Job, judged: Judged) -> LabelCheck:
     """Compute CH_btwn of every pair of classes."""
-    return label_match(
-        judged.dataset.X, judged.codes, n_permutations="adaptive", **job.kernels
+    found = label_match(
+        judged.dataset.X, _measured(judged), n_permutations="adaptive", **job.kernels
     )
+    return rename_check(found, _shown(judged))
 
 
 def dbcv_sample(judged: Judged) -> int | None:
@@ -64,16 +88,18 @@ def dbcv_sample(judged: Judged) -> int | None:
 @node("live", "Looking for earlier checks", keep=8)
 def label_evidence_key(job: Job, judged: Judged, judged_digest: str) -> str:
     """Return the key of the density of the classes."""
-    return check_key(DENSITY, judged_digest, judged.codes, dbcv_sample(judged))
+    return check_key(DENSITY, judged_digest, _measured(judged), dbcv_sample(judged))
 
 
 def _of_these_classes(found: LabelEvidence, key: str, judged: Judged) -> LabelEvidence:
-    """Return the stored evidence; raise ValueError if it is of other classes."""
+    """Return evidence with the codes on screen; ValueError if of other classes."""
     ends = (("class_a", "n_a"), ("class_b", "n_b"))
     pairs = [found.pairs[list(one)].itertuples(index=False) for one in ends]
-    if {tuple(one) for side in pairs for one in side} != set(judged.sizes.items()):
+    names, sizes = _shown(judged), judged.sizes
+    own = {(code, sizes[shown]) for code, shown in names.items()}
+    if {tuple(one) for side in pairs for one in side} != own:
         raise ValueError("the stored check is of other classes; measure it again.")
-    return found
+    return rename_evidence(found, names)
 
 
 @node("idle", "Measuring density", keep=8, check=DENSITY, fitted=_of_these_classes)
@@ -81,7 +107,7 @@ def label_evidence(job: Job, label_evidence_key: str, judged: Judged) -> LabelEv
     """Compute both scores, for the classes and for the same labels shuffled."""
     return evidence.label_evidence(
         judged.dataset.X,
-        judged.codes,
+        _measured(judged),
         n_permutations="adaptive",
         sample_size=dbcv_sample(judged),
         **job.kernels,
@@ -93,13 +119,15 @@ def label_gains(job: Job, judged: Judged) -> pd.DataFrame | None:
     """Compute the scores after merging two of the least separated classes."""
     if len(judged.sizes) < 3:
         return None
-    return merge_gains(
+    found = merge_gains(
         judged.dataset.X,
-        judged.codes,
+        _measured(judged),
         n_pairs=_GAINS,
         n_permutations="adaptive",
         **job.kernels,
     )
+    ends = ["class_a", "class_b"]
+    return found.assign(**{end: found[end].map(_shown(judged)) for end in ends})
 
 
 @dataclass(frozen=True, eq=False)
