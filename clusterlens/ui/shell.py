@@ -54,6 +54,7 @@ nav p { margin: 8px 0 2px;
   color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 nav button { all: unset; box-sizing: border-box; width: 100%; min-height: 52px;
   padding: 6px 2px; line-height: 1.2; cursor: pointer; }
+nav button:not(:has(span)) { min-height: 0; padding: 3px 2px 7px; font-size: .92em; }
 nav button:hover { background: color-mix(in srgb, currentColor 7%, transparent); }
 nav button:focus-visible { outline-offset: -2px; }
 nav button.pale {
@@ -351,9 +352,10 @@ def _rail(shown: str, loaded: bool) -> str:
             rows.append(f"<p>{heading}</p>")
         current = 'aria-current="page"' if key == shown else ""
         pale = "" if loaded or key in ("data", "lessons") else ' class="pale"'
+        picture = f'<span aria-hidden="true">{icon}</span>' if icon else ""
         rows.append(
             f'<div class="cl-nav-{key}"><button data-do="{key}"{pale} {current}>'
-            f'<span aria-hidden="true">{icon}</span>{title}</button></div>'
+            f"{picture}{title}</button></div>"
         )
     title = "<h1 class='said'>ClusterLens</h1>"
     return f'{title}<nav aria-label="Pages">{"".join(rows)}</nav>'

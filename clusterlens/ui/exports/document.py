@@ -27,15 +27,17 @@ from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.compute.ranking.robustness import Robustness
+from clusterlens.compute.table.distributions import ColumnDistribution
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.actions import ACTIONS
-from clusterlens.ui.exports.lab import table_of, write_cns, write_labels, write_pairs
+from clusterlens.ui.exports.lab import write_cns, write_labels, write_pairs
 from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.exports.step_words import step_words
+from clusterlens.ui.exports.verdict import write_charts, write_deciding, write_verdict
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.kit.widgets import safe, table_of
 from clusterlens.ui.kit.words import NOISE_WORDS, fixed, voters, who_votes
 from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.leading import (
@@ -49,6 +51,7 @@ from clusterlens.ui.nodes.leading import (
 )
 from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
 from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.nodes.result_verdict import Verdict
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
 from clusterlens.ui.state.checks import Check
 from clusterlens.ui.state.history import Step
@@ -101,6 +104,10 @@ td, th { padding: 3px 8px 3px 0; border-bottom: 1px solid #dfe3e6; vertical-alig
 td.number, th.number { text-align: right; white-space: nowrap; }
 th { overflow-wrap: normal; }
 figure { margin: 14px 0; break-inside: avoid; } img { max-width: 100%; }
+.charts { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 18px; }
+.charts figure { margin: 0; } .charts svg { width: 100%; height: 64px; }
+.between { display: flex; justify-content: space-between; }
+.cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 tr, li, .whole, table:not(:has(tr:nth-child(13))) { break-inside: avoid; }
@@ -123,7 +130,9 @@ class Findings:
         Steps in force, oldest first; the last holds the analysis.
     ranking, rows, agreement, told, threshold, projection, links
         Results of the nodes with these names; `rows` are the models that are listed.
-    robustness, null, profiles, stability, numbers
+    verdict : Verdict
+        The verdict on the partition.
+    robustness, null, profiles, stability, numbers, distributions
         Results that may be missing.
     checks : dict of str to Check
         Checks that were measured or stopped, by node.
@@ -154,12 +163,14 @@ class Findings:
     told: Told
     threshold: int
     projection: Projection
+    verdict: Verdict
     links: Sequence[LinkState] = ()
     robustness: Robustness | None = None
     null: Any = None
     profiles: ClusterProfiles | None = None
     stability: ClusterStability | None = None
     numbers: KSelection | None = None
+    distributions: Mapping[int, Sequence[ColumnDistribution]] | None = None
     checks: Mapping[str, Check] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = field(default_factory=dict)
@@ -220,8 +231,12 @@ def _elsewhere(found: Findings) -> str:
 
 
 SECTIONS = {
-    "answer": Section("Answer", lambda found: _answer(found), heading=""),
+    "verdict": Section(
+        "Verdict",
+        lambda found: write_verdict(found.verdict, found.checks, found.analysis.note),
+    ),
     "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
+    "answer": Section("Answer", lambda found: _answer(found), heading="Leading model"),
     "map": Section("Map", lambda found: _picture(found, "map"), lacks=_elsewhere),
     "matrix": Section(
         "Matrix", lambda found: _picture(found, "consensus matrix"), lacks=_elsewhere
@@ -378,21 +393,7 @@ def _answer(found: Findings) -> str:
     if found.answers is not None:
         means = f"most likely {enough_words(found.answers)}"
     parts.append(f"First means {means}, not proven true.")
-    note = f"<pre>{safe(found.analysis.note)}</pre>" if found.analysis.note else ""
-    said = "".join(
-        f"<p class='answer'>{text}</p>" for text in (_groups(found), " ".join(parts))
-    )
-    return said + note
-
-
-def _groups(found: Findings) -> str:
-    """Write a sentence on whether the pool is evidence of groups at all."""
-    if found.null is not None:
-        return f"<b>Are there groups at all?</b> {safe(found.null.sentence)}"
-    return (
-        "<b>Are there groups at all?</b> <span class='caveat'>This was not checked: "
-        "the page Consensus compares the pool with copies without groups.</span>"
-    )
+    return f"<p class='answer'>{' '.join(parts)}</p>"
 
 
 def _answers(found: Findings, said: Answers) -> str:
@@ -443,16 +444,18 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     # Imported here because Matplotlib would delay the start of every server.
     from clusterlens.ui.exports.pictures import print_map, print_matrix, print_ranking
 
-    heard, clusters = found.heard or found.ranking.ensemble, found.told.clusters
+    pool, clusters = found.ranking.ensemble, found.told.clusters
+    heard = found.heard or pool
+    alone = None if heard is pool else pool
     of_result = {
         "map": lambda: print_map(
             found.projection, clusters, found.links, found.told.names
         ),
         "consensus matrix": lambda: print_matrix(
-            heard, clusters, "consensus", found.threshold
+            heard, clusters, "consensus", found.threshold, alone
         ),
         "binarised matrix": lambda: print_matrix(
-            heard, clusters, "binarised", found.threshold
+            heard, clusters, "binarised", found.threshold, alone
         ),
     }
     return (of_result if found.told.is_here else {}) | {
@@ -593,7 +596,10 @@ def _clusters(found: Findings) -> str:
         heads += "<th class='number'>found again</th>"
         heads += "<th class='number'>in copies without groups</th>"
     heads += "<th>what sets it apart: here, of all</th>"
-    return f"{_chosen(found)}{_found_again(found)}{table_of(heads, ''.join(lines))}"
+    table = table_of(heads, "".join(lines))
+    charts = write_charts(found.distributions or {}, found.told.names)
+    deciding = write_deciding(found.verdict)
+    return f"{_chosen(found)}{_found_again(found)}{table}{deciding}{charts}"
 
 
 def _chosen(found: Findings) -> str:

@@ -14,7 +14,7 @@ from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
-from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.kit.widgets import safe, table_of
 from clusterlens.ui.kit.words import caveat, error, fixed, number
 from clusterlens.ui.nodes.judged import question
 from clusterlens.ui.nodes.verdict import LIGHTS
@@ -22,11 +22,6 @@ from clusterlens.ui.pages.fuzzy.nodes import SIDES
 from clusterlens.ui.pages.report.nodes import Labelled, SavedPair, SavedPairs, Smoothing
 
 SHOWN_PAIRS = 20
-
-
-def table_of(heads: str, lines: str) -> str:
-    """Write a table whose header is repeated on every printed page."""
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:

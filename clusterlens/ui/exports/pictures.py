@@ -172,8 +172,24 @@ def print_matrix(
     clusters: np.ndarray,
     kind: Literal["consensus", "binarised"],
     threshold: int,
+    pool: Ensemble | None = None,
 ) -> Print:
-    """Print the consensus or the binarised matrix, samples in the order of clusters."""
+    """Print the consensus or the binarised matrix, samples in the order of clusters.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The models with the votes that the matrix is drawn by.
+    clusters : array of int, shape (n_samples,)
+        Cluster of each sample, negative for noise.
+    kind : {"consensus", "binarised"}
+        Which matrix.
+    threshold : int
+        Votes of `ensemble` that join a pair of the binarised matrix.
+    pool : Ensemble, optional
+        The models with their votes without answers, if `ensemble` has those with
+        answers.
+    """
     order = order_samples(ensemble, "partition", partition=clusters)
     side = min(_PIXELS, ensemble.n_samples)
     binary = kind == "binarised"
@@ -188,13 +204,13 @@ def print_matrix(
     axes = {"xaxis": "bottom", "yaxis": "left", "xticks": ticks, "yticks": ticks}
     axes |= {"xlabel": "", "ylabel": ""}
     plot = draw_matrix(tile).opts(backend.matplotlib("Overlay", **axes))
-    return Print(
-        plot,
-        0.82,
-        f"joined by at least {threshold} of {voters(ensemble)}"
-        if binary
-        else f"share of the {voters(ensemble)} that join two samples",
-    )
+    given = "" if pool is None else ", with the answers"
+    pool = pool or ensemble
+    needed = threshold * pool.n_votes // ensemble.n_votes
+    words = f"share of the {voters(pool)} that join two samples{given}"
+    if binary:
+        words = f"joined by at least {needed} of {voters(pool)}{given}"
+    return Print(plot, 0.82, words)
 
 
 def print_ranking(ranking: Ranking, rows: np.ndarray) -> Print:

@@ -301,6 +301,14 @@ EXPLANATIONS = {
         "They were made to show this; real ones often differ less.",
         f"{_FUZZY}, Table 2",
     ),
+    "cl-verdict-card": Explanation(
+        "What of the result can be defended and what cannot: one paragraph to copy, "
+        "and the answers that it is made of.",
+        "A dot is green for yes, amber for in part, red for no and grey for not asked. "
+        "A button asks, with its expected time. Report begins with this paragraph.",
+        "Nothing new is measured here: each line is a result of another page. What was "
+        "not asked speaks neither for the result nor against it.",
+    ),
     "cl-labels-headline": Explanation(
         "Whether what is judged deserves to be called clusters, and what says so.",
         "Given labels: the lowest and the highest pair tell more than the mean. "

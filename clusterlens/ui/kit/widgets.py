@@ -268,3 +268,8 @@ def table(
         margin=(4, 0),
         **options,
     )
+
+
+def table_of(heads: str, lines: str) -> str:
+    """Write a table whose header is repeated on every printed page."""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"

@@ -16,6 +16,7 @@ from clusterlens.ui.nodes import (
     pictures,
     result,
     runs,
+    told_evidence,
 )
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.state.analysis import Analysis
@@ -24,7 +25,7 @@ from clusterlens.ui.work.derived import collect_nodes
 
 SHARED = (
     *(agreement, answers, found_again, inspector, judged, leading),
-    *(links, more_models, nulls, pictures, result, runs),
+    *(links, more_models, nulls, pictures, result, runs, told_evidence),
 )
 NODES = collect_nodes(
     (*SHARED, *(file for room in PAGES for file in room.nodes)),

@@ -117,6 +117,22 @@ def find_again(
     )
 
 
+def separation_key(digest: str, clusters: np.ndarray) -> str:
+    """Return the key of the separation of clusters, given that of the features."""
+    return check_key(APART, digest, numbered_by_rows(clusters), COPIES)
+
+
+def find_apart(job: Job, samples: Dataset, clusters: np.ndarray) -> ClusterSeparation:
+    """Measure how far clusters lie apart, numbered by their first rows."""
+    return cluster_separation(
+        samples.X,
+        numbered_by_rows(clusters),
+        n_copies=COPIES,
+        progress=job.report,
+        cancel=job.cancelled,
+    )
+
+
 Found = TypeVar("Found", ClusterStability, ClusterSeparation)
 
 
@@ -153,7 +169,7 @@ def renumbered(found: Found, clusters: np.ndarray) -> Found:
 
 @node("live", "Looking for the closest model", keep=8)
 def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
-    """Return the model that evaluates the clusters of the page Class labels."""
+    """Return the model that evaluates the clusters of the page Given labels."""
     if judged.noun == "class":
         return None
     own = None if judged.merged else judged.model
@@ -240,7 +256,7 @@ def judged_apart_key(job: Job, judged: Judged, judged_digest: str) -> str | None
     """Return the key of the separation of the clusters; None for given classes."""
     if judged.noun == "class":
         return None
-    return check_key(APART, judged_digest, numbered_by_rows(judged.codes), COPIES)
+    return separation_key(judged_digest, judged.codes)
 
 
 @node(
@@ -252,10 +268,4 @@ def judged_apart_key(job: Job, judged: Judged, judged_digest: str) -> str | None
 )
 def judged_apart(job: Job, judged_apart_key: str, judged: Judged) -> ClusterSeparation:
     """Measure the separation of each cluster."""
-    return cluster_separation(
-        judged.dataset.X,
-        numbered_by_rows(judged.codes),
-        n_copies=COPIES,
-        progress=job.report,
-        cancel=job.cancelled,
-    )
+    return find_apart(job, judged.dataset, judged.codes)

@@ -11,15 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.answers import Answers, Outlook
+from clusterlens.ui.nodes.answers import Answers, Outlook, answers_words
 from clusterlens.ui.state.analysis import Run
-from clusterlens.ui.work.derived import node
+from clusterlens.ui.work.derived import Later, node
 
+# Mean likeness to the other models below which a leader is to be doubted, and from how
+# many models on: `python -m benchmarks.crowd_doubt` (docs/methods/crowd.md).
+DOUBTFUL_LIKENESS = 0.35
+FEWEST_OTHERS = 20
 _COPIES = {"permuted": "permuted columns", "gaussian": "Gaussian columns"}
 
 
@@ -89,6 +94,89 @@ def joined_words(found: Joined | None) -> str:
         f"{'has' if found.n_joined == 1 else 'have'} {percent(found.share)} of the "
         f"probability; among the {whole(found.n_before)} before them alone "
         f"<b>{safe(found.leader)}</b> has {percent(found.alone)}.</span> "
+    )
+
+
+def doubtful_likeness(
+    likeness: np.ndarray | None, ranking: Ranking, run: Run
+) -> float | None:
+    """Return the leader's mean likeness to the other models if it is low, else None."""
+    if likeness is None or run.n_asked or run.ensemble.noise == "silent":
+        return None
+    others = np.delete(likeness, ranking.order[0])
+    others = others[np.isfinite(others)]
+    if len(others) < FEWEST_OTHERS or others.mean() >= DOUBTFUL_LIKENESS:
+        return None
+    return float(others.mean())
+
+
+@dataclass(frozen=True)
+class Leads:
+    """The models that lead with and without answers, and reasons to doubt them.
+
+    Parameters
+    ----------
+    before, after : str
+        Names of the leaders without and with the answers.
+    k_before, k_after : int
+        Their numbers of clusters.
+    n_answers : int
+        Links that count here.
+    none_fits : bool
+        Whether no model fits the answers.
+    words : str
+        How the answers count.
+    likeness : float or None
+        The leader's mean likeness to the other models, if it is low.
+    family : str
+        The family of all models if they have one family only, else empty.
+    n_models : int
+        Number of models.
+    """
+
+    before: str
+    after: str
+    k_before: int
+    k_after: int
+    n_answers: int = 0
+    none_fits: bool = False
+    words: str = ""
+    likeness: float | None = None
+    family: str = ""
+    n_models: int = 0
+
+
+@node()
+def leads(
+    ranking: Ranking,
+    run: Run,
+    answers: Answers | None,
+    constraints: Constraints | None,
+    likeness_to_leader: Later[np.ndarray],
+) -> Leads:
+    """Compare the leaders with and without the answers."""
+    ensemble = run.ensemble
+    after = before = int(ranking.order[0])
+    words = ""
+    if answers is not None:
+        before = int(answers.before.argmax())
+        words = f"{answers_words(answers).capitalize()}."
+    elif constraints is not None:
+        sign = -1 if ranking.greater_is_better else 1
+        before = int(np.argmin(sign * ranking.unconstrained))
+        words = "Links add a share of their number to the score of who breaks them."
+    families = dict.fromkeys(ensemble.families)
+    return Leads(
+        ensemble.names[before],
+        ensemble.names[after],
+        int(ensemble.n_clusters[before]),
+        int(ensemble.n_clusters[after]),
+        0 if constraints is None else constraints.n_pairs,
+        answers is not None and answers.posterior.none_fits,
+        words,
+        doubtful_likeness(likeness_to_leader, ranking, run),
+        next(iter(families)) if len(families) == 1 and run.pool else "",
+        len(ensemble),
     )
 
 

@@ -66,14 +66,14 @@ def weigh_partition(
     """Grade stability and separation; both decide."""
     again: Light = "unknown"
     if stability is not None:
-        again = _grade(stability.stable, stability.sizes)
+        again = grade_clusters(stability.stable, stability.sizes)
     apart: Light = "unknown"
     if separation is not None:
-        apart = _grade(separation.apart, separation.sizes)
+        apart = grade_clusters(separation.apart, separation.sizes)
     return PartitionVerdict(_answer(again, apart), again, apart)
 
 
-def _grade(passed: np.ndarray, sizes: np.ndarray) -> Light:
+def grade_clusters(passed: np.ndarray, sizes: np.ndarray) -> Light:
     """Grade by the clusters that pass, and by their rows."""
     if passed.all():
         return "yes"

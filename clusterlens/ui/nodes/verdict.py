@@ -31,7 +31,7 @@ MIXED = 0.1
 _MOST, _FEW = 1 / 2, 1 / 4
 # Gains over shuffled labels, and agreements, that count as yes and as in part.
 _DENSE = (0.5, 0.25)
-_REACHED = (0.7, 0.4)
+REACHED = (0.7, 0.4)
 # Gain below which round classes touch (benchmarks/results/label_verdicts.md).
 _TOUCHING = 1 / 3
 _DBCV = {anchor.example: anchor.dbcv for anchor in LABEL_ANCHORS}
@@ -40,6 +40,12 @@ LIGHTS: dict[Light, str] = {
     "in part": "in part",
     "no": "hardly",
     "unknown": "not known yet",
+}
+LIGHT_COLOURS: dict[Light, str] = {
+    "yes": "#0b7d7d",
+    "in part": "#c79a2a",
+    "no": "#b5562b",
+    "unknown": "#8a949c",
 }
 CONCLUSIONS = {
     "Yes": (
@@ -92,7 +98,7 @@ def weigh(
     """
     of_centres = _of_centres(check)
     of_density = _of_density(evidence) if evidence else "unknown"
-    of_pool = _grade(_highest(agreement), *_REACHED) if agreement else "unknown"
+    of_pool = grade(_highest(agreement), *REACHED) if agreement else "unknown"
     touching = evidence is not None and density_gain(evidence) < _TOUCHING
     answer = _answer(
         of_centres, of_density, measured=evidence is not None, touching=touching
@@ -120,10 +126,11 @@ def density_gain(evidence: LabelEvidence) -> float:
 
 def _of_density(evidence: LabelEvidence) -> Light:
     gain = density_gain(evidence)
-    return "unknown" if np.isnan(gain) else _grade(gain, *_DENSE)
+    return "unknown" if np.isnan(gain) else grade(gain, *_DENSE)
 
 
-def _grade(value: float, yes: float, part: float) -> Light:
+def grade(value: float, yes: float, part: float) -> Light:
+    """Grade a value by the least values that count as yes and as in part."""
     if value >= yes:
         return "yes"
     return "in part" if value >= part else "no"

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 class Room(NamedTuple):
     """A page of the app: its key, its title and its icon in the navigation.
 
-    Its folder is named after its key. `heading` is a word above it in the navigation.
+    Its folder is named after its key. `heading` is a word above it in the navigation. A
+    page without an icon is a part of the page before it.
     """
 
     key: str
@@ -56,10 +57,11 @@ PAGES = (
     Room("pool", "Pool", "tune"),
     Room("consensus", "Consensus", "grid_on"),
     Room("clusters", "Clusters", "bubble_chart"),
+    Room("verdict", "Verdict", "gavel"),
+    Room("labels", "Given labels", ""),
     Room("new-rows", "New rows", "playlist_add"),
     Room("report", "Report", "description"),
     Room("fuzzy", "Fuzzy", "blur_on", "LAB"),
     Room("cns", "CNS", "water"),
-    Room("labels", "Class labels", "flag"),
     Room("lessons", "Lessons", "school", "LEARN"),
 )

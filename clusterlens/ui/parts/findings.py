@@ -18,12 +18,13 @@ NEEDED = (
     "binarised_at",
     "projection",
     "link_states",
+    "told_verdict",
 )
 # Results that a report includes if they are ready.
 WELCOME = (
     *("robustness", "null_check", "told_profiles", "told_stability", "k_selection"),
     *("heard", "answers", "copies_of_leader", "joined"),
-    *("kept_partition", "cluster_rules"),
+    *("kept_partition", "cluster_rules", "told_apart", "told_distributions"),
 )
 
 
@@ -41,12 +42,14 @@ def gather(session: Session) -> Findings | None:
         told=values["told"],
         threshold=values["binarised_at"],
         projection=values["projection"],
+        verdict=values["told_verdict"],
         links=values["link_states"],
         robustness=values["robustness"],
         null=values["null_check"],
         profiles=values["told_profiles"],
         stability=values["told_stability"],
         numbers=values["k_selection"],
+        distributions=values["told_distributions"],
         checks={
             name: one.check
             for name, one in found.items()

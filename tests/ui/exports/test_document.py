@@ -7,11 +7,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from clusterlens.ui.exports.document import SOURCES, _steps, write_report
+from clusterlens.ui.exports.document import (
+    SOURCES,
+    _steps,
+    picture_makers,
+    write_report,
+)
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.pages.report.preview import ReportPreview
+from clusterlens.ui.pages.verdict.page import VerdictPage
 from clusterlens.ui.parts.findings import gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -35,10 +41,9 @@ def numbers(text):
 
 
 def sections(text):
-    """Return the plain text of each section of a report by its heading; "" is first."""
-    head, *parts = text.split("</h1>")[1].split("<h2>")
-    told = {"": head.split("</p>", 1)[1]}
-    told |= dict(part.split("</h2>", 1) for part in parts)
+    """Return the plain text of each section of a report by its heading."""
+    parts = text.split("</h1>")[1].split("<h2>")[1:]
+    told = dict(part.split("</h2>", 1) for part in parts)
     kept = {key: re.sub(r"<img[^>]*>", "", part) for key, part in told.items()}
     return {key: one_line(plain(part.replace("<", " <"))) for key, part in kept.items()}
 
@@ -68,9 +73,12 @@ def told():
         session = Session(Server())
         await session.act("load example", name="iris")
         await session.act("run pool", pool=POOL, random_state=0)
-        consensus, clusters = ConsensusPage(session), ClustersPage(session)
-        panel = ReportPreview(session)
-        for one in (consensus, clusters, panel):
+        pages_shown = (
+            VerdictPage(session),
+            ConsensusPage(session),
+            ClustersPage(session),
+        )
+        for one in (*pages_shown, ReportPreview(session)):
             one.look(True)
         await rest(session)
         before = write_report(gather(session))
@@ -88,10 +96,10 @@ def told():
         session.derived.ask("null_check")
         session.derived.ask("chosen_stability")
         await rest(session)
-        pages = on_page(consensus, clusters)
+        pages = on_page(*pages_shown)
         session.look.tab = "links"
         await rest(session)
-        pages += on_page(consensus, clusters)
+        pages += on_page(*pages_shown)
         found = gather(session)
         return SimpleNamespace(
             before=before,
@@ -105,7 +113,16 @@ def told():
 
 
 @pytest.mark.parametrize(
-    "heading", ["", "Result", "Matrix", "Structureless data", "Ranking", "Links"]
+    "heading",
+    [
+        "Verdict",
+        "Result",
+        "Leading model",
+        "Matrix",
+        "Structureless data",
+        "Ranking",
+        "Links",
+    ],
 )
 def test_every_number_of_the_report_stands_on_the_page(told, heading):
     text = sections(told.report)[heading]
@@ -117,13 +134,14 @@ def test_every_number_of_the_report_stands_on_the_page(told, heading):
 
 
 def test_the_first_sentences_say_whether_there_are_groups_and_name_the_answers(told):
-    said = sections(told.report)[""]
-    assert "Are there groups at all? This was not checked" in sections(told.before)[""]
+    first, said = (sections(told.report)[key] for key in ("Verdict", "Leading model"))
+    before = sections(told.before)
+    assert "Not measured: whether there are groups at all" in before["Verdict"]
     sentence = told.derived.get("null_check").value.sentence
-    assert said.index("Are there groups at all?") < said.index("By 14 answers")
-    for text in (said, told.pages):
+    assert "your 14 answers" in first.split("Can be defended")[0]
+    for text in (first, told.pages):
         assert sentence in text
-    assert "Closest to what this pool agrees on" in sections(told.before)[""]
+    assert "Closest to what this pool agrees on" in before["Leading model"]
     assert "Closest to what this pool agrees on" not in said
     names = told.found.ranking.ensemble.names
     assert f"{names[told.found.ranking.order[0]]} is likeliest" in said
@@ -140,7 +158,14 @@ def test_a_caption_says_who_votes(told):
     assert voting in caption
     assert answers in caption
     assert "answers" not in sections(told.before)["Matrix"]
-    alone = replace(told.found, heard=told.found.ranking.ensemble)
+    bars = {k: draw().bar for k, draw in picture_makers(told.found).items()}
+    share = "share of the 8 models that join two samples, with the answers"
+    assert bars["consensus matrix"] == share
+    needed = "joined by at least 4 of 8 models, with the answers"
+    assert bars["binarised matrix"] == needed
+    alone = replace(told.found, heard=told.found.ranking.ensemble, threshold=4)
+    bars = {k: draw().bar for k, draw in picture_makers(alone).items()}
+    assert "answers" not in bars["consensus matrix"]
     caption = sections(write_report(alone))["Matrix"]
     assert "the pool alone votes, without the answers" in caption
 
@@ -163,7 +188,7 @@ def test_only_sources_of_what_the_report_uses_are_cited(told):
 
 def test_the_result_comes_before_the_evidence_and_words_before_numbers(told):
     order = list(sections(told.report))
-    assert order[:2] == ["", "Result"]
+    assert order[:3] == ["Verdict", "Result", "Leading model"]
     assert order.index("Matrix") < order.index("Ranking") < order.index("Steps")
     result = sections(told.report)["Result"]
     passed = int(told.found.stability.stable.sum())

@@ -6,10 +6,10 @@ from typing import Any
 
 from clusterlens.compute._numbers import whole
 from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.distributions import picture, write
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, pmu, safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.clusters.distributions import picture, write
 from clusterlens.ui.pages.clusters.nodes import Apart, Chosen
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result

@@ -15,10 +15,13 @@ from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import fixed, voters
 from clusterlens.ui.nodes.answers import Answers, answers_words
+from clusterlens.ui.nodes.result_verdict import Verdict
+from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.parts.result_button import offer_result, result_button
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import SEED, TREE, Choice
@@ -67,6 +70,9 @@ class PartitionBar(Panel):
         "runs",
         "run",
         "result_here?",
+        "chosen_verdict",
+        "null_check",
+        "chosen_stability",
     )
     empty = (
         f"<b>Nothing to read yet.</b> {TO_A_RUN}; its models and their consensus "
@@ -198,16 +204,7 @@ class PartitionBar(Panel):
             sx=_LOW,
             css_classes=["cl-clusters-download"],
         )
-        self._choose = pmu.Button(
-            label="Make it the result",
-            size="small",
-            variant="contained",
-            margin=0,
-            sx=_LOW,
-            css_classes=["cl-choose-result"],
-            description="Every page, the report and all files are about the result",
-            on_click=self._make_it_the_result,
-        )
+        self._choose = result_button(self._make_it_the_result, margin=0, sx=_LOW)
         return [self._name, self._keep, self._choose, self._rows.view]
 
     def prepare(self, results: Any) -> None:
@@ -231,6 +228,9 @@ class PartitionBar(Panel):
         self._name.visible = self._keep.visible = is_made
         self._choose.visible = there and kind != "result"
         self._rows.button.disabled = not there
+        offer_result(
+            self._choose, results["null_check"].value, results["chosen_stability"].value
+        )
         samples = results["samples"].value
         offered = {
             "labels": samples is not None and samples.labels_true is not None,
@@ -266,10 +266,12 @@ class PartitionBar(Panel):
         ensemble: Result,
         in_hand: Result,
         beside: Result,
+        chosen_verdict: Result,
         **offered: Result,
     ) -> None:
-        """Write the sentence."""
+        """Write the sentence, and what the checks say against the result."""
         self._chosen = chosen
+        verdict: Verdict | None = chosen_verdict.value
         self._name.placeholder = chosen.title
         leads = ""
         if _judged(chosen.choice):
@@ -279,6 +281,7 @@ class PartitionBar(Panel):
         self._text.body = excerpt(
             sentence(chosen, chosen_held, ensemble.value),
             _with_answers(chosen, chosen_answered.value, answers.value),
+            _verdict(verdict),
             leads,
             _again(chosen, in_hand.value),
             _beside(beside),
@@ -289,6 +292,8 @@ class PartitionBar(Panel):
         look, found = self.session.look, self.session.derived.get("beside")
         if what == "again":
             return self._cluster_again()
+        if what == "verdict":
+            look.page = "verdict"
         if what == "changed" and found.ready:
             source = f"changed since {found.value.run.name}"
             look.brush = Brush(found.value.changed, source)
@@ -337,6 +342,23 @@ class PartitionBar(Panel):
         return f"{samples.name} - clusters.csv", make
 
 
+def _verdict(verdict: Verdict | None) -> str:
+    """Say what the checks found against the partition, and which columns tell it."""
+    if verdict is None:
+        return ""
+    light = LIGHT_COLOURS[verdict.light]
+    words = verdict.objection or verdict.summary
+    pill = link(
+        f"<span class='dot' style='background:{light}'></span> {safe(words)}",
+        "verdict",
+        kind="pill",
+        css="cl-to-verdict",
+        name=safe(verdict.paragraph),
+    )
+    told = [row.answer for row in verdict.rows if row.key == "columns" and row.basis]
+    return f"{pill} <span class='muted cl-deciding'>{safe(' '.join(told))}</span>"
+
+
 def _again(chosen: Chosen, cluster: int | None) -> str:
     """Offer to cluster the rows of the selected cluster again."""
     size = 0 if cluster is None else chosen.sizes.get(cluster, 0)
@@ -368,7 +390,7 @@ def _beside(result: Result) -> str:
 
 
 def _judged(choice: Choice) -> str:
-    """Return the key of the partition on Class labels; empty if it has none yet."""
+    """Return the key of the partition on Given labels; empty if it has none yet."""
     if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
         return f"consensus:{choice.k}"
     known = {

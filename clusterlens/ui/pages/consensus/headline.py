@@ -11,6 +11,7 @@ from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.counting_cost import AgreementCost
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.nulls import LEVEL
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES
 from clusterlens.ui.kit.components import Excerpt
@@ -19,12 +20,15 @@ from clusterlens.ui.kit.words import duration, fixed, span, who_votes
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.leading import (
     copies_words,
+    doubtful_likeness,
     enough_words,
     joined_words,
     leading,
 )
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
+from clusterlens.ui.nodes.result_verdict import weigh_copies
+from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.work.derived import Result
@@ -33,10 +37,6 @@ from clusterlens.ui.work.jobs import explain
 # Near-copies of the leader that reach both limits decide the ranking.
 FEWEST_COPIES = 3
 DECIDING_SHARE = 1 / 3
-# Mean likeness to the other models below which a leader is doubted, and the number of
-# other models required: `python -m benchmarks.crowd_doubt` (docs/methods/crowd.md).
-DOUBTFUL_LIKENESS = 0.35
-FEWEST_OTHERS = 20
 
 
 class Headline(Panel):
@@ -193,15 +193,12 @@ def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
 
 def _doubted(likeness: Result, ranking: Ranking, run: Run) -> str:
     """Warn, as markup, that the leader agrees little with the other models."""
-    if not likeness.ready or run.n_asked or run.ensemble.noise == "silent":
-        return ""
-    others = np.delete(likeness.value, ranking.order[0])
-    others = others[np.isfinite(others)]
-    if len(others) < FEWEST_OTHERS or others.mean() >= DOUBTFUL_LIKENESS:
+    mean = doubtful_likeness(likeness.value, ranking, run)
+    if mean is None:
         return ""
     return (
         "<span class='cl-doubted'><b>Doubt it:</b> it is little like the other models "
-        f"(adjusted Rand index {fixed(others.mean())} on average); of tables with "
+        f"(adjusted Rand index {fixed(mean)} on average); of tables with "
         "known classes, most leaders like this were far from the classes.</span> "
     )
 
@@ -295,10 +292,15 @@ def _null_chip(result: Result, seconds: Result) -> str:
     if not seconds.ready:
         return "<span class='muted'>No pool was run, so none is run on copies.</span>"
     if result.ready:
-        title = safe(copies_words(result.value))
-        said = safe(result.value.sentence)
-        settings = f"<span class='muted'>{result.check.settings}</span>"
-        return f"<span class='pill {css}' title='{title}'>{said} {settings}</span>"
+        found = result.value
+        colour = LIGHT_COLOURS[weigh_copies(found).light]
+        dot = f"<span class='dot' style='background:{colour}'></span>"
+        words = "more than by chance" if found.p_value <= LEVEL else "no evidence"
+        title = f"{found.sentence} {copies_words(found)} {result.check.settings}."
+        return (
+            f"<span class='pill {css}' title='{safe(title)}'>{dot} groups: {words}, "
+            f"p = {found.p_value:.2g}</span>"
+        )
     if result.state == "pending":
         return f"<span class='pill {css}'>comparing with {COPIES_IN_WORDS} …</span>"
     if result.state == "failed":

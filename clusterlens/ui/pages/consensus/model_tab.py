@@ -12,11 +12,12 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.widgets import badge, mark, pmu, pn, safe
+from clusterlens.ui.kit.widgets import badge, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.links import is_judged_in_part
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.moves import choose_result
+from clusterlens.ui.parts.result_button import offer_result, result_button
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.parts.settings import plain_settings
 from clusterlens.ui.parts.tab import Tab, effect_rows
@@ -31,20 +32,16 @@ class ModelTab(Tab):
     """Facts at once; sizes, consensus and columns of the clusters when ready."""
 
     needs = ("looked_at", "ranking", "ensemble", "cluster_sizes", "clusters")
-    also = ("profiles", "held_together", "held_by_answers?", "model_names")
+    also = (
+        *("profiles", "held_together", "held_by_answers?", "model_names"),
+        *("null_check", "told_stability"),
+    )
     css = "cl-model"
     empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
 
     def below(self) -> list[Any]:
-        self._choose = pmu.Button(
-            label="Make it the result",
-            size="small",
-            variant="contained",
-            margin=(6, 6, 0, 0),
-            css_classes=["cl-choose-result"],
-            description="Report, rows and files are about it; colours and names stay",
-            on_click=self._make_it_the_result,
-            disabled=True,
+        self._choose = result_button(
+            self._make_it_the_result, margin=(6, 6, 0, 0), disabled=True
         )
         self._download = SaveButton(
             self.session,
@@ -66,6 +63,11 @@ class ModelTab(Tab):
         found = results["looked_at"]
         self._choose.visible = not (found.ready and found.value.is_result)
         self._choose.disabled = not (found.ready and results["clusters"].ready)
+        stability = results["told_stability"].value
+        is_told = found.ready and not found.value.beside
+        offer_result(
+            self._choose, results["null_check"].value, stability if is_told else None
+        )
 
     def show(
         self,
@@ -78,6 +80,7 @@ class ModelTab(Tab):
         held_together: Result,
         held_by_answers: Result,
         model_names: Result,
+        **checks: Result,
     ) -> None:
         """Write the facts, then one section per cluster."""
         self._shown, self._clusters = looked_at, clusters

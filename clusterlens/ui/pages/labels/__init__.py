@@ -1,1 +1,1 @@
-"""The page Class labels."""
+"""The page Given labels."""

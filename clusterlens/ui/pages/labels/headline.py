@@ -1,4 +1,4 @@
-"""Headline of the page Class labels: the verdict, and the evaluated partition."""
+"""Headline of the page Given labels: the verdict, and the evaluated partition."""
 
 from __future__ import annotations
 

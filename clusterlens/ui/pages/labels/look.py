@@ -1,4 +1,4 @@
-"""View state of the page Class labels."""
+"""View state of the page Given labels."""
 
 from __future__ import annotations
 

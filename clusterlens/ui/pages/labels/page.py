@@ -1,4 +1,4 @@
-"""Page Class labels: whether given classes or clusters are real groups."""
+"""Page Given labels: whether given classes or clusters are real groups."""
 
 from __future__ import annotations
 

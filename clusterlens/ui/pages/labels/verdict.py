@@ -9,16 +9,9 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier
 from clusterlens.ui.nodes.judged import Judged
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
-from clusterlens.ui.nodes.verdict import LIGHTS, Light, Verdict
+from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS, Verdict
 from clusterlens.ui.pages.labels.nodes import Grounds
 from clusterlens.ui.parts.panel import Panel
-
-COLOURS: dict[Light, str] = {
-    "yes": "#0b7d7d",
-    "in part": "#c79a2a",
-    "no": "#b5562b",
-    "unknown": "#8a949c",
-}
 
 
 class LabelVerdict(Panel):
@@ -54,7 +47,7 @@ class LabelVerdict(Panel):
         body = "".join(
             f"<p style='padding-left:22px;position:relative;margin:0 0 8px'>"
             f"<span class='dot' style='position:absolute;left:0;top:3px;width:13px;"
-            f"height:13px;background:{COLOURS[light]}'></span>"
+            f"height:13px;background:{LIGHT_COLOURS[light]}'></span>"
             f"<b>{title}: {LIGHTS[light]}.</b> {text}</p>"
             for title, light, text in label_grounds.lines
         )

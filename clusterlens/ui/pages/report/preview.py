@@ -44,7 +44,7 @@ class ReportPreview(Panel):
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         self._note = pmu.TextInput(
-            label="Note under the answer; Enter keeps it",
+            label="Note under the verdict; Enter keeps it",
             size="small",
             sizing_mode="stretch_width",
             margin=(6, 0),

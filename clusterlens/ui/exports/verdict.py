@@ -1,0 +1,77 @@
+"""The verdict in the report: paragraph, questions with answers, charts of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from clusterlens.compute.table.distributions import ColumnDistribution
+from clusterlens.ui.kit.distributions import picture
+from clusterlens.ui.kit.palette import cluster_colour, cluster_name
+from clusterlens.ui.kit.widgets import safe, table_of
+from clusterlens.ui.nodes.result_verdict import Verdict
+from clusterlens.ui.nodes.told_evidence import CHECK_OF
+from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
+from clusterlens.ui.state.checks import Check
+
+
+def write_verdict(verdict: Verdict, checks: Mapping[str, Check], note: str) -> str:
+    """Write the paragraph, the note of the analyst, and each question with its answer.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        As the page shows it.
+    checks : mapping of str to Check
+        Checks that were measured or stopped, by node.
+    note : str
+        Plain text, empty for none.
+    """
+    lines = "".join(
+        f"<tr><td><span class='dot' style='background:{LIGHT_COLOURS[row.light]}'>"
+        f"</span></td><td style='min-width:9em'>{row.question}</td>"
+        f"<td><b>{safe(row.answer)}</b> {safe(row.basis)} <span class='muted'>"
+        f"{_settings(checks.get(CHECK_OF.get(row.key, '')))}</span></td></tr>"
+        for row in verdict.rows
+    )
+    written = f"<pre>{safe(note)}</pre>" if note else ""
+    table = table_of("<th></th><th>question</th><th>answer</th>", lines)
+    return f"<p class='answer'>{safe(verdict.paragraph)}</p>{written}{table}"
+
+
+def _settings(check: Check | None) -> str:
+    """Say how a check was made, or where it was stopped."""
+    if check is None:
+        return ""
+    words = check.settings if check.is_whole else f"Not measured: {check.stopped}"
+    return f"{words}."
+
+
+def write_deciding(verdict: Verdict) -> str:
+    """Name the columns that reproduce most of the clusters, and how many rows."""
+    return "".join(
+        f"<p>{safe(row.answer)} <span class='muted'>{safe(row.basis)}</span></p>"
+        for row in verdict.rows
+        if row.key == "columns" and row.basis
+    )
+
+
+def write_charts(
+    distributions: Mapping[int, Sequence[ColumnDistribution]], names: Mapping[int, str]
+) -> str:
+    """Draw the columns that set each cluster apart, in it and in all other rows."""
+    charts = []
+    for k, columns in distributions.items():
+        name, colour = cluster_name(k, names), cluster_colour(k)
+        drawn = "".join(
+            f"<figure><figcaption>{safe(column.column)}</figcaption>"
+            f"{picture(column, colour, name)}</figure>"
+            for column in columns
+        )
+        title = f"<span class='dot' style='background:{colour}'></span>{safe(name)}"
+        charts.append(
+            f"<div class='whole'><p>{title}</p><div class='charts'>{drawn}</div></div>"
+        )
+    if not charts:
+        return ""
+    note = "In colour the cluster, in grey all other rows; triangles are means."
+    return f"{''.join(charts)}<p class='muted'>{note}</p>"

@@ -1,0 +1,456 @@
+"""The verdict on a partition: claims that hold, claims that fail, open questions.
+
+One function turns the results of the checks into rows and a paragraph. Page, report and
+*Make it the result* show the same `Verdict`. All of its texts are plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.assigning.few_columns import TypingTool
+from clusterlens.compute.pool.k_selection import KSelection
+from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
+from clusterlens.compute.pool.separation import ClusterSeparation
+from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.ui.kit.palette import cluster_name
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.nodes.leading import Leads
+from clusterlens.ui.nodes.partition_verdict import grade_clusters, passing
+from clusterlens.ui.nodes.verdict import REACHED, Light, grade
+
+QUESTIONS = {
+    "copies": "Are there groups at all?",
+    "numbers": "How many?",
+    "again": "Which can be found again?",
+    "apart": "Do they lie apart?",
+    "labels": "Do given labels match?",
+    "columns": "What are they?",
+    "answers": "What did your answers change?",
+    "doubts": "What speaks against it?",
+}
+SUMMARIES: dict[Light, str] = {
+    "yes": "It can be defended.",
+    "in part": "It can be defended in part.",
+    "no": "It cannot be defended as groups.",
+    "unknown": "Not decided yet.",
+}
+# Rows that decide the verdict, and rows that can only weaken it.
+_DECIDING, _WEAKENING = ("copies", "again"), ("numbers", "apart", "doubts")
+# Clusters below this many rows, or below this share of them, are small.
+_FEWEST_ROWS, _SMALL = 5, 0.02
+_LISTED = 6
+_FEW_COLUMNS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Results of the checks of a partition.
+
+    Parameters
+    ----------
+    title, table : str
+        Names of the partition and of its table.
+    clusters : array of int, shape (n_samples,)
+        Its clusters; noise is -1.
+    names : mapping of int to str
+        Names of its clusters.
+    is_here : bool
+        Whether the run that is read has the same rows.
+    leads : Leads
+        The models that lead with and without answers, and reasons to doubt them.
+    copies, numbers, again, apart, columns
+        Results of the checks; None if they were not measured.
+    labels : (str, float), optional
+        Column of given labels and the adjusted Rand index with them.
+    """
+
+    title: str
+    table: str
+    clusters: np.ndarray
+    names: Mapping[int, str]
+    is_here: bool
+    leads: Leads
+    copies: NullAgreement | None = None
+    numbers: KSelection | None = None
+    again: ClusterStability | None = None
+    apart: ClusterSeparation | None = None
+    columns: TypingTool | None = None
+    labels: tuple[str, float] | None = None
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """Number of rows of each cluster, without noise."""
+        found, counts = np.unique(self.clusters[self.clusters >= 0], return_counts=True)
+        return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question with its answer.
+
+    Parameters
+    ----------
+    key : str
+        Key of QUESTIONS.
+    light : Light
+        Whether the answer supports the partition.
+    answer, basis : str
+        The answer in words, and the numbers that it rests on.
+    short : str
+        The answer in a few words, of rows that decide.
+    defended, doubted, open : sequence of str
+        Parts of the paragraph: claims that hold, claims that fail, open questions.
+    """
+
+    key: str
+    light: Light
+    answer: str
+    basis: str = ""
+    defended: Sequence[str] = ()
+    doubted: Sequence[str] = ()
+    open: Sequence[str] = ()
+    short: str = ""
+
+    @property
+    def question(self) -> str:
+        """The question in words."""
+        return QUESTIONS[self.key]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answers to all questions about a partition.
+
+    Parameters
+    ----------
+    subject : str
+        The partition in words.
+    rows : sequence of Row
+        In the order of QUESTIONS.
+    """
+
+    subject: str
+    rows: Sequence[Row]
+
+    @property
+    def light(self) -> Light:
+        """The worst of the rows that decide, weakened by others."""
+        lights = {row.key: row.light for row in self.rows}
+        deciding = [lights[key] for key in _DECIDING if key in lights]
+        if "no" in deciding:
+            return "no"
+        if "unknown" in deciding:
+            return "unknown"
+        weak = [lights.get(key) in ("no", "in part") for key in _WEAKENING]
+        return "in part" if "in part" in deciding or any(weak) else "yes"
+
+    @property
+    def summary(self) -> str:
+        """The verdict in a few words."""
+        return SUMMARIES[self.light]
+
+    @property
+    def objection(self) -> str:
+        """What deciding checks say against it, in short; empty for nothing."""
+        found = [
+            row.short
+            for row in self.rows
+            if row.key in _DECIDING and row.light in ("no", "in part")
+        ]
+        return _sentence("; ".join(found)) if found else ""
+
+    @property
+    def paragraph(self) -> str:
+        """All claims that hold, all that fail, and all open questions."""
+        parts = [f"{self.subject}. {self.summary}"]
+        parts += [row.answer for row in self.rows if row.key == "answers" and row.basis]
+        for title, name in (
+            ("Can be defended", "defended"),
+            ("Cannot be defended", "doubted"),
+            ("Not measured", "open"),
+        ):
+            said = [one for row in self.rows for one in getattr(row, name)]
+            if said:
+                parts.append(f"{title}: {'; '.join(said)}.")
+        return " ".join(parts)
+
+
+def weigh_result(evidence: Evidence) -> Verdict:
+    """Make the verdict from the results of the checks; nothing is measured here."""
+    sizes = evidence.sizes
+    noise = int((evidence.clusters < 0).sum())
+    subject = (
+        f"“{evidence.title}” divides {count(len(evidence.clusters), 'row')} of "
+        f"{evidence.table} into {count(len(sizes), 'cluster')}"
+    )
+    subject += f" and {count(noise, 'row')} of noise" if noise else ""
+    rows = [_copies(evidence), _numbers(evidence)]
+    if len(sizes) > 1:
+        rows += [_again(evidence), _apart(evidence), _labels(evidence)]
+        rows += [_columns(evidence)]
+    rows += [_answers(evidence.leads), _doubts(evidence)]
+    return Verdict(subject, tuple(row for row in rows if row is not None))
+
+
+def _copies(found: Evidence) -> Row:
+    """Compare the agreement of the pool with that on copies without groups."""
+    if found.copies is None or not found.is_here:
+        return _unknown("copies", "whether there are groups at all", found)
+    return weigh_copies(found.copies)
+
+
+def weigh_copies(check: NullAgreement) -> Row:
+    """Say whether the pool agrees more on the table than on copies without groups."""
+    test = f"p = {check.p_value:.2g}"
+    if check.p_value <= LEVEL:
+        claim = "the pool agrees more on the table than on copies without groups"
+        defended = [f"{claim} ({test})"]
+        return Row("copies", "yes", _sentence(claim), check.sentence, defended)
+    if check.overlaps:
+        claim = "the pool agrees as much on copies of the table without groups"
+        light: Light = "no"
+    else:
+        claim, light = "too few copies without groups were compared", "in part"
+    doubted = [f"that there are groups at all ({claim}, {test})"]
+    short = f"no evidence of groups ({test})"
+    return Row(
+        "copies", light, _sentence(claim), check.sentence, doubted=doubted, short=short
+    )
+
+
+def _unknown(key: str, what: str, found: Evidence | None = None) -> Row:
+    """Return the row of a question that was not asked, or cannot be asked here."""
+    if found is not None and not found.is_here:
+        other = "The run that is read has other rows; read the run of the result."
+        return Row(key, "unknown", other, open=[what])
+    return Row(key, "unknown", "Not asked yet.", open=[what])
+
+
+def _numbers(found: Evidence) -> Row:
+    """Compare the number of clusters with those of pool, k test and answers."""
+    if not found.is_here:
+        return _unknown("numbers", "the number of groups", found)
+    own, leads, test = len(found.sizes), found.leads, found.numbers
+    sources = {"the pool": leads.k_before}
+    if leads.n_answers and not leads.none_fits:
+        sources["your answers" if leads.n_answers > 1 else "your answer"] = (
+            leads.k_after
+        )
+    if test is not None and test.k is not None:
+        sources["the k test"] = test.k
+    listed = ", ".join(f"{name}: {k}" for name, k in sources.items())
+    basis = f"The partition has {own}; the pool is read by its leader, {leads.before}."
+    more = [] if test else [f"whether k = {own} stands out against copies"]
+    if test is not None:
+        basis += f" {test.sentence}"
+    differ = set(sources.values()) != {own}
+    if test is not None and test.k is None:
+        none = "no number stands out in the k test"
+        claim = f"that there are {own} groups ({f'{listed}; ' if differ else ''}{none})"
+        answer = f"No number stands out; {listed}."
+        return Row("numbers", "no", answer, basis, doubted=[claim])
+    if differ:
+        claim = f"that there are {own} groups ({listed})"
+        answer = f"They do not agree on {own}: {listed}."
+        return Row("numbers", "in part", answer, basis, doubted=[claim], open=more)
+    if test is None:
+        answer = f"{own}, by {_listed(list(sources))}; not compared with copies yet."
+        return Row("numbers", "unknown", answer, basis, open=more)
+    agreed = _listed(list(sources))
+    return Row(
+        "numbers",
+        "yes",
+        f"{own}: {agreed} agree.",
+        basis,
+        defended=[f"{own} groups ({agreed} agree)"],
+    )
+
+
+def _again(found: Evidence) -> Row:
+    """Name the clusters that are found again in other samples."""
+    check = found.again
+    if check is None:
+        return _unknown("again", "whether its clusters are found again")
+    values = [
+        f"{_name(k, found)} {fixed(value)} ({fixed(chance)})"
+        for k, value, chance in zip(
+            check.clusters, check.jaccard, check.by_chance, strict=True
+        )
+    ]
+    basis = (
+        f"Mean Jaccard similarity with {count(check.n_resamples, 'resample')}, in "
+        f"brackets in copies without groups: {'; '.join(values)}."
+    )
+    return _by_cluster(
+        found,
+        "again",
+        check.clusters,
+        check.stable,
+        "found again in other samples",
+        basis,
+    )
+
+
+def _apart(found: Evidence) -> Row:
+    """Name the clusters that lie apart."""
+    check = found.apart
+    if check is None:
+        return _unknown("apart", "whether its clusters lie apart")
+    values = [
+        f"{_name(k, found)} {percent(value)} ({percent(chance)})"
+        for k, value, chance in zip(
+            check.clusters, check.consistency, check.by_chance, strict=True
+        )
+    ]
+    basis = (
+        f"Of the {check.n_neighbors} nearest rows so many are in the same cluster, in "
+        f"brackets in copies without groups: {'; '.join(values)}."
+    )
+    what = "apart from the rest"
+    return _by_cluster(found, "apart", check.clusters, check.apart, what, basis)
+
+
+def _by_cluster(
+    found: Evidence,
+    key: str,
+    clusters: np.ndarray,
+    passed: np.ndarray,
+    what: str,
+    basis: str,
+) -> Row:
+    """Return the row of a check that each cluster passes or not."""
+    sizes = np.array([found.sizes[int(k)] for k in clusters])
+    good = [_name(k, found) for k in clusters[passed]]
+    bad = [_name(k, found) for k in clusters[~passed]]
+    answer = f"{passing(passed)} {what}"
+    answer += f": {_listed(good)}." if good and bad else "."
+    every = count(len(passed), "cluster")
+    if not bad:
+        defended, doubted = [f"all {every} ({what}, more than by chance)"], []
+    elif not good:
+        none = f"any of {every} (none is {what} more than by chance)"
+        defended, doubted = [], [none]
+    else:
+        defended = [f"{_listed(good)} ({what}, more than by chance)"]
+        doubted = [f"{_listed(bad)} (not {what} more than by chance)"]
+    light, short = grade_clusters(passed, sizes), f"{passing(passed)} {what}"
+    return Row(key, light, answer, basis, defended, doubted, short=short)
+
+
+def _labels(found: Evidence) -> Row | None:
+    """Grade the match with given labels; None if there are none."""
+    if found.labels is None:
+        return None
+    column, value = found.labels
+    light = grade(value, *REACHED)
+    words = {"yes": "Yes", "in part": "In part", "no": "No"}[light]
+    basis = (
+        f"Adjusted Rand index {fixed(value)} with “{column}”; {REACHED[0]:g} or more "
+        f"is yes, below {REACHED[1]:g} no."
+    )
+    claim = f"a match with “{column}” (adjusted Rand index {fixed(value)})"
+    parts = {"defended" if light == "yes" else "doubted": [claim]}
+    return Row("labels", light, f"{words}, with “{column}”.", basis, **parts)
+
+
+def _columns(found: Evidence) -> Row:
+    """Name the columns that reproduce most of the clusters."""
+    tool = found.columns
+    if tool is None:
+        answer = "Not known yet, or no column tells them apart."
+        return Row("columns", "unknown", answer)
+    used = tool.accuracy.head(_FEW_COLUMNS)
+    reached = used.iloc[-1]
+    share, error = float(reached["accuracy"]), float(reached["standard_error"])
+    names = _listed([f"“{name}”" for name in used["column"]])
+    largest = max(found.sizes.values()) / sum(found.sizes.values())
+    basis = (
+        f"Accuracy {percent(share)} ± {percent(2 * error)} on rows that did not choose "
+        f"{'these columns' if len(used) > 1 else 'this column'}; the largest cluster "
+        f"alone has {percent(largest)} of the rows."
+    )
+    verb = "reproduce" if len(used) > 1 else "reproduces"
+    if share - 2 * error <= largest:
+        answer = f"{names} {verb} no more than chance."
+        return Row("columns", "no", answer, basis, doubted=[f"that {names} tell them"])
+    is_whole = (found.clusters >= 0).all()
+    whole_of_it = "it" if is_whole else "its rows without the noise"
+    claim = f"{names} {verb} {percent(share)} of {whole_of_it}"
+    return Row("columns", "yes", f"{claim}.", basis, defended=[claim])
+
+
+def _answers(leads: Leads) -> Row:
+    """Compare the leaders with and without answers."""
+    if not leads.n_answers:
+        return Row("answers", "unknown", "You gave none; the pool alone decides.")
+    given = count(leads.n_answers, "answer")
+    if leads.none_fits:
+        answer = f"No model of this pool fits your {given}."
+        return Row("answers", "no", answer, leads.words)
+    if leads.after == leads.before:
+        answer = f"{leads.after} leads with and without your {given}."
+        return Row("answers", "yes", answer, leads.words)
+    answer = (
+        f"With your {given} {leads.after} ({count(leads.k_after, 'cluster')}) leads "
+        f"instead of {leads.before} ({leads.k_before})."
+    )
+    return Row("answers", "yes", answer, leads.words)
+
+
+def _doubts(found: Evidence) -> Row:
+    """List the known signs of a wrong leader, or say that there are none."""
+    leads, doubts = found.leads, []
+    if leads.likeness is not None:
+        doubts.append(
+            f"the leader, {leads.after}, is little like the other models (adjusted "
+            f"Rand index {fixed(leads.likeness)} on average)"
+        )
+    if leads.family:
+        doubts.append(
+            f"all {count(leads.n_models, 'model')} are of one family, {leads.family}, "
+            "and share its mistakes"
+        )
+    stable = set()
+    if found.again is not None:
+        stable = set(found.again.clusters[found.again.stable].tolist())
+    least = max(_FEWEST_ROWS, _SMALL * len(found.clusters))
+    small = sorted(n for k, n in found.sizes.items() if n < least and k not in stable)
+    if small:
+        sizes = _listed([whole(size) for size in small])
+        doubts.append(
+            f"{count(len(small), 'cluster')} of only {sizes} "
+            f"{'row' if small[-1] == 1 else 'rows'}, which no check confirms"
+        )
+    if not doubts:
+        answer = "No known sign of a wrong leader; that is no proof that it is right."
+        return Row("doubts", "yes", answer)
+    answer = _sentence("; ".join(doubts))
+    basis = (
+        "Of tables with known classes, most leaders that are little like the other "
+        "models were far from the classes. Hardly anything else foretells that."
+    )
+    return Row("doubts", "in part", answer, basis, doubted=doubts)
+
+
+def _name(cluster: int, found: Evidence) -> str:
+    """Return the name of a cluster, in quotation marks unless it is its number."""
+    name = cluster_name(int(cluster), found.names)
+    return name if name == cluster_name(int(cluster)) else f"“{name}”"
+
+
+def _sentence(text: str) -> str:
+    """Begin a text with a capital letter and end it with a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """List a few things in words."""
+    if len(parts) > _LISTED:
+        parts = [*parts[:_LISTED], f"{len(parts) - _LISTED} more"]
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,88 @@
+"""Evidence for the partition in hand, and the verdict on it."""
+
+from __future__ import annotations
+
+from clusterlens.compute.assigning.few_columns import TypingTool
+from clusterlens.compute.pool.k_selection import KSelection
+from clusterlens.compute.pool.nulls import NullAgreement
+from clusterlens.compute.pool.separation import ClusterSeparation
+from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.nodes.found_again import find_apart, renumbered, separation_key
+from clusterlens.ui.nodes.leading import Leads
+from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
+from clusterlens.ui.nodes.told_evidence import find_columns, match_labels_given
+from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
+from clusterlens.ui.state.checks import APART
+from clusterlens.ui.work.derived import Later, node
+from clusterlens.ui.work.jobs import Job
+
+
+@node("live", "Looking for earlier checks", keep=16)
+def chosen_apart_key(job: Job, samples_digest: str, settled: Partition) -> str | None:
+    """Return the key of the separation of the partition; None for groups and labels."""
+    if settled.choice.kind in ("group", "labels"):
+        return None
+    return separation_key(samples_digest, settled.clusters)
+
+
+@node(
+    "idle",
+    "Comparing neighbours with copies",
+    keep=16,
+    rests=True,
+    check=APART,
+    fitted=lambda found, key, settled, samples: renumbered(found, settled.clusters),
+)
+def chosen_apart(
+    job: Job, chosen_apart_key: str, settled: Partition, samples: Dataset
+) -> ClusterSeparation:
+    """Measure how far each cluster of the partition lies apart."""
+    return find_apart(job, samples, settled.clusters)
+
+
+@node("idle", "Looking for columns that tell the clusters apart", keep=16, rests=True)
+def chosen_columns(job: Job, settled: Partition, samples: Dataset) -> TypingTool | None:
+    """Find the columns that tell the clusters of the partition apart."""
+    return find_columns(samples, settled.clusters)
+
+
+@node("live", "Comparing with given labels", keep=16)
+def chosen_labels(
+    job: Job, settled: Partition, samples: Dataset
+) -> tuple[str, float] | None:
+    """Compare the partition with given labels."""
+    return match_labels_given(samples, settled.clusters)
+
+
+@node()
+def chosen_verdict(
+    chosen: Chosen,
+    samples: Dataset,
+    leads: Leads,
+    null_check: Later[NullAgreement],
+    k_selection: Later[KSelection],
+    chosen_stability: Later[ClusterStability],
+    chosen_apart: Later[ClusterSeparation],
+    chosen_columns: Later[TypingTool],
+    chosen_labels: Later[tuple[str, float]],
+) -> Verdict | None:
+    """Make the verdict on the partition; None for groups and given labels."""
+    if chosen.choice.kind in ("group", "labels"):
+        return None
+    return weigh_result(
+        Evidence(
+            chosen.title,
+            samples.name,
+            chosen.clusters,
+            chosen.names,
+            True,
+            leads,
+            null_check,
+            k_selection,
+            chosen_stability,
+            chosen_apart,
+            chosen_columns,
+            chosen_labels,
+        )
+    )

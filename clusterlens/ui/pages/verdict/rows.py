@@ -1,0 +1,146 @@
+"""The verdict as a paragraph, and its questions with answers and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import card, copier, link, safe
+from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.nodes.result_verdict import Row, Verdict
+from clusterlens.ui.nodes.told_evidence import CHECK_OF
+from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
+from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+# Node with the estimate of each check, and the reason if it cannot be run.
+COSTS = {
+    "copies": ("null_seconds", "No pool was run here, so none can run on copies."),
+    "numbers": ("k_seconds", "Too few rows to compare numbers."),
+    "again": (
+        "told_judged_by",
+        "No model was fitted here that could cluster other samples.",
+    ),
+}
+# Pages with more on a question.
+PAGES = {
+    "copies": "consensus",
+    "numbers": "clusters",
+    "again": "clusters",
+    "labels": "labels",
+    "columns": "clusters",
+    "answers": "consensus",
+    "doubts": "consensus",
+}
+_TITLES = {"consensus": "Consensus", "clusters": "Clusters", "labels": "Given labels"}
+CSS = """
+.paragraph { border-left: 5px solid var(--light); padding: 2px 0 4px 14px;
+  font-size: 1.08em; max-width: 1000px; margin: 0 0 14px; }
+.paragraph p { margin: 0 0 6px; }
+.row { display: grid; grid-template-columns: 14px minmax(150px, 1fr) minmax(0, 4fr)
+  minmax(120px, auto); gap: 2px 12px; align-items: start; padding: 9px 0;
+  border-top: 1px solid color-mix(in srgb, currentColor 16%, transparent); }
+.row .light { width: 13px; height: 13px; border-radius: 50%; margin-top: 3px;
+  background: var(--light); }
+.row .asks { text-align: right; }
+.row .muted { overflow-wrap: anywhere; }
+.row.no .answer, .row.part .answer {
+  color: color-mix(in srgb, var(--light) var(--cl-mixed, 62%), currentColor); }
+@container (max-width: 900px) {
+  .row { grid-template-columns: 14px minmax(0, 1fr); }
+  .row > * { grid-column: 2; } .row .light { grid-column: 1; }
+  .row .asks { text-align: left; }
+}
+"""
+
+
+class VerdictRows(Panel):
+    """Claims that hold and claims that fail; open questions can be asked here."""
+
+    needs = ("told_verdict", "told")
+    also = (*CHECK_OF.values(), *(cost for cost, _ in COSTS.values()))
+    empty = f"<b>Nothing to judge yet.</b> {TO_A_RUN}."
+
+    def build(self) -> Any:
+        self._text = Text(
+            does=self._do,
+            scrolls=True,
+            css_classes=["cl-verdict-rows"],
+            stylesheets=[CSS],
+        )
+        return card("Verdict", self._text, note=self.status, css="cl-verdict-card")
+
+    def show(self, told_verdict: Verdict, told: Told, **checks: Result) -> None:
+        """Write the paragraph and one line for each question."""
+        verdict, text = told_verdict, told_verdict.paragraph
+        none = (
+            "<p class='muted'>No result is chosen yet; this is about the model that is "
+            "looked at.</p>"
+        )
+        rows = "".join(_row(row, checks) for row in verdict.rows)
+        self._text.body = (
+            f"<div class='paragraph cl-verdict-paragraph' {_light(verdict.light)}>"
+            f"{'' if told.is_result else none}<p>{safe(text)}</p>"
+            f"{copier('Copy', text, css='cl-copy-verdict')}</div>{rows}"
+        )
+
+    def _do(self, what: str) -> None:
+        """Ask for a check, or turn to the page with more on a question."""
+        if what not in _TITLES:
+            self.session.derived.ask(what)
+        elif what == "clusters":
+            self.session.look.param.update(page=what, partition="auto", cluster=None)
+        else:
+            self.session.look.page = what
+
+
+def _light(light: Any) -> str:
+    return f"style='--light:{LIGHT_COLOURS[light]}'"
+
+
+def _row(row: Row, checks: Mapping[str, Result]) -> str:
+    """Write one question with its answer, its basis and what can be done."""
+    name = CHECK_OF.get(row.key, "")
+    check, (cost, impossible) = checks.get(name), COSTS.get(row.key, ("", ""))
+    basis, answer = safe(row.basis), safe(row.answer)
+    if check is not None and check.ready and check.check is not None:
+        basis += f" <span class='settings'>{check.check.settings}.</span>"
+    css = {"in part": "part"}.get(row.light, row.light)
+    return (
+        f"<div class='row {css} cl-verdict-{row.key}' {_light(row.light)}>"
+        f"<span class='light' role='img' aria-label='{LIGHTS[row.light]}'></span>"
+        f"<b>{row.question}</b><div><div class='answer'>{answer}</div>"
+        f"<div class='muted'>{basis}</div></div>"
+        f"<div class='asks'>{_offer(name, check, checks.get(cost), impossible)}"
+        f"{_more(row.key)}</div></div>"
+    )
+
+
+def _offer(
+    name: str, check: Result | None, cost: Result | None, impossible: str
+) -> str:
+    """Offer the check of a row with its cost, or say how it goes."""
+    if check is None or check.ready:
+        return ""
+    if check.state == "pending":
+        return "<span class='muted'>measuring …</span> "
+    if check.state == "failed":
+        return f"{safe(explain(check.error))} {link('Try again', name)} "
+    if cost is None:
+        declined = check.state == "declined"
+        return link("Measure it", name, kind="pill", css="cl-ask") if declined else ""
+    if cost.state == "empty":
+        return f"<span class='muted'>{impossible}</span> "
+    if check.state == "empty" or not cost.ready:
+        return ""
+    stopped = check.stopped.capitalize()
+    seconds = getattr(cost.value, "seconds", cost.value)
+    words = f"{stopped}<b>Find out, {check.cost(seconds)}</b>"
+    return link(words, name, kind="pill", css="cl-ask") + " "
+
+
+def _more(key: str) -> str:
+    page = PAGES.get(key)
+    return link(_TITLES[page], page, css="cl-more") if page else ""

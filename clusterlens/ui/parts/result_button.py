@@ -1,0 +1,49 @@
+"""The button that makes a partition the result, amber if a check speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clusterlens.compute.pool.nulls import NullAgreement
+from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.ui.kit.widgets import pmu
+from clusterlens.ui.nodes.partition_verdict import grade_clusters
+from clusterlens.ui.nodes.result_verdict import weigh_copies
+
+_SAYS = "Every page, the report and all files are about the result"
+# White on the amber of the widget set cannot be read.
+_AMBER = {"&.MuiButton-containedWarning": {"backgroundColor": "#9a5b00 !important"}}
+
+
+def result_button(
+    on_click: Callable[[Any], Any], *, sx: Mapping[str, Any] | None = None, **more: Any
+) -> pmu.Button:
+    """Return the button."""
+    return pmu.Button(
+        label="Make it the result",
+        size="small",
+        variant="contained",
+        color="primary",
+        css_classes=["cl-choose-result"],
+        description=_SAYS,
+        sx={**_AMBER, **(sx or {})},
+        on_click=on_click,
+        **more,
+    )
+
+
+def offer_result(
+    button: pmu.Button, copies: NullAgreement | None, again: ClusterStability | None
+) -> None:
+    """Make the button amber unless the checks found groups, and every cluster again."""
+    lights = set() if copies is None else {weigh_copies(copies).light}
+    if again is not None:
+        lights.add(grade_clusters(again.stable, again.sizes))
+    is_doubted = bool(lights - {"yes"})
+    button.param.update(
+        color="warning" if is_doubted else "primary",
+        description=f"{_SAYS}. A check speaks against it: see Verdict"
+        if is_doubted
+        else _SAYS,
+    )

@@ -1,0 +1,231 @@
+"""The verdict agrees with the checks: rows, lights and one paragraph."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.ui.nodes.leading import Leads
+from clusterlens.ui.nodes.result_verdict import QUESTIONS, Evidence, weigh_result
+
+SIZES = (50, 30, 20)
+NAMES = {0: "big", 2: "<b>odd</b>"}
+ALL, FIRST, LAST, NONE = (1, 1, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0)
+
+
+def copies(p):
+    """A comparison with 19 copies of both kinds."""
+    return SimpleNamespace(p_value=p, overlaps=p > 0.05, sentence=f"p is {p}.")
+
+
+def numbers(k):
+    return SimpleNamespace(k=k, sentence=f"k is {k}.")
+
+
+def again(passed):
+    stable = np.array(passed, bool)
+    jaccard = np.where(stable, 0.95, 0.61)
+    return SimpleNamespace(
+        clusters=np.arange(3),
+        stable=stable,
+        jaccard=jaccard,
+        by_chance=jaccard / 2,
+        n_resamples=100,
+    )
+
+
+def apart(passed):
+    is_apart = np.array(passed, bool)
+    shares = np.where(is_apart, 0.99, 0.7)
+    return SimpleNamespace(
+        clusters=np.arange(3),
+        apart=is_apart,
+        consistency=shares,
+        by_chance=shares / 2,
+        n_neighbors=10,
+    )
+
+
+def columns(accuracy, error=0.01):
+    table = pd.DataFrame(
+        {
+            "column": ["age", "income", "town"],
+            "accuracy": [0.6, accuracy, 1.0],
+            "standard_error": error,
+        }
+    )
+    return SimpleNamespace(accuracy=table)
+
+
+LEADS = Leads("a", "a", 3, 3)
+ANSWERED = Leads("a", "b", 5, 3, 16, words="As if 1.1 of 65 models voted.")
+NOTHING = Evidence(
+    "model b", "customers", np.repeat([0, 1, 2], SIZES), NAMES, True, LEADS
+)
+GOOD = replace(
+    NOTHING,
+    copies=copies(0.05),
+    numbers=numbers(3),
+    again=again(ALL),
+    apart=apart(ALL),
+    columns=columns(0.99),
+    labels=("species", 0.93),
+)
+
+
+def lights(verdict):
+    return {row.key: row.light for row in verdict.rows}
+
+
+def parts(verdict):
+    """Claims that hold, claims that fail, and open questions of the paragraph."""
+    return {
+        name: " ".join(one for row in verdict.rows for one in getattr(row, name))
+        for name in ("defended", "doubted", "open")
+    }
+
+
+def test_where_every_check_says_yes_everything_is_defended():
+    verdict = weigh_result(GOOD)
+    assert verdict.light == "yes"
+    assert verdict.objection == ""
+    said = parts(verdict)
+    assert said["doubted"] == said["open"] == ""
+    for words in ("p = 0.05", "3 groups", "all 3 clusters (found", "0.93", "99% of it"):
+        assert words in said["defended"]
+    assert "“age” and “income” reproduce 99%" in verdict.paragraph
+    assert verdict.paragraph.startswith("“model b” divides 100 rows of customers into")
+
+
+def test_where_nothing_was_asked_nothing_is_defended_or_doubted():
+    verdict = weigh_result(NOTHING)
+    assert verdict.light == "unknown"
+    said = parts(verdict)
+    assert said["defended"] == said["doubted"] == ""
+    for words in ("groups at all", "k = 3", "found again", "lie apart"):
+        assert words in said["open"]
+    assert "Not measured: " in verdict.paragraph
+    assert verdict.objection == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "light"),
+    [
+        ({"copies": copies(0.4)}, "no"),
+        ({"again": again(NONE)}, "no"),
+        ({"again": again(LAST)}, "no"),
+        ({"again": again(FIRST)}, "in part"),
+        ({"copies": copies(0.4), "again": None}, "no"),
+        ({"copies": None}, "unknown"),
+        ({"again": None}, "unknown"),
+        ({"numbers": numbers(4)}, "in part"),
+        ({"numbers": numbers(None)}, "in part"),
+        ({"apart": apart(NONE)}, "in part"),
+        ({"leads": replace(LEADS, likeness=0.21)}, "in part"),
+        ({"leads": replace(LEADS, family="k-means", n_models=9)}, "in part"),
+        ({"columns": columns(0.5), "labels": ("species", 0.1)}, "yes"),
+    ],
+)
+def test_the_worst_of_the_checks_that_decide_is_the_verdict(change, light):
+    verdict = weigh_result(replace(GOOD, **change))
+    assert verdict.light == light
+    decided = change.keys() & {"copies", "again"}
+    is_wrong = decided and light in ("no", "in part")
+    assert bool(verdict.objection) == bool(is_wrong)
+    assert verdict.summary in verdict.paragraph
+
+
+def test_each_cluster_is_named_where_it_belongs():
+    verdict = weigh_result(replace(GOOD, again=again(FIRST)))
+    said = parts(verdict)
+    assert "“big” (found again in other samples" in said["defended"]
+    assert "cluster 2 and “<b>odd</b>” (not found again" in said["doubted"]
+    assert verdict.objection == "1 of 3 clusters found again in other samples."
+    none = parts(weigh_result(replace(GOOD, again=again(NONE))))["doubted"]
+    assert none.startswith("any of 3 clusters (none is found again in other samples")
+    row = next(row for row in verdict.rows if row.key == "again")
+    assert "1 of 3 clusters" in row.answer
+    assert "cluster 2 0.61 (0.30)" in row.basis
+
+
+def test_pool_test_and_answers_are_named_with_their_numbers():
+    found = replace(GOOD, leads=ANSWERED, numbers=numbers(4))
+    row = next(row for row in weigh_result(found).rows if row.key == "numbers")
+    assert row.light == "in part"
+    assert "the pool: 5, your answers: 3, the k test: 4" in row.answer
+    assert "the pool: 5" in parts(weigh_result(found))["doubted"]
+    agreed = replace(GOOD, leads=replace(ANSWERED, k_before=3))
+    row = next(row for row in weigh_result(agreed).rows if row.key == "numbers")
+    assert row.answer == "3: the pool, your answers and the k test agree."
+
+
+def test_answers_are_named_before_what_they_weigh_on():
+    text = weigh_result(replace(GOOD, leads=ANSWERED)).paragraph
+    said = "With your 16 answers b (3 clusters) leads instead of a (5)."
+    assert text.index(said) < text.index("Can be defended")
+    same = replace(ANSWERED, after="a", k_after=5)
+    text = weigh_result(replace(GOOD, leads=same)).paragraph
+    assert "a leads with and without your 16 answers" in text
+    none = weigh_result(replace(GOOD, leads=replace(ANSWERED, none_fits=True)))
+    assert lights(none)["answers"] == "no"
+    assert "your answers: 3" not in none.paragraph
+    assert "answers" not in weigh_result(GOOD).paragraph
+
+
+@pytest.mark.parametrize(
+    ("sizes", "passed", "words"),
+    [
+        ((95, 1, 4), FIRST, "2 clusters of only 1 and 4 rows"),
+        ((979, 1, 20), FIRST, "1 cluster of only 1 row,"),
+        ((95, 1, 4), ALL, ""),
+        ((50, 30, 20), NONE, ""),
+    ],
+)
+def test_small_clusters_that_no_check_confirms_are_doubted(sizes, passed, words):
+    clusters = np.repeat([0, 1, 2], sizes)
+    verdict = weigh_result(replace(GOOD, clusters=clusters, again=again(passed)))
+    row = next(row for row in verdict.rows if row.key == "doubts")
+    assert (row.light == "in part") == bool(words)
+    assert words in row.answer.lower() if words else "no proof" in row.answer
+
+
+def test_labels_and_answers_of_a_table_without_them_are_no_rows_with_claims():
+    verdict = weigh_result(replace(GOOD, labels=None))
+    assert "labels" not in lights(verdict)
+    assert lights(verdict)["answers"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("value", "light"), [(0.93, "yes"), (0.5, "in part"), (0.1, "no")]
+)
+def test_a_match_with_labels_is_graded(value, light):
+    assert lights(weigh_result(replace(GOOD, labels=("x", value))))["labels"] == light
+
+
+def test_columns_no_better_than_the_largest_cluster_tell_nothing():
+    verdict = weigh_result(replace(GOOD, columns=columns(0.52, 0.02)))
+    assert lights(verdict)["columns"] == "no"
+    assert "no more than chance" in verdict.rows[-3].answer
+
+
+def test_a_run_of_other_rows_says_nothing_of_the_result():
+    verdict = weigh_result(replace(GOOD, is_here=False))
+    assert verdict.light == "unknown"
+    rows = {row.key: row for row in verdict.rows}
+    for key in ("copies", "numbers"):
+        assert "other rows" in rows[key].answer
+    assert "p = 0.05" not in verdict.paragraph
+
+
+def test_one_cluster_is_not_asked_what_takes_two():
+    verdict = weigh_result(replace(GOOD, clusters=np.zeros(9, int)))
+    assert set(lights(verdict)) == {"copies", "numbers", "answers", "doubts"}
+    noise = weigh_result(replace(GOOD, clusters=np.full(9, -1)))
+    assert "0 clusters and 9 rows of noise" in noise.paragraph
+
+
+def test_rows_come_in_the_order_of_the_questions():
+    keys = [row.key for row in weigh_result(GOOD).rows]
+    assert keys == list(QUESTIONS)
