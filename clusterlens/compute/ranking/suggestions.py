@@ -171,7 +171,8 @@ def suggest_pairs(
     '2 of 4 models join the pair.'
     """
     run = RunOptions(progress=progress, cancel=cancel)
-    ensemble = check_ensemble(ensemble).candidates
+    ensemble = check_ensemble(ensemble)
+    voters, ensemble = _voters(ensemble), ensemble.candidates
     seed = check_random_state(random_state)
     n = check_range(n, 1, np.inf, name="n", integer=True)
     known = check_constraints(constraints, ensemble.n_samples)
@@ -200,7 +201,7 @@ def suggest_pairs(
     joined = joined_by(ensemble.codes, asking.pairs[every])
     shares = asking.expected[every] @ asking.weights
     return tuple(
-        _suggestion(ensemble, known, asking.pairs[k], joins, part, share)
+        _suggestion(ensemble, voters, known, asking.pairs[k], joins, part, share)
         for k, joins, part, share in zip(every, joined, resolved, shares, strict=False)
     )
 
@@ -227,8 +228,16 @@ def _checks(shares: FloatArray, n: int, independent: Independence) -> IntArray:
     return np.array(taken, dtype=np.int64)
 
 
+def _voters(ensemble: Ensemble) -> str:
+    """Return the word for who votes: models, some of the models, or unequal votes."""
+    if ensemble.votes.max() > 1:
+        return "votes"
+    return "models" if ensemble.votes.all() else "voting models"
+
+
 def _suggestion(
     ensemble: Ensemble,
+    voters: str,
     known: Constraints,
     pair: IntArray,
     joins: npt.NDArray[np.bool_],
@@ -237,9 +246,6 @@ def _suggestion(
 ) -> Suggestion:
     """Describe a pair that some models join, (n_partitions,), with its reason."""
     joined, total = int(joins @ ensemble.votes), ensemble.n_votes
-    voters = "votes"
-    if ensemble.votes.max() == 1:
-        voters = "models" if ensemble.votes.all() else "voting models"
     alike = len(np.unique(joins)) == 1
     return Suggestion(
         pair=(int(pair[0]), int(pair[1])),
