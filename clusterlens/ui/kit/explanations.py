@@ -451,6 +451,12 @@ EXPLANATIONS = {
         "Each checks by the state of its own analysis that a step is done.",
         "What they show was computed on small examples.",
     ),
+    "cl-class": Explanation(
+        "How many open pages of a class are at which step of a lesson.",
+        "A page counts while a lesson is open on it. The counts are renewed every two "
+        "seconds.",
+        "It does not say who is where, or who has finished.",
+    ),
 }
 
 GLOSSARY = {

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from clusterlens.compute._numbers import count
 from clusterlens.ui.kit.form import Form
-from clusterlens.ui.kit.widgets import box, safe
+from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson
 from clusterlens.ui.pages.lessons.look import MOST_LETTERS
@@ -35,7 +35,7 @@ class ClassView(Panel):
 
     def build(self) -> Any:
         self._form = Form(does=self._choose, css_classes=["cl-class-form"])
-        return box(self.status, self._form, css="cl-class", fills=False)
+        return card("", self._form, note=self.status, css="cl-class", fills=False)
 
     def look(self, seen: bool) -> None:
         """Follow the class only while in sight."""
