@@ -146,7 +146,7 @@ def preparation(folder: Path, n_rows: int) -> None:
     found = first_pass(open_source(path), 1, "stop", 0, RunOptions())
     learnt = StreamedPreparation(found.stream)
     streamed = learnt.fit().preparation
-    whole = cl.prepare(cl.load_table(path, max_bytes=1 << 40)).preparation
+    whole = cl.prepare(pd.read_parquet(path)).preparation
     spread = streamed.fill_values_ - whole.fill_values_
     print(f"{n_rows:,} rows: medians off by at most {np.abs(spread).max():.2g}")
     for note in learnt.notes:
@@ -165,7 +165,7 @@ def compare(folder: Path, n_rows: int, settings: dict) -> None:
     """Print the adjusted Rand index with fits in memory, and of those with a seed."""
     source = make_table(folder / "compared.parquet", n_rows)
     run = cl.run_at_scale(source, folder / "compared", POOL, row_id="id", **settings)
-    X = cl.prepare(cl.load_table(source, max_bytes=1 << 40))
+    X = cl.prepare(pd.read_parquet(source))
     fits = [cl.run_pool(X, POOL, seed, memory_limit=4e9) for seed in (0, 1)]
     found = labels_of(run)
     own = [dict(zip(fit.names, fit.labels, strict=True)) for fit in fits]
@@ -191,7 +191,7 @@ def cover(folder: Path, n_rows: int, repeats: int, settings: dict) -> None:
         source = make_table(folder / f"cover-{seed}.parquet", n_rows, seed)
         out = folder / f"cover-{seed}"
         run = cl.run_at_scale(source, out, pool, seed, row_id="id", **settings)
-        fit = cl.run_pool(cl.prepare(cl.load_table(source)), pool, seed)
+        fit = cl.run_pool(cl.prepare(pd.read_parquet(source)), pool, seed)
         own, found = dict(zip(fit.names, fit.labels, strict=True)), labels_of(run)
         for row in run.models.itertuples():
             true = adjusted_rand_score(own[row.model], found[row.column])
