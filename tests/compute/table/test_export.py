@@ -1,3 +1,4 @@
+import csv
 import io
 
 import numpy as np
@@ -78,11 +79,14 @@ def test_text_that_a_spreadsheet_would_run_is_protected():
     ]
     numbers = ["-5", "+3.5", "-1e5", "-1,5", "+1.234,5"]
     table = pd.DataFrame({"=head": words + numbers, "n": -np.arange(20.0)})
-    found = pd.read_csv(io.BytesIO(to_csv_bytes(table)), keep_default_na=False)
-    assert found.columns.tolist() == ["'=head", "n"]
+    # pandas 3.0 stops reading a cell at its NUL.
+    text = to_csv_bytes(table).decode("utf-8-sig")
+    head, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert head == ["'=head", "n"]
     protected = ["'" + word for word in words[:11]]
-    assert found["'=head"].tolist() == [*protected, "plain", "a=b", "", "'--", *numbers]
-    assert found["n"].tolist() == table["n"].tolist()
+    cells = [*protected, "plain", "a=b", "", "'--", *numbers]
+    assert [row[0] for row in rows] == cells
+    assert [float(row[1]) for row in rows] == table["n"].tolist()
 
 
 def test_categories_dates_and_odd_objects_are_written():
