@@ -58,6 +58,7 @@ def smallest_changes(
         "nowhere", whether the row would be too far from it to belong there, missing if
         this cannot be tested; and "step", the change as a share of the tried range, 1
         for a level.
+
     Raises
     ------
     DataError
