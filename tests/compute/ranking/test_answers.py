@@ -196,7 +196,7 @@ def test_questions_tell_apart_models_without_a_vote():
     asked = suggest_pairs(halved, n=4, constraint_weight="evidence")
     assert len(asked) == 4
     assert asked[0].joined in (0, 3)
-    assert asked[0].reason.endswith("the pair, some models without one do not.")
+    assert asked[0].reason.endswith("separate the pair, some without a vote do not.")
     assert not suggest_pairs(halved.voters, n=4, constraint_weight="evidence")
 
 
