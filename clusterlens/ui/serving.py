@@ -65,18 +65,20 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     shell.view.servable(location=False)
     pn.state.on_session_destroyed(lambda context: shell.close())
     hold(session, pn.state.curdoc.session_context)
-    pn.state.onload(shell.begin)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     try:
         analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
     except ValueError as error:
         analysis, look = None, {}
         session.jobs.notify("warning", f"The link is not followed: {error}")
+    # Cards that come while the browser fetches the page are not sent to it, but their
+    # changes are. So a link is followed, and cards are made, once the page is drawn.
+    if analysis is None:
+        pn.state.onload(partial(restore_look, session.look, look))
+    pn.state.onload(shell.begin)
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
         return
-    if analysis is None:
-        restore_look(session.look, look)
     if file is not None:
         pn.state.onload(partial(_load_file, session, file))
 

@@ -1,7 +1,10 @@
 """Tests of pages made in steps, between which other sessions are served."""
 
 import asyncio
+import json
+from contextlib import asynccontextmanager
 from itertools import pairwise
+from urllib.parse import urlencode
 
 import pytest
 from panel.io.state import set_curdoc
@@ -101,19 +104,26 @@ def shells(monkeypatch, tmp_path):
     return made
 
 
+@asynccontextmanager
+async def connected(link="/"):
+    """A visitor whose browser has not drawn the page yet."""
+    server = cli.make_server(0, "127.0.0.1")
+    server.start()
+    visitor = await Visitor.open(f"http://127.0.0.1:{server.port}{link}")
+    try:
+        yield visitor
+    finally:
+        visitor.close()
+        server.stop()
+
+
 def visit(does):
-    """Run `does()` while a visitor is connected to a server."""
+    """Run `does()` while a visitor looks at a page of a server."""
 
     async def work():
-        server = cli.make_server(0, "127.0.0.1")
-        server.start()
-        visitor = await Visitor.open(f"http://127.0.0.1:{server.port}")
-        await visitor.load()
-        try:
+        async with connected() as visitor:
+            await visitor.load()
             await does()
-        finally:
-            visitor.close()
-            server.stop()
 
     run(work())
 
@@ -143,6 +153,24 @@ def test_page_is_sent_once_it_is_made_in_steps(shells):
         assert len(document.models) > before + 100
 
     visit(does)
+
+
+def test_cards_of_a_linked_page_come_once_its_frame_is_drawn(shells):
+    async def work():
+        link = urlencode({"look": json.dumps({"page": "clusters"})})
+        async with connected(f"/?{link}") as visitor:
+            await visitor.ping()
+            made, _ = shells[-1]
+            page = made.pages["clusters"]
+            for _ in range(5):
+                await visitor.ping()
+                assert not page.panels
+            await visitor.load()
+            await until(lambda: page.made)
+            assert made.session.look.page == "clusters"
+            assert not made.pages["data"].panels
+
+    run(work())
 
 
 def test_page_that_was_left_is_made_when_it_is_looked_at_again(shells):
