@@ -32,6 +32,21 @@ from clusterlens.compute.ensemble.partial import partial_disagreement
 _BLOCK_LOOKUPS = 50_000_000  # about a tenth of a second
 
 
+def correct_for_chance(
+    both: npt.NDArray[Any], first: FloatArray, second: FloatArray, every: FloatArray
+) -> FloatArray:
+    """Return the adjusted Rand index from counts of pairs of samples.
+
+    `both`, `first` and `second` count the pairs joined by both partitions and by each,
+    `every` all pairs; arrays of one shape. Partitions that join the same pairs have 1.
+    """
+    expected = first * second / np.maximum(every, 1.0)
+    attainable = (first + second) / 2 - expected
+    same = (both == first) & (both == second)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(same, 1.0, (both - expected) / attainable)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Overlaps(Frozen):
     """Sums over the contingency tables of all pairs of partitions.
@@ -97,11 +112,7 @@ class Overlaps(Frozen):
         first, second = (
             size - n for size in self._sizes(self.own_squares, self.squares)
         )
-        expected = first * second / np.maximum(every, 1.0)
-        attainable = (first + second) / 2 - expected
-        same = (both == first) & (both == second)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.where(same, 1.0, (both - expected) / attainable)
+        values = correct_for_chance(both, first, second, every)
         return read_only(np.where(self._unknown, 0.0, values))
 
     @cached_property

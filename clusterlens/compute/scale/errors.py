@@ -12,6 +12,7 @@ from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.ensemble.contingency import dense_table
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.overlaps import correct_for_chance
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, vote_weights
 
 RESAMPLES = 400
@@ -95,11 +96,6 @@ def adjusted_rand(tables: IntArray) -> FloatArray:
         counts = counts.reshape(len(counts), -1).astype(np.float64)
         return (counts * (counts - 1)).sum(axis=1) / 2
 
-    both = pairs(tables)
     first, second = pairs(tables.sum(axis=2)), pairs(tables.sum(axis=1))
     every = pairs(tables.sum(axis=(1, 2)))
-    expected = first * second / every
-    room = (first + second) / 2 - expected
-    same = (both == first) & (both == second)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(same, 1.0, (both - expected) / room)
+    return correct_for_chance(pairs(tables), first, second, every)
