@@ -14,14 +14,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from clusterlens.compute._numbers import count, percent, whole
-from clusterlens.compute._run.options import Progress, RunOptions
+from clusterlens.compute._run.console import INTERRUPTED, end_progress, refuse
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import check_choice, check_range
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.assigning.streaming import FileSummary, assign_file
 from clusterlens.compute.table.reading import DECIMAL_NAMES, SEPARATOR_NAMES
 
-INTERRUPTED = 130
 _MARKS = {"tab": "\t"}  # hard to type in a shell
 
 
@@ -59,10 +59,10 @@ def main(arguments: Sequence[str]) -> int:
             decimal=given.decimal,
         )
     except KeyboardInterrupt:
-        return _refuse("stopped; nothing was written", INTERRUPTED, progress)
+        return refuse("assign", "stopped; nothing was written", INTERRUPTED, progress)
     except (ValueError, OSError, MemoryError) as error:
-        return _refuse(str(error), 2, progress)
-    _end(progress)
+        return refuse("assign", str(error), 2, progress)
+    end_progress(progress)
     if given.json:
         print(json.dumps({"output": str(given.output), **asdict(summary)}))
     else:
@@ -121,17 +121,6 @@ def _parser() -> argparse.ArgumentParser:
 def _line(done: int, total: int) -> None:
     print(f"\r{percent(done / total):>4} of the table", end="", file=sys.stderr)
     sys.stderr.flush()
-
-
-def _end(progress: Progress | None) -> None:
-    if progress is not None:
-        print(file=sys.stderr)
-
-
-def _refuse(sentence: str, status: int, progress: Progress | None) -> int:
-    _end(progress)
-    print(f"clusterlens assign: {sentence}", file=sys.stderr)
-    return status
 
 
 def _words(summary: FileSummary, output: Path, alpha: float) -> str:

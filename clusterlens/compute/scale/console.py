@@ -19,12 +19,11 @@ from types import FrameType
 import numpy as np
 
 from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute._run.console import INTERRUPTED, end_progress, refuse
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.scale.run import N_LANDMARKS, run_at_scale
-
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -69,12 +68,12 @@ def main(arguments: Sequence[str]) -> int:
         )
     except (Cancelled, KeyboardInterrupt):
         sentence = "stopped; the same command goes on where it was"
-        return _refuse(sentence, INTERRUPTED, show)
+        return refuse("run", sentence, INTERRUPTED, show)
     except (ValueError, OSError, MemoryError, ImportError) as error:
-        return _refuse(str(error), 2, show)
+        return refuse("run", str(error), 2, show)
     finally:
         signal.signal(signal.SIGINT, before)
-    _end(show)
+    end_progress(show)
     if given.json:
         print(json.dumps({"out": made.folder, **made.to_plain()}))
     else:
@@ -150,17 +149,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser
-
-
-def _end(progress: _Progress | None) -> None:
-    if progress is not None:
-        print(file=sys.stderr)
-
-
-def _refuse(sentence: str, status: int, progress: _Progress | None) -> int:
-    _end(progress)
-    print(f"clusterlens run: {sentence}", file=sys.stderr)
-    return status
 
 
 def _words(made: ScaledRun) -> str:
