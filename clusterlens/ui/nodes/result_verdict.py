@@ -6,7 +6,7 @@ One function turns the results of the checks into rows and a paragraph. Page, re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -276,15 +276,10 @@ def _again(found: Evidence) -> Row:
     check = found.again
     if check is None:
         return _unknown("again", "whether its clusters are found again")
-    values = [
-        f"{_name(k, found)} {fixed(value)} ({fixed(chance)})"
-        for k, value, chance in zip(
-            check.clusters, check.jaccard, check.by_chance, strict=True
-        )
-    ]
+    values = _beside_chance(found, check, check.jaccard, fixed)
     basis = (
         f"Mean Jaccard similarity with {count(check.n_resamples, 'resample')}, in "
-        f"brackets in copies without groups: {'; '.join(values)}."
+        f"brackets in copies without groups: {values}."
     )
     return _by_cluster(
         found,
@@ -301,18 +296,27 @@ def _apart(found: Evidence) -> Row:
     check = found.apart
     if check is None:
         return _unknown("apart", "whether its clusters lie apart")
-    values = [
-        f"{_name(k, found)} {percent(value)} ({percent(chance)})"
-        for k, value, chance in zip(
-            check.clusters, check.consistency, check.by_chance, strict=True
-        )
-    ]
+    values = _beside_chance(found, check, check.consistency, percent)
     basis = (
         f"Of the {check.n_neighbors} nearest rows so many are in the same cluster, in "
-        f"brackets in copies without groups: {'; '.join(values)}."
+        f"brackets in copies without groups: {values}."
     )
     what = "apart from the rest"
     return _by_cluster(found, "apart", check.clusters, check.apart, what, basis)
+
+
+def _beside_chance(
+    found: Evidence,
+    check: ClusterStability | ClusterSeparation,
+    values: np.ndarray,
+    write: Callable[[float], str],
+) -> str:
+    """List the value of each cluster, and in brackets that of copies."""
+    rows = zip(check.clusters, values, check.by_chance, strict=True)
+    return "; ".join(
+        f"{_name(k, found)} {write(value)} ({write(chance)})"
+        for k, value, chance in rows
+    )
 
 
 def _by_cluster(
