@@ -180,6 +180,20 @@ def test_the_log_of_a_server_leaves_out_what_repeats(monkeypatch):
     assert "secretsecret" not in written.getvalue()
 
 
+def test_the_log_of_the_command_leaves_out_what_a_message_holds(tmp_path):
+    header = json.dumps({"msgid": "1", "msgtype": "PATCH-DOC"})
+    event = {"kind": "ModelChanged", "model": "secret" * 100}
+    with console(folder=tmp_path) as (process, address):
+        token = given(address, urlsplit(address).netloc)
+        patches = [header, "{}", json.dumps({"events": [event]})] * 15
+        end = compressed(100_000_000)  # refused once all before it were handled
+        assert run(answers(address, token, *patches, header, "{}", end)) == 1009
+        process.terminate()
+        log = process.communicate(timeout=60)[1]
+    assert "error handling message" in log
+    assert "secretsecret" not in log
+
+
 def test_a_connection_that_sends_no_request_is_closed(monkeypatch, tmp_path):
     brief = cli.SERVER_SETTINGS["http_server_kwargs"] | {"idle_connection_timeout": 0.2}
     settings = cli.SERVER_SETTINGS | {"http_server_kwargs": brief}

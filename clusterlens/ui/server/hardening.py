@@ -34,6 +34,10 @@ _SHORT = 64_000
 _LOG_CHARACTERS = 1_000
 _ARGUMENT_CHARACTERS = 200
 _MOST_FILES = 65_536
+# An answer to a request takes several rounds of the event loop, which fit in this.
+_PAUSE_SECONDS = 0.01
+# The root, and libraries that give their logger a handler when they are imported.
+_LOGGERS = "", "bokeh", "panel"
 # Largest number of equal messages in the log per minute.
 _REPEATS = 10
 # Placeholder of the token in the markup that all pages share.
@@ -175,10 +179,11 @@ class LimitedSocket(WSHandler):
         stream = self.ws_connection.stream
         stream.set_close_callback(self.on_connection_close)
         async with self._turn:
-            await asyncio.sleep(0)
+            await asyncio.sleep(_PAUSE_SECONDS)
             stream.set_close_callback(None)
             if self.ws_connection is not None:
                 super().open(*args, **kwargs)
+                await asyncio.sleep(_PAUSE_SECONDS)  # Bokeh makes the page in a callback
 
     async def on_message(self, fragment: str | bytes) -> None:
         """Pass on one fragment of a message, or close the connection."""
@@ -262,12 +267,10 @@ def raise_file_limit() -> None:
 def shorten_logs() -> None:
     """Drop repeated messages, and data of clients, from the log of this process."""
     logging.basicConfig(level=logging.WARNING)
-    for handler in (
-        *logging.getLogger().handlers,
-        *logging.getLogger("panel").handlers,
-    ):
-        handler.addFilter(leave_out_data)
-        handler.addFilter(LeaveOutRepeats())
+    for name in _LOGGERS:
+        for handler in logging.getLogger(name).handlers:
+            handler.addFilter(leave_out_data)
+            handler.addFilter(LeaveOutRepeats())
 
 
 def leave_out_data(record: logging.LogRecord) -> bool:
