@@ -111,15 +111,11 @@ def slider_of(
 
 def serve_page(rows: int, columns: int) -> None:
     """Serve the page CNS on a table of blobs, and report the number of previews."""
+    import pandas as pd
     from sklearn.datasets import make_blobs
 
-    from clusterlens.compute.table.dataset import make_dataset, prepare
-    from clusterlens.ui.state.analysis import Analysis
-    from clusterlens.ui.state.history import Step
-
     X, _ = make_blobs(rows, columns, centers=12, cluster_std=2.5, random_state=0)
-    table = make_dataset(X, name="blobs")
-    analysis = Analysis(table=table, dataset=prepare(table))
+    table = pd.DataFrame(X).to_csv(index=False).encode()
     previews: set[Any] = set()
 
     def begin(session: Any) -> Any:
@@ -131,8 +127,12 @@ def serve_page(rows: int, columns: int) -> None:
                 previews.add(solution.n_neighbors)
 
         session.derived.watch(["cns_solution"], note)
-        step = Step("load file", "Read the table", analysis, {})
-        return lambda: session.history.do(step)
+
+        async def load() -> None:
+            key = session.keep_file(table)
+            await session.act("load file", name="blobs.csv", sha256=key)
+
+        return load
 
     notes = {"previews": lambda: int(len(previews) > 0), "reset": previews.clear}
     serve(begin, PORT, notes)
