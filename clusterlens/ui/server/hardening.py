@@ -183,7 +183,8 @@ class LimitedSocket(WSHandler):
             stream.set_close_callback(None)
             if self.ws_connection is not None:
                 super().open(*args, **kwargs)
-                await asyncio.sleep(_PAUSE_SECONDS)  # Bokeh makes the page in a callback
+                # Bokeh makes the page in a callback.
+                await asyncio.sleep(_PAUSE_SECONDS)
 
     async def on_message(self, fragment: str | bytes) -> None:
         """Pass on one fragment of a message, or close the connection."""
