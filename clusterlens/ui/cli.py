@@ -209,6 +209,7 @@ def make_server(
     from clusterlens.ui.server.hardening import LimitedServer, harden, signed_sessions
     from clusterlens.ui.server.hosts import guard, local_hosts
     from clusterlens.ui.server.manual import served_folders
+    from clusterlens.ui.server.one_thread import keep_on
 
     port = _choose_port(port, address)
     # A further name belongs to a proxy, so other people can connect.
@@ -240,6 +241,7 @@ def make_server(
         **SERVER_SETTINGS,
         **signed_sessions(),
     )
+    keep_on(server.io_loop.asyncio_loop)
     harden(server, empty_page)
     guard(server, local_hosts(address, port))
     return server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +16,7 @@ from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.opening import EXTENSIONS
 from clusterlens.ui.patches import send_everything
 from clusterlens.ui.server.holding import hold
+from clusterlens.ui.server.one_thread import keep_on, write_on_loop
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import read_file
 from clusterlens.ui.session import Session
@@ -47,6 +49,8 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     if not is_serving():
         server.warming.start()
         return
+    keep_on(asyncio.get_running_loop())
+    write_on_loop(pn.state.curdoc.session_context)
     if _is_lost_page():
         return  # an empty page shows the client that its session has ended
     # Browsers send style sheets of later widgets back in full, besides their names.

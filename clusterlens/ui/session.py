@@ -379,7 +379,7 @@ class Session:
 
         async def arrive(job: Job) -> str:
             content = await upload.content(job)
-            return await asyncio.to_thread(self.keep_file, content)
+            return await self.server.in_thread(self.keep_file, content)
 
         key = await self.jobs.act(
             f"Upload {upload.name}", lambda: arrive, kind="load file"

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.work.jobs import Job
 from tests.ui.loop import run
 
+SERVER = SimpleNamespace(in_thread=asyncio.to_thread)
+
 
 def pieces(content: bytes, size: int) -> list[str]:
     starts = range(0, len(content), size)
@@ -23,7 +26,7 @@ def pieces(content: bytes, size: int) -> list[str]:
 
 
 def content(upload: Upload, job: Job | None = None) -> bytes:
-    return run(upload.content(job or Job("")))
+    return run(upload.content(job or Job("", SERVER)))
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000, 5000])
@@ -41,7 +44,7 @@ def test_an_empty_file_arrives_empty():
 
 
 def test_the_job_says_how_many_megabytes_have_come():
-    upload, job = Upload("t.csv", 3_000_000), Job("")
+    upload, job = Upload("t.csv", 3_000_000), Job("", SERVER)
     for piece in pieces(bytes(2_000_000), 1_000_000):
         upload.take(piece)
 
@@ -92,7 +95,7 @@ def test_a_file_that_stays_away_is_given_up_with_words(monkeypatch):
 
 
 def test_cancel_ends_the_wait():
-    job = Job("")
+    job = Job("", SERVER)
     job.stop.set()
     upload = Upload("t.csv", 10)
     with pytest.raises(Cancelled):

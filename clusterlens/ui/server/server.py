@@ -7,7 +7,9 @@ every session, and closed when the process ends. Work accesses it through its jo
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 from weakref import WeakSet
@@ -108,6 +110,10 @@ class Server:
         except (StoreError, OSError) as error:
             return cls(told=f"Nothing is kept: {error}")
         return cls(store, store.told)
+
+    def in_thread(self, work: Callable[..., Any], *given: Any) -> asyncio.Future[Any]:
+        """Run short work on a thread; await the result."""
+        return asyncio.get_running_loop().run_in_executor(self.writing, work, *given)
 
     def close(self) -> None:
         """Finish pending writes; end its processes, store and threads.

@@ -118,7 +118,7 @@ class Upload:
                 job.report(done // _MB, max(1, self.size // _MB))
             if self._refused:
                 raise ValueError(f"{self.name} {self._refused}")
-            return await asyncio.to_thread(b"".join, self._pieces)
+            return await job.server.in_thread(b"".join, self._pieces)
         finally:
             self.end()
 

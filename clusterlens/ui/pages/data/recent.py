@@ -89,7 +89,7 @@ class Recent(Panel):
             return store.entries(deleted=True), store.size(), aside, done
 
         try:
-            entries, size, aside, done = await asyncio.to_thread(read)
+            entries, size, aside, done = await self.session.server.in_thread(read)
         except Exception as error:
             self.session.jobs.fail("Read the recent analyses", error)
             return

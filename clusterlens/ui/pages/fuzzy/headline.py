@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -271,14 +270,14 @@ class FuzzyHeadline(Panel):
         before = self.session.derived.get("fuzzy_pair").value
         if self.session.look.fuzzy_case == "toy":
             before = None  # a pair of the toy case, not of the table
-        key = await asyncio.to_thread(self.session.keep_file, content)
+        key = await self.session.server.in_thread(self.session.keep_file, content)
         done = await self.session.act(
             "add memberships", name=name, sha256=key, **options
         )
         self._refused = None if done else (name, content)
         samples = self.session.analysis.samples or self.session.analysis.dataset
         row_ids = None if samples is None else samples.row_ids
-        self._divide.visible = not done and await asyncio.to_thread(
+        self._divide.visible = not done and await self.session.server.in_thread(
             _divides, Job(name, self.session.server), name, content, row_ids
         )
         self._divide.body = (

@@ -182,29 +182,31 @@ class PoolGrid(Panel):
                 self.session.jobs.notify("warning", text)
 
     async def _offer_names(self) -> None:
-        names = await asyncio.to_thread(self.session.own_pools.names)
+        names = await self.session.server.in_thread(self.session.own_pools.names)
         if self._draft.own is not None and self._draft.preset not in names:
             names.append(self._draft.preset)  # deleted on another page
         self.offer(self._preset, options=[*POOLS, *names])
 
     async def _take(self, name: str) -> None:
-        own = await asyncio.to_thread(self.session.own_pools.read, name)
+        own = await self.session.server.in_thread(self.session.own_pools.read, name)
         self._change(preset=name, own=own, entries=None)
 
     async def _save(self, name: str) -> None:
         pools, entries = self.session.own_pools, self._entries
-        name = await asyncio.to_thread(pools.save, name, entries)
+        name = await self.session.server.in_thread(pools.save, name, entries)
         await self._offer_names()
         await self._take(name)
 
     async def _rename(self, name: str) -> None:
         pools, before = self.session.own_pools, self._draft.preset
-        name = await asyncio.to_thread(pools.rename, before, name)
+        name = await self.session.server.in_thread(pools.rename, before, name)
         await self._offer_names()
         self._change(preset=name)
 
     async def _delete(self, _: str) -> None:
-        await asyncio.to_thread(self.session.own_pools.delete, self._draft.preset)
+        await self.session.server.in_thread(
+            self.session.own_pools.delete, self._draft.preset
+        )
         self._change(preset="default", own=None, entries=None)
 
     def _field(self, label: str, name: str, css: str, *, start: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from clusterlens.ui.kit.components import Text
@@ -71,7 +70,7 @@ class ImportPartitions(Panel):
         name, content = next(iter(event.new.items()))
         self._dropper.value = {}
         given = content.encode() if isinstance(content, str) else content
-        key = await asyncio.to_thread(self.session.keep_file, given)
+        key = await self.session.server.in_thread(self.session.keep_file, given)
         mixed = bool(self._mixed.visible and self._mixed.value)
         look = {"page": "consensus"}
         await self.session.act(

@@ -14,7 +14,7 @@ import contextvars
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -185,9 +185,6 @@ class Memory(param.Parameterized):
             await asyncio.wait(tasks)
         return self._is_kept()
 
-    def _on_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
-        return asyncio.get_running_loop().run_in_executor(self._server.writing, work)
-
     def _is_kept(self) -> bool:
         return self._has_steps() and not newer(self._checks.held, self._kept.checks)
 
@@ -246,7 +243,7 @@ class Memory(param.Parameterized):
     async def _note(self) -> None:
         """Write the running work."""
         (intents, ended), analysis = self._to_note(), self.analysis
-        await self._on_thread(lambda: self.store.note(analysis, intents, ended))
+        await self._server.in_thread(lambda: self.store.note(analysis, intents, ended))
         if self._is_over:  # the session has ended meanwhile
             await self._leave([intent.id for intent in intents])
             return
@@ -263,7 +260,7 @@ class Memory(param.Parameterized):
         """Find interrupted work, and work that runs elsewhere."""
         store, analysis = self.store, self.analysis
         try:
-            alive, interrupted = await self._on_thread(
+            alive, interrupted = await self._server.in_thread(
                 lambda: store.under_way(analysis)
             )
             for intent in interrupted:
@@ -283,7 +280,7 @@ class Memory(param.Parameterized):
 
     async def take(self, intent: Intent) -> bool:
         """Claim interrupted work for this page; return False if another page did."""
-        is_taken = await self._on_thread(lambda: self.store.take(intent.id))
+        is_taken = await self._server.in_thread(lambda: self.store.take(intent.id))
         self._settle(intent)
         if is_taken:
             self.under_way = (*self.under_way, intent)
@@ -292,7 +289,9 @@ class Memory(param.Parameterized):
 
     async def dismiss(self, intent: Intent) -> None:
         """Forget interrupted work."""
-        await self._on_thread(lambda: self.store.note(self.analysis, (), {intent.id}))
+        await self._server.in_thread(
+            lambda: self.store.note(self.analysis, (), {intent.id})
+        )
         self._settle(intent)
 
     def _settle(self, intent: Intent) -> None:
@@ -330,7 +329,7 @@ class Memory(param.Parameterized):
     async def _write_look(self) -> None:
         """Write the view, for the next time the analysis is opened."""
         analysis, page, look = self.analysis, self._look.page, plain_look(self._look)
-        await self._on_thread(lambda: self.store.write_look(analysis, look))
+        await self._server.in_thread(lambda: self.store.write_look(analysis, look))
         self._page = page
 
     async def _write(self) -> None:
@@ -344,7 +343,7 @@ class Memory(param.Parameterized):
             time.sleep(_REST_SECONDS)  # the end waits for this thread
             return _write(self.store, kept, steps, cursor, look, self.files, ended)
 
-        self._kept = await self._on_thread(write)
+        self._kept = await self._server.in_thread(write)
         self._forget(ended)
         self._page = page
         if self._kept.id != kept.id:
@@ -358,7 +357,7 @@ class Memory(param.Parameterized):
         """Write new checks, and notify the other pages of the analysis."""
         held, kept, store = self._checks.held, self._kept, self.store
         new = newer(held, kept.checks)
-        await self._on_thread(
+        await self._server.in_thread(
             lambda: store.write_checks(kept.id, write_checks(new, store.contents))
         )
         self._kept = replace(kept, checks=held)
@@ -368,7 +367,7 @@ class Memory(param.Parameterized):
     async def _read_checks(self) -> None:
         """Load the checks of other pages."""
         kept, held = self._kept, self._checks.held
-        stored, _ = await self._on_thread(
+        stored, _ = await self._server.in_thread(
             lambda: _stored_checks(self.store, kept.id, held)
         )
         self._kept = replace(kept, checks={**kept.checks, **stored})
@@ -393,11 +392,13 @@ class Memory(param.Parameterized):
             return
         await self._read_checks()
         kept = self._kept
-        revision = await self._on_thread(lambda: store.revision(kept.id))
+        revision = await self._server.in_thread(lambda: store.revision(kept.id))
         if revision == kept.revision:
             return
         try:
-            theirs, notes, _ = await self._on_thread(lambda: read(store, kept.id))
+            theirs, notes, _ = await self._server.in_thread(
+                lambda: read(store, kept.id)
+            )
         except StoreError:
             raise
         except ValueError:
@@ -466,7 +467,7 @@ class Memory(param.Parameterized):
     async def _leave(self, ids: Collection[str]) -> None:
         """Mark running work as interrupted, and notify other pages."""
         try:
-            await self._on_thread(lambda: self.store.leave(ids))
+            await self._server.in_thread(lambda: self.store.leave(ids))
         except Exception as error:
             _LOG.error("What was interrupted cannot be noted", exc_info=error)
         self._tell_others()
