@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -159,7 +160,10 @@ def test_one_is_alone_on_this_machine_under_no_other_name(
 
     monkeypatch.setattr("clusterlens.ui.server.manual.served_folders", dict)
     monkeypatch.setattr("clusterlens.ui.serving.serve_page", serve_page)
-    monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
+    monkeypatch.setattr(
+        "panel.io.server.get_server", lambda page, **_: page() or Mock()
+    )
+    monkeypatch.setattr("clusterlens.ui.server.one_thread.keep_on", lambda _: None)
     monkeypatch.setattr("clusterlens.ui.server.hosts.guard", lambda *_: None)
     monkeypatch.setattr("clusterlens.ui.server.hardening.harden", lambda *_: None)
     cli.make_server(0, address, origins)
