@@ -8,8 +8,6 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).parents[1] / "clusterlens"
 UI_LIBRARIES = {
     "panel",
@@ -70,36 +68,42 @@ COMPUTE_FILES = sorted((PACKAGE / "compute").rglob("*.py"))
 COMPUTE_MODULES = {module_name(path) for path in COMPUTE_FILES}
 
 
-@pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
-def test_compute_file_names_no_ui_library(path):
-    roots = {name.split(".")[0] for name in imported_modules(path)}
-    assert not roots & UI_LIBRARIES
-    assert not any(n.startswith("clusterlens.ui") for n in imported_modules(path))
+def test_compute_file_names_no_ui_library():
+    for path in COMPUTE_FILES:
+        roots = {name.split(".")[0] for name in imported_modules(path)}
+        assert not roots & UI_LIBRARIES, path
+        assert not any(
+            n.startswith("clusterlens.ui") for n in imported_modules(path)
+        ), path
 
 
-@pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
-def test_compute_file_imports_only_packages_before_its_own(path):
-    own = compute_parts(module_name(path))
-    for name in imported_modules(path) & COMPUTE_MODULES:
-        other = compute_parts(name)
-        if own and other:
-            assert PACKAGES.index(other[0]) <= PACKAGES.index(own[0]), name
+def test_compute_file_imports_only_packages_before_its_own():
+    for path in COMPUTE_FILES:
+        own = compute_parts(module_name(path))
+        for name in imported_modules(path) & COMPUTE_MODULES:
+            other = compute_parts(name)
+            if own and other:
+                assert PACKAGES.index(other[0]) <= PACKAGES.index(own[0]), (path, name)
 
 
-@pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
-def test_compute_file_uses_private_files_of_its_own_package_only(path):
-    own = compute_parts(module_name(path))
-    for name in imported_modules(path) & COMPUTE_MODULES:
-        other = compute_parts(name)
-        if own and any(part.startswith("_") for part in other[1:]):
-            assert other[0] == own[0], name
+def test_compute_file_uses_private_files_of_its_own_package_only():
+    for path in COMPUTE_FILES:
+        own = compute_parts(module_name(path))
+        for name in imported_modules(path) & COMPUTE_MODULES:
+            other = compute_parts(name)
+            if own and any(part.startswith("_") for part in other[1:]):
+                assert other[0] == own[0], (path, name)
 
 
-@pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
-def test_kernels_are_made_in_one_place(path):
-    from_numba = {name for name in imported_modules(path) if name.startswith("numba")}
-    own = ("kernels.py", "registers.py")
-    assert not from_numba or path.name in own, "use `kernel` of `_run.kernels`"
+def test_kernels_are_made_in_one_place():
+    for path in COMPUTE_FILES:
+        from_numba = {
+            name for name in imported_modules(path) if name.startswith("numba")
+        }
+        own = ("kernels.py", "registers.py")
+        assert not from_numba or path.name in own, (
+            f"{path}: use `kernel` of `_run.kernels`"
+        )
 
 
 def test_imports_between_compute_files_have_no_circle():
@@ -175,39 +179,39 @@ def ui_package(module: str) -> str | None:
     return "top" if parts[0] in TOP else parts[0]
 
 
-@pytest.mark.parametrize("path", UI_FILES, ids=module_name)
-def test_ui_file_imports_only_packages_before_its_own(path):
-    own = ui_package(module_name(path))
-    for name in imported_modules(path) & UI_MODULES:
-        other = ui_package(name)
-        if own and other:
-            assert UI_PACKAGES.index(other) <= UI_PACKAGES.index(own), name
+def test_ui_file_imports_only_packages_before_its_own():
+    for path in UI_FILES:
+        own = ui_package(module_name(path))
+        for name in imported_modules(path) & UI_MODULES:
+            other = ui_package(name)
+            if own and other:
+                assert UI_PACKAGES.index(other) <= UI_PACKAGES.index(own), (path, name)
 
 
-@pytest.mark.parametrize("path", PAGE_FILES, ids=module_name)
-def test_a_page_imports_of_other_pages_only_what_they_derive(path):
-    own = ui_parts(module_name(path))
-    for name in imported_modules(path) & UI_MODULES:
-        other = ui_parts(name)
-        if other[:1] == ["pages"] and len(other) > 2 and own[1] not in GUESTS:
-            assert other[1] == own[1] or other[2].endswith("nodes"), name
+def test_a_page_imports_of_other_pages_only_what_they_derive():
+    for path in PAGE_FILES:
+        own = ui_parts(module_name(path))
+        for name in imported_modules(path) & UI_MODULES:
+            other = ui_parts(name)
+            if other[:1] == ["pages"] and len(other) > 2 and own[1] not in GUESTS:
+                assert other[1] == own[1] or other[2].endswith("nodes"), (path, name)
 
 
-@pytest.mark.parametrize("path", PAGE_FILES, ids=module_name)
-def test_cards_do_not_import_each_other(path):
-    if path.stem in COMPOSED:
-        return
-    for name in imported_modules(path) & UI_MODULES:
-        other = ui_parts(name)
-        if other[:1] == ["pages"] and len(other) > 2:
-            file = PACKAGE.joinpath("ui", *other).with_suffix(".py")
-            assert not imported_modules(file) & CARD, name
+def test_cards_do_not_import_each_other():
+    for path in PAGE_FILES:
+        if path.stem in COMPOSED:
+            continue
+        for name in imported_modules(path) & UI_MODULES:
+            other = ui_parts(name)
+            if other[:1] == ["pages"] and len(other) > 2:
+                file = PACKAGE.joinpath("ui", *other).with_suffix(".py")
+                assert not imported_modules(file) & CARD, (path, name)
 
 
-@pytest.mark.parametrize("path", UI_FILES, ids=module_name)
-def test_the_widget_set_is_imported_in_one_place(path):
-    roots = {name.split(".")[0] for name in imported_modules(path)}
-    assert "panel_material_ui" not in roots or path.name == "widgets.py"
+def test_the_widget_set_is_imported_in_one_place():
+    for path in UI_FILES:
+        roots = {name.split(".")[0] for name in imported_modules(path)}
+        assert "panel_material_ui" not in roots or path.name == "widgets.py", path
 
 
 # The server owns shared objects. Modules may own: tasks, which a loop holds weakly;
@@ -234,6 +238,6 @@ def changing_names(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", UI_FILES, ids=module_name)
-def test_what_sessions_share_is_of_the_server_and_of_no_module(path):
-    assert changing_names(path) <= OF_MODULES
+def test_what_sessions_share_is_of_the_server_and_of_no_module():
+    for path in UI_FILES:
+        assert changing_names(path) <= OF_MODULES, path
