@@ -173,6 +173,7 @@ def right_arguments(name):
         },
         "column_summaries": {"ds": dataset()},
         "table_hints": {"ds": dataset()},
+        "border_ratios": {"X": X, "labels": LABELS},
         "label_evidence": {
             "X": X,
             "labels": LABELS,

@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 import clusterlens
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.indices.agreement_reached import PoolAgreement, pool_agreement
+from clusterlens.compute.indices.borders import border_ratios
 from clusterlens.compute.indices.class_match import label_match
 from clusterlens.compute.indices.evidence import merge_gains
 from clusterlens.compute.table.dataset import make_dataset, prepare
@@ -410,6 +411,26 @@ def test_nested_rings_are_groups_without_a_centre():
     looked_at(scenario)
 
 
+def test_the_grounds_count_the_gaps_between_classes():
+    def scenario_of(gap, words):
+        async def scenario(opened):
+            X = np.random.default_rng(0).uniform(size=(120, 2)) * [12, 1]
+            side = np.arange(120) % 2
+            X[:, 1] += side * (1 + gap)
+            frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": side})
+            await opened.read(make_dataset(frame, label="label"))
+            judged, found = opened.value("judged"), opened.value("label_borders")
+            assert found.equals(border_ratios(judged.dataset.X, side))
+            text = text_of(opened.verdict._text.body)
+            assert f"{words} At the border" in text
+            assert f"lowest ratio {fixed(found['ratio'][0])}" in text
+
+        return scenario
+
+    looked_at(scenario_of(0.4, "Gaps: 1 of 1 pair."))
+    looked_at(scenario_of(0, "Gaps: 0 of 1 pair."))
+
+
 def test_marks_of_a_pair_wait_for_its_picture():
     async def scenario(opened):
         await opened.read(labelled(), size=(0, 0))
@@ -433,10 +454,12 @@ def test_the_only_pair_is_not_counted():
 
 def test_without_density_only_centres_can_say_yes():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    mixed = label_match(X, np.arange(40) % 2)
-    assert weigh(mixed, None, None).answer == "Not decided yet"
-    apart = label_match(X + 20 * (np.arange(40) % 2)[:, None], np.arange(40) % 2)
-    assert weigh(apart, None, None).answer == "Yes"
+    labels = np.arange(40) % 2
+    borders = border_ratios(X, labels)
+    mixed = label_match(X, labels)
+    assert weigh(mixed, borders, None, None).answer == "Not decided yet"
+    apart = label_match(X + 20 * labels[:, None], labels)
+    assert weigh(apart, borders, None, None).answer == "Yes"
 
 
 def test_labels_dealt_at_random_are_hardly_clusters():

@@ -10,12 +10,12 @@ from clusterlens.ui.nodes.verdict import weigh
 YES, ODD, PART = "Yes", "Yes, but not each around a centre", "Only in part"
 
 
-def judged(scores, dbcv, shuffled):
+def judged(scores, dbcv, shuffled, border=0.5):
     check = SimpleNamespace(pairs=pd.DataFrame({"score": scores}), score=0.5)
     evidence = SimpleNamespace(
         dbcv=dbcv, shuffled=pd.DataFrame({"dbcv": [shuffled, shuffled]})
     )
-    return weigh(check, evidence, None)
+    return weigh(check, pd.DataFrame({"ratio": border}, index=[0]), evidence, None)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,6 @@ def judged(scores, dbcv, shuffled):
         ("yeast", (22, 22, 1), -0.87, -0.89, "Hardly"),
         ("breast tissue", (11, 3, 1), -0.49, -0.78, "Only in part"),
         ("ecoli", (21, 5, 2), -0.20, -0.77, "Only in part"),
-        ("spiral", (0, 3, 0), -0.26, -0.79, "Only in part"),
         ("iris", (3, 0, 0), -0.14, -0.80, YES),
         ("two diamonds that meet in a point", (1, 0, 0), 0.02, -0.59, YES),
         ("a uniform square cut in two", (1, 0, 0), -0.34, -0.65, PART),
@@ -65,3 +64,30 @@ def test_round_in_part_takes_half_the_pairs_and_few_as_random(scores, light):
 )
 def test_density_is_read_by_the_way_from_shuffled_labels_to_one(gain, light):
     assert judged([0.0], -0.6 + gain * 1.6 + 1e-9, -0.6).dense == light
+
+
+@pytest.mark.parametrize(
+    ("table", "scores", "dbcv", "shuffled", "border", "answer"),
+    [  # border: lowest ratio of a pair, measured with `border_ratios`
+        ("wingnut, a gap as narrow as the steps inside", [0.91], 0.0, -0.43, 1.61, YES),
+        ("wine, 13 columns", [0.82, 0.9, 0.95], -0.6, -0.88, 1.07, YES),
+        ("z1, three groups that touch", [0.72, 0.9, 0.9], -0.28, -0.51, 0.60, PART),
+        ("two long pieces, apart", [0.26], 0.2, -0.48, 6.22, ODD),
+        ("spiral", [0.32, 0.32, 0.33], -0.26, -0.79, 2.42, ODD),
+        ("mk2, two classes of which k-means finds .34", [0.19], -0.3, -0.73, 4.25, ODD),
+        ("boston, a narrow gap", [0.14, 0.5, 0.9], -0.6, -0.9, 1.06, "Hardly"),
+        ("one pair of classes not measured", [0.91], 0.0, -0.43, float("nan"), PART),
+    ],
+)
+def test_a_gap_at_every_border_counts_as_far_as_it_is_clear(
+    table, scores, dbcv, shuffled, border, answer
+):
+    assert judged(scores, dbcv, shuffled, border).answer == answer, table
+
+
+def test_a_gap_is_needed_at_every_border():
+    for ratios, dense in (([1.3, 1.3], "yes"), ([9.0, 1.2], "no")):
+        check = SimpleNamespace(pairs=pd.DataFrame({"score": [0.0, 0.0]}))
+        borders = pd.DataFrame({"ratio": ratios})
+        evidence = SimpleNamespace(dbcv=0.0, shuffled=pd.DataFrame({"dbcv": [0.0]}))
+        assert weigh(check, borders, evidence, None).dense == dense

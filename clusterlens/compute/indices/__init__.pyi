@@ -2,6 +2,7 @@ from .agreement_reached import (
     PoolAgreement as PoolAgreement,
     pool_agreement as pool_agreement,
 )
+from .borders import border_ratios as border_ratios
 from .class_match import (
     LabelCheck as LabelCheck,
     label_match as label_match,

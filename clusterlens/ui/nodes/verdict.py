@@ -1,12 +1,13 @@
 """Verdict on classes: whether centres, density and the pool show them as clusters.
 
 Round groups: yes if every pair of classes is separate; in part if most pairs are and
-few are like random classes. Dense groups: by the share of the way that their DBCV
-covers from shuffled labels to 1. Classes are clusters if either is "yes", in part if
-either is "in part", else hardly. Round classes that touch, whose DBCV covers less than
-a third of the way, are clusters in part: a square cut in two has separate centres and
-no gap. The pool is shown as well, but decides nothing. On tables without clusters
-k-means covers at most 0.2 of the way (uniform noise, two columns).
+few are like random classes. Dense groups: yes if there is a clear gap at the border of
+every pair of classes; else by the share of the way that their DBCV covers from shuffled
+labels to 1. Classes are clusters if either is "yes", in part if either is "in part",
+else hardly. Round classes that touch, whose DBCV covers less than a third of the way
+and which have no gap at every border, are clusters in part: a square cut in two has
+separate centres and no gap. The pool is shown as well, but decides nothing. On tables
+without clusters k-means covers at most 0.2 of the way (uniform noise, two columns).
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
@@ -30,10 +33,12 @@ MIXED = 0.1
 # Round groups in part: least share of separate pairs, largest share of random ones.
 _MOST, _FEW = 1 / 2, 1 / 4
 # Gains over shuffled labels, and agreements, that count as yes and as in part.
-_DENSE = (0.5, 0.25)
+DENSE = (0.5, 0.25)
 REACHED = (0.7, 0.4)
-# Gain below which round classes touch (benchmarks/results/label_verdicts.md).
-_TOUCHING = 1 / 3
+# Gain below which round classes without a gap touch, and border ratios of a gap and of
+# a clear gap (benchmarks/results/label_verdicts.md).
+TOUCHING = 1 / 3
+GAP, CLEAR_GAP = 1, 1.25
 _DBCV = {anchor.example: anchor.dbcv for anchor in LABEL_ANCHORS}
 LIGHTS: dict[Light, str] = {
     "yes": "yes",
@@ -89,6 +94,7 @@ class Verdict:
 
 def weigh(
     check: LabelCheck,
+    borders: pd.DataFrame,
     evidence: LabelEvidence | None,
     agreement: PoolAgreement | None,
 ) -> Verdict:
@@ -97,9 +103,13 @@ def weigh(
     Until density is measured, the answer for round classes depends on centres alone.
     """
     of_centres = _of_centres(check)
-    of_density = _of_density(evidence) if evidence else "unknown"
+    of_density = _of_density(borders, evidence)
     of_pool = grade(_highest(agreement), *REACHED) if agreement else "unknown"
-    touching = evidence is not None and density_gain(evidence) < _TOUCHING
+    touching = (
+        evidence is not None
+        and density_gain(evidence) < TOUCHING
+        and not _all_reach(borders, GAP)
+    )
     answer = _answer(
         of_centres, of_density, measured=evidence is not None, touching=touching
     )
@@ -124,9 +134,15 @@ def density_gain(evidence: LabelEvidence) -> float:
     return (float(evidence.dbcv) - chance) / (1 - chance)
 
 
-def _of_density(evidence: LabelEvidence) -> Light:
-    gain = density_gain(evidence)
-    return "unknown" if np.isnan(gain) else grade(gain, *_DENSE)
+def _all_reach(borders: pd.DataFrame, ratio: float) -> bool:
+    return bool((borders["ratio"] >= ratio).all())
+
+
+def _of_density(borders: pd.DataFrame, evidence: LabelEvidence | None) -> Light:
+    if _all_reach(borders, CLEAR_GAP):
+        return "yes"
+    gain = density_gain(evidence) if evidence else np.nan
+    return "unknown" if np.isnan(gain) else grade(gain, *DENSE)
 
 
 def grade(value: float, yes: float, part: float) -> Light:
@@ -139,24 +155,25 @@ def grade(value: float, yes: float, part: float) -> Light:
 def _answer(centres: Light, density: Light, *, measured: bool, touching: bool) -> str:
     if centres == "yes":
         return "Only in part" if touching else "Yes"
-    # Nested rings have no centres, so without density nothing is known of them.
-    if not measured:
-        return "Not decided yet"
     if density == "yes":
         return "Yes, but not each around a centre"
+    # Groups of any shape may still be dense.
+    if not measured:
+        return "Not decided yet"
     return "Only in part" if "in part" in (centres, density) else "Hardly"
 
 
 def verdict_grounds(
     verdict: Verdict,
     check: LabelCheck,
+    borders: pd.DataFrame,
     evidence: LabelEvidence | None,
     agreement: PoolAgreement | None,
 ) -> Sequence[tuple[str, Light, str]]:
     """Return each kind of evidence for classes: title, grade, and reason."""
     return (
         ("Round groups", verdict.round, _centres(check)),
-        ("Dense groups", verdict.dense, _density(evidence)),
+        ("Dense groups", verdict.dense, _density(evidence) + _borders(borders)),
         ("The pool", verdict.pool, _pool(agreement)),
     )
 
@@ -186,10 +203,19 @@ def _density(found: LabelEvidence | None) -> str:
     return (
         f"{fixed(found.dbcv)} (DBCV) against {fixed(found.shuffled['dbcv'].mean())} of "
         f"these labels shuffled, {max(density_gain(found), 0):.0%} of the way to 1: "
-        f"{_DENSE[1]:.0%} is in part, {_DENSE[0]:.0%} yes; iris has "
+        f"{DENSE[1]:.0%} is in part, {DENSE[0]:.0%} yes; iris has "
         f"{fixed(_DBCV['iris'])}, nested rings {fixed(_DBCV['rings'])}. It finds "
         "groups of any shape, which the score of round groups (CH<sub>btwn</sub>) "
         "cannot: nested rings score 0 there."
+    )
+
+
+def _borders(found: pd.DataFrame) -> str:
+    gaps, lowest = int((found["ratio"] >= GAP).sum()), found["ratio"].min()
+    return (
+        f" Gaps: {gaps} of {count(len(found), 'pair')}. At the border of such a pair "
+        "the other class is at least as far away as the fifth row of the own class "
+        f"(lowest ratio {fixed(lowest)}; {CLEAR_GAP:g} or more at every border is yes)."
     )
 
 

@@ -276,6 +276,7 @@ def label_lines(judged: Judged) -> list[str]:
         f'    dataset.X, {names}, n_permutations="adaptive"{sample}',
         ")",
         "print(float(evidence.dbcv), evidence.shuffled)",
+        f"print(cl.border_ratios(dataset.X, {names}{sample}))",
     ]
 
 

@@ -13,6 +13,7 @@ from scipy.stats import gaussian_kde
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.indices import evidence
 from clusterlens.compute.indices.agreement_reached import PoolAgreement, pool_agreement
+from clusterlens.compute.indices.borders import border_ratios
 from clusterlens.compute.indices.class_match import (
     LabelCheck,
     label_match,
@@ -81,7 +82,7 @@ def label_check(job: Job, judged: Judged) -> LabelCheck:
 
 
 def dbcv_sample(judged: Judged) -> int | None:
-    """Return the number of samples for DBCV, None for all."""
+    """Return the number of samples for DBCV and borders, None for all."""
     return DBCV_SAMPLE if len(judged.codes) > DBCV_SAMPLE else None
 
 
@@ -111,6 +112,17 @@ def label_evidence(job: Job, label_evidence_key: str, judged: Judged) -> LabelEv
         n_permutations="adaptive",
         sample_size=dbcv_sample(judged),
         **job.kernels,
+    )
+
+
+@node("live", "Measuring gaps", keep=8)
+def label_borders(job: Job, judged: Judged) -> pd.DataFrame:
+    """Compare the gap of every pair of classes with the distances beside it."""
+    return border_ratios(
+        judged.dataset.X,
+        _measured(judged),
+        sample_size=dbcv_sample(judged),
+        cancel=job.cancelled,
     )
 
 
@@ -274,6 +286,7 @@ def pair_frame(xy: np.ndarray) -> np.ndarray:
 def label_verdict(
     judged: Judged,
     label_check: LabelCheck,
+    label_borders: pd.DataFrame,
     label_evidence: Later[LabelEvidence],
     label_agreement: Later[Reached],
     judged_again: Later[ClusterStability],
@@ -283,7 +296,7 @@ def label_verdict(
     if judged.noun == "cluster":
         return weigh_partition(judged_again, judged_apart)
     now = label_agreement.now if label_agreement else None
-    return weigh(label_check, label_evidence, now)
+    return weigh(label_check, label_borders, label_evidence, now)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,6 +319,7 @@ class Grounds:
 def label_grounds(
     label_verdict: Verdict | PartitionVerdict,
     label_check: LabelCheck,
+    label_borders: pd.DataFrame,
     label_evidence: Later[LabelEvidence],
     label_agreement: Later[Reached],
     judged_again: Later[ClusterStability],
@@ -316,5 +330,7 @@ def label_grounds(
         lines = partition_grounds(label_verdict, judged_again, judged_apart)
         return Grounds(lines, PARTITION_CONCLUSIONS[label_verdict.answer])
     now = label_agreement.now if label_agreement else None
-    lines = verdict_grounds(label_verdict, label_check, label_evidence, now)
+    lines = verdict_grounds(
+        label_verdict, label_check, label_borders, label_evidence, now
+    )
     return Grounds(lines, CONCLUSIONS[label_verdict.answer])
