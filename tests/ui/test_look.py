@@ -5,7 +5,7 @@ from clusterlens.ui.state.looking import Viewport
 
 # Parameters that another run or another table leaves unchanged.
 STAYS = (
-    *("page", "tab", "large", "help", "drawer", "linking", "so_far"),
+    *("page", "tab", "large", "help", "drawer", "below_map", "linking", "so_far"),
     *("colour_by", "order_by", "shading", "rows_as", "consensus_by", "obey_links"),
     *("profile_query", "profile_sort", "typical_first"),
     *("column", "column_query", "column_role", "pool_draft", "pool_as_text"),
@@ -14,6 +14,7 @@ STAYS = (
         "map_of",
         "pool_alone",
         "by_distance",
+        "short_ranking",
         "enlarged",
         "table_open",
         "table_columns",
@@ -21,7 +22,14 @@ STAYS = (
     ),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
     *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "fuzzy_set_fixed"),
-    *("new_rows_first", "lesson", "lesson_step", "lessons_finished", "class_word"),
+    *(
+        "new_rows_first",
+        "new_rows_cards",
+        "lesson",
+        "lesson_step",
+        "lessons_finished",
+        "class_word",
+    ),
 )
 
 

@@ -84,7 +84,7 @@ class Classroom(param.Parameterized):
         # The page appears at once and shows the progress.
         self.param.update(key=key, step=0, reached=False, opening=True)
         session.look.forget(*(n for n in session.look.param if n not in _KEPT))
-        session.look.page = lesson.page
+        session.look.param.update(page=lesson.page, short_ranking=not lesson.robust)
         session.put(History().steps, 0)
         done = await session.act("load example", name=lesson.example)
         done = done and await session.act("run pool", pool=list(lesson.pool))

@@ -29,6 +29,7 @@ LESSON = Lesson(
     example="blobs",
     pool=POOL,
     page="consensus",
+    robust=True,
     steps=(
         Task(
             title="Fourteen voters",

@@ -139,6 +139,7 @@ def read_lesson(path: Path) -> Lesson:
         example=plan["example"],
         pool=tuple(plan["pool"]),
         page=plan["page"],
+        robust=True,
         steps=tuple(_task(at, step, names) for at, step in enumerate(steps, 1)),
     )
 

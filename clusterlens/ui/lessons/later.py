@@ -64,11 +64,11 @@ LESSON = Lesson(
             "Kept, they say of any other table with these columns who belongs where.",
             task="Press <b>Keep the result</b>.",
             target="cl-keep-segmentation",
-            begin=_chosen(),
+            begin=(*_chosen(), look(new_rows_cards=("kept",))),
             done=Check(("segmentations",), lambda kept: len(kept) == 1),
             way=(act("keep segmentation", name="spring"), look(segmentation=None)),
             after="Names, preparation and what decides are kept; the segmentation is "
-            "a file that you can take away, below.",
+            "a file that you can take away.",
         ),
         Task(
             title="The summer",
@@ -77,6 +77,7 @@ LESSON = Lesson(
             task="Let this table be placed.",
             target="cl-assigned",
             button="Take the table of the summer",
+            begin=(look(new_rows_cards=("table",)),),
             done=Check(("placed",), lambda placed: placed.n_rows > 0),
             way=(take,),
             after="<b>591</b> rows; <b>168</b> of them belong nowhere: they are "
@@ -90,6 +91,7 @@ LESSON = Lesson(
             "new.",
             task="Let <b>Rows</b> begin with those that <b>belong nowhere</b>.",
             target="cl-assigned-rows",
+            begin=(look(new_rows_cards=("map", "list")),),
             done=looks(new_rows_first="nowhere"),
             way=(look(new_rows_first="nowhere"),),
             after="<b>151</b> of them are nearest to the families. Some lie just "
@@ -103,6 +105,7 @@ LESSON = Lesson(
             "can follow those who come back.",
             task="Click any customer in the list of rows, and read why he is there.",
             target="cl-assigned-rows",
+            begin=(look(new_rows_cards=("drift", "list", "row")),),
             done=Check(("look.new_row?",), lambda row: row is not None),
             way=(look(new_row=0),),
             after="<b>551</b> customers return, and <b>72%</b> of them to their "
@@ -112,6 +115,7 @@ LESSON = Lesson(
         ),
         Task(
             title="What to remember",
+            begin=(look(new_rows_cards=()),),
             text="The verdict is <b>refit</b>, and it has a reason: a column moved, "
             "and more rows than expected belong nowhere. It does not say why; the "
             "rows do. Here one cluster moved and one group is new: <b>Refit</b> "

@@ -94,6 +94,9 @@ class Lesson:
         Working page of the lesson.
     steps : tuple of Task
         Four to six steps in the built-in lessons.
+    robust : bool, default False
+        Whether a step speaks of ranks without a family or by a majority; otherwise the
+        ranking leaves them out.
     """
 
     title: str
@@ -103,6 +106,7 @@ class Lesson:
     pool: tuple[Mapping[str, Any], ...]
     page: LessonPage
     steps: tuple[Task, ...]
+    robust: bool = False
 
 
 def looks(**wanted: Any) -> Check:

@@ -42,7 +42,7 @@ LESSON = Lesson(
             task="Click a cell of the <b>Consensus matrix</b>.",
             target="cl-consensus-matrix",
             done=Check(("look.inspected",), lambda row: row is not None),
-            way=(look(inspected=0, tab="sample"),),
+            way=(look(inspected=0, tab="sample", drawer=True),),
             after="The card <b>Sample</b> reads the row of this point: the points that "
             "most models put with it. Over all pairs, <b>18%</b> are together in all "
             "five models and <b>49%</b> in none.",

@@ -22,6 +22,7 @@ LESSON = Lesson(
     example="uniform",
     pool=POOL,
     page="consensus",
+    robust=True,
     steps=(
         Task(
             title="A leader of nothing",

@@ -26,7 +26,9 @@ from clusterlens.ui.lessons import (
 )
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.consensus.links_tab import LinksTab
+from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.lessons.page import PLACES, LessonsPage
+from clusterlens.ui.pages.new_rows.page import AREAS, NewRowsPage
 from clusterlens.ui.parts.more_models import MoreModels
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -674,3 +676,49 @@ def test_claims_about_answers():
         says(last, short(right))
 
     taken("answers", scenario)
+
+
+@pytest.mark.parametrize("key", ["matrix", "noise"])
+def test_the_ranking_has_only_the_columns_that_a_lesson_speaks_of(key):
+    async def scenario(pupil):
+        table = RankingTable(pupil.session)
+        table.look(True)
+        await pupil.rest()
+        keys = {column["key"] for column in table.shown["columns"]}
+        checks = keys & {"without_family", "majority"}
+        assert len(checks) == (2 if LESSONS[key].robust else 0)
+        assert {"rank", "model", "k", "distance"} <= keys
+
+    assert [LESSONS[one].robust for one in ("matrix", "noise")] == [False, True]
+    taken(key, scenario)
+
+
+def test_a_lesson_that_speaks_of_other_ranks_shows_them():
+    for lesson in LESSONS.values():
+        told = " ".join(step.text + step.after for step in lesson.steps)
+        assert lesson.robust == bool(re.search("left out|majority must", told))
+
+
+def test_new_rows_come_card_by_card_in_the_lesson_and_together_at_its_end():
+    async def scenario(pupil):
+        page = NewRowsPage(pupil.session)
+        page.look(True)
+        shown = []
+        for task in LESSONS["later"].steps:
+            places = page._places.items()
+            shown.append([area for area, place in places if place.visible])
+            if task.done:
+                await pupil.do()
+                await pupil.next()
+        assert shown == [
+            ["kept"],
+            ["table"],
+            ["map", "list"],
+            ["drift", "list", "row"],
+            list(AREAS),
+        ]
+        pupil.room.back()
+        assert page._places["row"].visible
+        assert not page._places["kept"].visible
+
+    taken("later", scenario)

@@ -26,6 +26,9 @@ class Look(param.Parameterized):
     by_distance = param.Boolean(
         False, doc="Whether models show their distance though answers weigh them."
     )
+    short_ranking = param.Boolean(
+        False, doc="Whether the ranking leaves out the ranks of robustness checks."
+    )
     streak = kept(
         param.Boolean(
             False,
@@ -46,6 +49,9 @@ class Look(param.Parameterized):
         linked=True,
     )
     drawer = param.Boolean(False, doc="Whether the inspector is open on a small page.")
+    below_map = param.Boolean(
+        False, doc="Whether the open inspector lies below the map on a small page."
+    )
     linking = param.Boolean(False, doc="Whether clicks on the map pick a pair.")
     queue = kept(
         param.ClassSelector(

@@ -47,6 +47,7 @@ class RankingTable(Panel):
     also = (
         *RESULTS,
         "look.by_distance",
+        "look.short_ranking",
         "looked_at",
         "links",
         "look.since",
@@ -167,6 +168,7 @@ class RankingTable(Panel):
         copies: np.ndarray,
         answers: Answers | None,
         by_distance: Result,
+        short_ranking: Result,
         looked_at: Result,
         links: Result,
         since: Result,
@@ -183,14 +185,16 @@ class RankingTable(Panel):
         fits = answers is not None and not by_distance.value
         known = {**more, "links": links, "ranking": ranking, "rows": rows}
         known |= {"ensemble": ensemble, "copies": copies, "answers": answers}
-        drawn = [ranking, fits and answers]
+        drawn = [ranking, fits and answers, short_ranking.value]
         for name in RESULTS:
             drawn += [known[name].state, known[name].value]
         table: dict[str, Any] = {}
         self._rows = rows
         if any(map(is_not, drawn, self._drawn)):
             self._drawn = drawn
-            self.shown = written("fits" if fits else "distances", known)
+            self.shown = written(
+                "fits" if fits else "distances", known, short=short_ranking.value
+            )
             table["table"] = json.dumps(self.shown)
             table["css_classes"] = ["cl-ranking-table", *["cl-posterior"] * fits]
         place = None

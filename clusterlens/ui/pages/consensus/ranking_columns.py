@@ -54,6 +54,8 @@ class Column:
         The experts' term.
     bars : {"distances", "fits"} or None
         The bars beside which it is shown; None for both.
+    robustness : bool
+        Whether it shows the ranks of a robustness check.
     """
 
     key: str
@@ -64,6 +66,7 @@ class Column:
     narrow: str
     term: str
     bars: Literal["distances", "fits"] | None
+    robustness: bool
 
     def described(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """Return its format."""
@@ -95,6 +98,7 @@ def column(
     narrow: str | None = None,
     term: str = "",
     bars: Literal["distances", "fits"] | None = None,
+    robustness: bool = False,
 ) -> Callable[[Callable[..., Values]], Column]:
     """Mark a function as a column with the fields of `Column`.
 
@@ -102,7 +106,7 @@ def column(
     """
     narrow = width if narrow is None else narrow
     return lambda values: Column(
-        values.__name__, values, head, kind, width, narrow, term, bars
+        values.__name__, values, head, kind, width, narrow, term, bars, robustness
     )
 
 
@@ -181,6 +185,7 @@ def fit(answers: Answers, rows: np.ndarray) -> Values:
     narrow=_px(38),
     term="ranks without any one family of models: leave-one-family-out",
     bars="distances",
+    robustness=True,
 )
 def without_family(ranking: Ranking, rows: np.ndarray, robustness: Result) -> Values:
     """Return the ranks without any one family, on a logarithmic axis."""
@@ -206,6 +211,7 @@ def share(answers: Answers, rows: np.ndarray) -> Values:
     width=_px(30),
     term="rank if more than half of the models must agree: majority threshold",
     bars="distances",
+    robustness=True,
 )
 def majority(rows: np.ndarray, robustness: Result) -> Values:
     """Return the ranks at a majority threshold."""
@@ -256,7 +262,9 @@ _FUNCTIONS = (titles, *(of for one in COLUMNS for of in (one.values, one.head)))
 RESULTS = tuple(sorted({name for of in _FUNCTIONS for name in _inputs(of)} - GIVEN))
 
 
-def written(bars: str, known: Mapping[str, Any]) -> dict[str, Any]:
+def written(
+    bars: str, known: Mapping[str, Any], *, short: bool = False
+) -> dict[str, Any]:
     """Return the columns beside bars of a kind, for `RankedRows`.
 
     Parameters
@@ -265,8 +273,14 @@ def written(bars: str, known: Mapping[str, Any]) -> dict[str, Any]:
         Kind of the bars.
     known : dict of str to any
         Results by name, as inputs of columns.
+    short : bool, default False
+        Whether to leave out ranks of robustness checks.
     """
-    columns = [one for one in COLUMNS if one.bars in (None, bars)]
+    columns = [
+        one
+        for one in COLUMNS
+        if one.bars in (None, bars) and not (short and one.robustness)
+    ]
     return {
         "columns": [one.described(known) for one in columns],
         "titles": _called(titles, known),

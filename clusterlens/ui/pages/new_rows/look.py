@@ -37,6 +37,9 @@ class Look(param.Parameterized):
         ),
         until="table",
     )
+    new_rows_cards = param.ClassSelector(
+        class_=tuple, default=(), doc="Areas of the cards that are shown; () for all."
+    )
     new_rows_view = kept(
         param.ClassSelector(class_=Viewport, default=Viewport()), until="table"
     )

@@ -27,12 +27,17 @@ GRID = """
     grid-template-areas: "kept table map" "row drift list"; }
 }
 """
+# Layout for a few cards side by side.
+SOME = ":host { display: flex; gap: 8px; height: 100%; overflow: hidden; }"
 # Grid areas of the cards, in their order.
 AREAS = ("kept", "table", "map", "drift", "list", "row")
 
 
 class NewRowsPage(Page):
-    """Segmentation left, new table in the middle, a row right, files below."""
+    """Segmentation left, new table in the middle, a row right, files below.
+
+    A lesson shows the cards of its current step.
+    """
 
     def build(self) -> Steps:
         session = self.session
@@ -47,19 +52,21 @@ class NewRowsPage(Page):
             AssignedFiles,
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        grid = pn.Column(
-            *(
-                pn.Column(
-                    panel.view,
-                    styles={**COLUMN, "grid-area": area, "min-height": "0"},
-                    **fill,
-                )
-                for panel, area in zip(cards, AREAS, strict=True)
-            ),
-            stylesheets=[GRID],
-            **fill,
-        )
-        foot = pn.Column(
+        self._places = {
+            area: pn.Column(
+                panel.view,
+                styles={
+                    **COLUMN,
+                    "grid-area": area,
+                    "flex": "1 1 0",
+                    "min-height": "0",
+                },
+                **fill,
+            )
+            for panel, area in zip(cards, AREAS, strict=True)
+        }
+        self._grid = pn.Column(*self._places.values(), **fill)
+        self._foot = pn.Column(
             files.view,
             styles={"flex": "0 0 auto"},
             sizing_mode="stretch_width",
@@ -67,16 +74,25 @@ class NewRowsPage(Page):
         )
         # A hidden component must not set its own display style.
         self._cards = pn.Column(
-            share(grid, "1 1 0"), foot, styles={**COLUMN, "gap": "8px"}, **fill
+            share(self._grid, "1 1 0"),
+            self._foot,
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
         )
         self._body = share(self._cards, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["new_rows_cards"])
         self._arrange()
         return under(headline.view, self._body, css="cl-page-new-rows")
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards if a partition is kept."""
+        """Show the cards if a partition is kept; a lesson may hide some."""
         self._body.visible = bool(self.session.analysis.segmentations)
+        some = self.session.look.new_rows_cards
+        self._grid.stylesheets = [SOME if some else GRID]
+        self._foot.visible = not some
+        for area, place in self._places.items():
+            place.visible = not some or area in some
 
 
 PAGE = NewRowsPage
