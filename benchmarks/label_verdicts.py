@@ -35,7 +35,6 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.ui.nodes.verdict import (
     APART,
-    CLEAR_GAP,
     DENSE,
     GAP,
     MIXED,
@@ -47,11 +46,10 @@ from clusterlens.ui.nodes.verdict import (
 
 MOST_COLUMNS = 100
 DBCV_SAMPLE = 3_000
-# Thresholds to fit: the gain below which round classes touch, a gap, a clear gap.
+# Thresholds to fit: the gain below which round classes touch, and the ratio of a gap.
 CHOICES = (
     (0.0, 0.1, 0.2, 0.25, 0.3, TOUCHING, 0.4, 0.5),
     (0.8, 0.9, GAP, 1.1, 1.25, 1.5, 2.0, np.inf),
-    (0.9, 1.0, 1.1, CLEAR_GAP, 1.5, 2.0, 2.5, np.inf),
 )
 
 
@@ -133,11 +131,10 @@ def as_markdown(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def is_yes(rows: pd.DataFrame, touching: float, gap: float, clear: float) -> pd.Series:
+def is_yes(rows: pd.DataFrame, touching: float, gap: float) -> pd.Series:
     """Return which tables the rule answers with a yes, by its thresholds."""
-    separate = (rows["gain"] >= touching) | (rows["border"] >= gap)
-    dense = (rows["gain"] >= DENSE[0]) | (rows["border"] >= clear)
-    return ((rows["apart"] == 1) & separate) | dense
+    separate = (rows["apart"] == 1) & (rows["gain"] >= touching)
+    return separate | (rows["gain"] >= DENSE[0]) | (rows["border"] >= gap)
 
 
 def rates(rows: pd.DataFrame) -> str:
@@ -154,8 +151,8 @@ def rates(rows: pd.DataFrame) -> str:
         best = np.flatnonzero(of_others == of_others.max())
         fitted.append(right[best, held_out].mean())
     answers = {
-        "the rule of the page": is_yes(rows, TOUCHING, GAP, CLEAR_GAP),
-        "without borders": is_yes(rows, TOUCHING, np.inf, np.inf),
+        "the rule of the page": is_yes(rows, TOUCHING, GAP),
+        "without borders": is_yes(rows, TOUCHING, np.inf),
     }
     lines = [
         f"{name}: {(yes == found).mean():.2f} right of {len(rows)} tables; "

@@ -75,18 +75,19 @@ def test_density_is_read_by_the_way_from_shuffled_labels_to_one(gain, light):
         ("two long pieces, apart", [0.26], 0.2, -0.48, 6.22, ODD),
         ("spiral", [0.32, 0.32, 0.33], -0.26, -0.79, 2.42, ODD),
         ("mk2, two classes of which k-means finds .34", [0.19], -0.3, -0.73, 4.25, ODD),
-        ("boston, a narrow gap", [0.14, 0.5, 0.9], -0.6, -0.9, 1.06, "Hardly"),
+        ("boston, a narrow gap", [0.14, 0.5, 0.9], -0.6, -0.9, 1.06, ODD),
+        ("three classes, the last pair touches", [0.3] * 3, -0.6, -0.9, 0.9, "Hardly"),
         ("one pair of classes not measured", [0.91], 0.0, -0.43, float("nan"), PART),
     ],
 )
-def test_a_gap_at_every_border_counts_as_far_as_it_is_clear(
+def test_a_gap_at_every_border_makes_clusters_whatever_density_says(
     table, scores, dbcv, shuffled, border, answer
 ):
     assert judged(scores, dbcv, shuffled, border).answer == answer, table
 
 
 def test_a_gap_is_needed_at_every_border():
-    for ratios, dense in (([1.3, 1.3], "yes"), ([9.0, 1.2], "no")):
+    for ratios, dense in (([1.0, 1.3], "yes"), ([9.0, 0.9], "no")):
         check = SimpleNamespace(pairs=pd.DataFrame({"score": [0.0, 0.0]}))
         borders = pd.DataFrame({"ratio": ratios})
         evidence = SimpleNamespace(dbcv=0.0, shuffled=pd.DataFrame({"dbcv": [0.0]}))

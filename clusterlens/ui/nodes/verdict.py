@@ -1,11 +1,11 @@
 """Verdict on classes: whether centres, density and the pool show them as clusters.
 
 Round groups: yes if every pair of classes is separate; in part if most pairs are and
-few are like random classes. Dense groups: yes if there is a clear gap at the border of
-every pair of classes; else by the share of the way that their DBCV covers from shuffled
+few are like random classes. Dense groups: yes if there is a gap at the border of every
+pair of classes; else by the share of the way that their DBCV covers from shuffled
 labels to 1. Classes are clusters if either is "yes", in part if either is "in part",
 else hardly. Round classes that touch, whose DBCV covers less than a third of the way
-and which have no gap at every border, are clusters in part: a square cut in two has
+and which have no gap at some border, are clusters in part: a square cut in two has
 separate centres and no gap. The pool is shown as well, but decides nothing. On tables
 without clusters k-means covers at most 0.2 of the way (uniform noise, two columns).
 """
@@ -35,10 +35,10 @@ _MOST, _FEW = 1 / 2, 1 / 4
 # Gains over shuffled labels, and agreements, that count as yes and as in part.
 DENSE = (0.5, 0.25)
 REACHED = (0.7, 0.4)
-# Gain below which round classes without a gap touch, and border ratios of a gap and of
-# a clear gap (benchmarks/results/label_verdicts.md).
+# Gain below which round classes without a gap touch, and least border ratio of a gap
+# (benchmarks/results/label_verdicts.md).
 TOUCHING = 1 / 3
-GAP, CLEAR_GAP = 1, 1.25
+GAP = 1
 _DBCV = {anchor.example: anchor.dbcv for anchor in LABEL_ANCHORS}
 LIGHTS: dict[Light, str] = {
     "yes": "yes",
@@ -108,7 +108,7 @@ def weigh(
     touching = (
         evidence is not None
         and density_gain(evidence) < TOUCHING
-        and not _all_reach(borders, GAP)
+        and not _has_gaps(borders)
     )
     answer = _answer(
         of_centres, of_density, measured=evidence is not None, touching=touching
@@ -134,12 +134,12 @@ def density_gain(evidence: LabelEvidence) -> float:
     return (float(evidence.dbcv) - chance) / (1 - chance)
 
 
-def _all_reach(borders: pd.DataFrame, ratio: float) -> bool:
-    return bool((borders["ratio"] >= ratio).all())
+def _has_gaps(borders: pd.DataFrame) -> bool:
+    return bool((borders["ratio"] >= GAP).all())
 
 
 def _of_density(borders: pd.DataFrame, evidence: LabelEvidence | None) -> Light:
-    if _all_reach(borders, CLEAR_GAP):
+    if _has_gaps(borders):
         return "yes"
     gain = density_gain(evidence) if evidence else np.nan
     return "unknown" if np.isnan(gain) else grade(gain, *DENSE)
@@ -215,7 +215,7 @@ def _borders(found: pd.DataFrame) -> str:
     return (
         f" Gaps: {gaps} of {count(len(found), 'pair')}. At the border of such a pair "
         "the other class is at least as far away as the fifth row of the own class "
-        f"(lowest ratio {fixed(lowest)}; {CLEAR_GAP:g} or more at every border is yes)."
+        f"(lowest ratio {fixed(lowest)}; gaps at all borders are a yes)."
     )
 
 
