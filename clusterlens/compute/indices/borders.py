@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial import KDTree
 
-from clusterlens.compute._run.options import Cancel, raise_if_cancelled
+from clusterlens.compute._run.options import Cancel, RunOptions, raise_if_cancelled
 from clusterlens.compute._validation import (
     FloatArray,
     check_features,
@@ -80,6 +80,7 @@ def border_ratios(
     >>> border_ratios(X, list("aaabbb"))["ratio"].tolist()
     [2.5]
     """
+    run = RunOptions(cancel=cancel)
     check_range(n_neighbors, 1, np.inf, name="n_neighbors", integer=True)
     if sample_size is not None:
         check_range(sample_size, 1, np.inf, name="sample_size", integer=True)
@@ -102,7 +103,7 @@ def border_ratios(
         sides.append(_Side.of(members, int(n_neighbors)))
     rows = []
     for a, b in combinations(range(len(classes)), 2):
-        raise_if_cancelled(cancel)
+        raise_if_cancelled(run.cancel)
         ratios = np.r_[sides[a].ratios_to(sides[b]), sides[b].ratios_to(sides[a])]
         ratio = float(np.median(ratios)) if len(ratios) else np.nan
         rows.append((classes[a], classes[b], ratio))
