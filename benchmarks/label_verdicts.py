@@ -65,13 +65,14 @@ def name_of(path: Path) -> str:
 
 
 def tables(folder: Path, most: int) -> list[Path]:
-    """Return the labelled tables of a folder that are not too large, smallest first."""
+    """Return the complete labelled tables that are not too large, smallest first."""
     found = []
     for path in folder.rglob("*.*"):
         if ".labels." in path.name or not path.name.endswith((".csv.gz", ".parquet")):
             continue
         X, labels = read(path)
-        if len(X) <= most and X.shape[1] <= MOST_COLUMNS and labels.max() > 0:
+        is_whole = bool(np.isfinite(X).all()) and labels.max() > 0
+        if is_whole and len(X) <= most and X.shape[1] <= MOST_COLUMNS:
             found.append((X.size, path))
     return [path for _, path in sorted(found)]
 

@@ -122,7 +122,8 @@ class _Side:
         # Equal samples count once; sorted, because ties depend on the order.
         tree = KDTree(np.unique(members, axis=0))
         nearest = min(n_neighbors, tree.n - 1) + 1  # the first one is the sample itself
-        return cls(tree, tree.query(tree.data, k=[nearest])[0][:, 0])
+        distances, _ = tree.query(tree.data, k=[nearest])
+        return cls(tree, np.asarray(distances)[:, 0])
 
     def ratios_to(self, other: _Side) -> FloatArray:
         """Return the ratios of the samples at the border to the other class."""
