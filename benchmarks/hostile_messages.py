@@ -70,7 +70,7 @@ class _Page:
         if self.left == 0:
             self.left, self.document = STRIKES, Document()
             with set_curdoc(self.document):
-                pn.extension("tabulator", "filedropper")
+                pn.extension("tabulator")
                 Shell(Session(self.server)).view.server_doc(self.document)
         self.left -= 1
         event = _event(rng, self.document)

@@ -25,7 +25,7 @@ from clusterlens.ui.shell import Shell
 
 async def main() -> None:
     """Make the pages and print."""
-    pn.extension("tabulator", "filedropper")
+    pn.extension("tabulator")
     shell = Shell(Session(Server()))
     document = shell.view.server_doc(Document())
     for name, page in shell.pages.items():

@@ -405,7 +405,7 @@ def serve(port: int, rows: int) -> None:
         await session.act("run pool", pool=pool_grids(POOL, rows)[0])
 
     def page() -> None:
-        pn.extension("tabulator", "filedropper")
+        pn.extension("tabulator")
         send_everything()
         shell = Shell(Session(server))
         shell.view.servable()

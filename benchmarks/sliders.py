@@ -136,7 +136,7 @@ def serve(
     sessions: list[Session] = []
 
     def page() -> None:
-        pn.extension("tabulator", "filedropper")
+        pn.extension("tabulator")
         session = Session(Server())
         sessions.append(session)
         loaded = begin(session)

@@ -17,7 +17,7 @@ from panel.io.state import set_curdoc
 from clusterlens.ui.kit.widgets import pmu, pn
 from clusterlens.ui.shell import TEMPLATE, TITLE
 
-EXTENSIONS = "tabulator", "filedropper"
+EXTENSIONS = ("tabulator",)
 
 
 def empty_page(resources: Any, token: str) -> str:

@@ -368,27 +368,27 @@ class Session:
         n_models = 0 if ensemble is None else ensemble.n_partitions
         return {"model": n_models, "inspected": n_samples, "cns_sample": n_samples}
 
-    async def receive(self, upload: Upload) -> bool:
-        """Receive an uploaded file: a table, or the file of an analysis."""
+    async def arrival(self, upload: Upload, *, kind: str = "") -> bytes | None:
+        """Wait for an uploaded file; return None, and show a notice, if it fails."""
         if upload.others:
             self.jobs.notify(
                 "info",
                 f"Only {upload.name} is read; {upload.others} dropped with it were "
-                "left out, as an analysis is about one table.",
+                "left out.",
             )
-
-        async def arrive(job: Job) -> str:
-            content = await upload.content(job)
-            return await self.server.in_thread(self.keep_file, content)
-
-        key = await self.jobs.act(
-            f"Upload {upload.name}", lambda: arrive, kind="load file"
-        )
+        title = f"Upload {upload.name}"
+        content = await self.jobs.act(title, lambda: upload.content, kind=kind)
         upload.end()
-        if key is None:
+        return content
+
+    async def receive(self, upload: Upload) -> bool:
+        """Receive an uploaded file: a table, or the file of an analysis."""
+        content = await self.arrival(upload, kind="load file")
+        if content is None:
             return False
         if upload.name.endswith(SUFFIX):
-            return await self.take_in(self.files.pop(key))
+            return await self.take_in(content)
+        key = await self.server.in_thread(self.keep_file, content)
         if upload.rows_of == NEW_TABLE:
             look = {"page": "new-rows"}
             taken = await self.act(

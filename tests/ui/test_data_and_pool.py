@@ -95,6 +95,11 @@ PASTE = """text => {
   const told = {clipboardData, bubbles: true, cancelable: true};
   document.body.dispatchEvent(new ClipboardEvent('paste', told));
 }"""
+FILE = """([name, text]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], name));
+  return dataTransfer;
+}"""
 DRAG = """([type, name, text]) => {
   const dataTransfer = new DataTransfer();
   dataTransfer.items.add(new File([text], name));
@@ -125,6 +130,15 @@ def test_tables_are_pasted_or_dropped_on_any_page_and_broken_ones_refused(app):
     expect(app.locator(".cl-gallery")).to_be_hidden()
     app.locator(".cl-undo button").click()
     state.to_contain_text("pasted table · 30 × 2")
+    app.get_by_role("button", name="Pool", exact=True).click()
+    labels = "\n".join(["one,two", *(f"{k % 2},{k % 3}" for k in range(30))])
+    dragged = {"dataTransfer": app.evaluate_handle(FILE, ["labels.csv", labels])}
+    zone = app.locator(".cl-import-file .takes-files")
+    expect(zone).to_be_visible(timeout=LONG)
+    zone.dispatch_event("dragover", dragged)
+    expect(overlay).to_be_hidden()
+    zone.dispatch_event("drop", dragged)
+    state.to_contain_text("2 models", timeout=LONG)
 
 
 def test_nothing_scrolls_on_one_screen(app):

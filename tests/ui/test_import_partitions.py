@@ -1,6 +1,6 @@
 """Tests of partitions of other tools, which take part in the consensus."""
 
-import asyncio
+import base64
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,7 @@ import pytest
 
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.pool.import_partitions import ImportPartitions
+from clusterlens.ui.server.uploads import Upload
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 
@@ -39,9 +40,9 @@ def test_dropped_partitions_join_the_models_by_row_id_and_undo_takes_them_back()
         panel.look(True)
         await rest(session)
         assert panel._mixed.visible
-        panel._dropper.value = {"mine.csv": content}
-        await asyncio.sleep(0.05)
-        await rest(session)
+        upload = Upload("mine.csv", len(content))
+        upload.take(base64.b64encode(content).decode())
+        await panel._take(upload)
 
     run(main())
     ensemble = session.analysis.ensemble

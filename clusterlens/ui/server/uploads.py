@@ -177,13 +177,19 @@ class FileTaker(JSComponent):
         Called with the Upload of each file; may be a coroutine function.
     everywhere : bool
         Whether it takes files dropped or pasted anywhere on the page; otherwise it is a
-        button to choose a file.
+        button to choose a file, or to drop one on.
+    label : str
+        Text of the button.
+    zone : str
+        Text before the button, in a frame that takes dropped files; "" for no frame.
     rows_of : {"table", "new table"}
         Use of its files, set by the page.
     """
 
     rows_of = param.Selector(default=TABLE, objects=[TABLE, NEW_TABLE])
     everywhere = param.Boolean(False, doc="Whether the whole page takes files.")
+    label = param.String("Browse…", doc="Text of the button.")
+    zone = param.String("", doc="Text before the button.")
     pasted = param.String(PASTED, doc="What a pasted table is called.")
 
     _esm = """
@@ -192,6 +198,9 @@ const OVERLAY = `position:fixed;inset:12px;z-index:2000;pointer-events:none;
   align-items:center;justify-content:center;font-size:24px;border-radius:12px;
   border:3px dashed #0b8a8a;background:rgba(11,138,138,.2);color:#fff;
   text-shadow:0 0 3px #000,0 0 10px #000`;
+const ZONE = `display:flex;align-items:center;justify-content:center;gap:12px;
+  padding:12px;border:1.5px dashed #0b8a8a;border-radius:6px;
+  background:color-mix(in srgb,#0b8a8a 6%,transparent)`;
 const BUTTON = `all:unset;cursor:pointer;padding:7px 18px;border-radius:6px;
   background:#0b6e6e;color:#fff;font-weight:600;font-size:14px`;
 
@@ -217,16 +226,18 @@ export function render({model}) {
       answer = await ask({piece: await code(file.slice(at, at + PIECE))});
     tell = null;
   };
-  return model.everywhere ? wherever(model, take) : chosen(take);
+  return model.everywhere ? wherever(model, take) : chosen(model, take);
 }
 
-function chosen(take) {
+function chosen(model, take) {
   const box = document.createElement('div');
+  box.className = 'takes-files';
+  if (model.zone) box.style.cssText = ZONE;
   const input = document.createElement('input');
   input.type = 'file';
   input.hidden = true;
   const button = document.createElement('button');
-  button.textContent = 'Browse…';
+  button.textContent = model.label;
   button.style.cssText = BUTTON;
   button.onclick = () => input.click();
   button.onfocus = () => button.style.outline =
@@ -234,7 +245,13 @@ function chosen(take) {
   button.onblur = () => button.style.outline = '';
   button.style.outlineOffset = '2px';
   input.onchange = () => { take([...input.files]); input.value = ''; };
-  box.append(button, input);
+  const over = (event) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    if (event.type === 'drop') take([...event.dataTransfer.files]);
+  };
+  box.ondragover = box.ondrop = over;
+  box.append(model.zone, button, input);
   return box;
 }
 
@@ -244,7 +261,7 @@ function wherever(model, take) {
   overlay.style.display = 'none';
   document.body.append(overlay);
   // Other parts that take files have a place of their own, and tell nobody else.
-  const taker = '.filepond--root, label:has(> input[type=file])';
+  const taker = '.takes-files, label:has(> input[type=file])';
   const ours = (event) => event.dataTransfer?.types.includes('Files')
     && !event.composedPath().some((e) => e.matches?.(taker));
   const show = (shown) => {

@@ -16,6 +16,7 @@ from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, PRECISIONS, Choices, Pair
 from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.server.uploads import FileTaker, Upload
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.reading import read_apart
@@ -82,14 +83,9 @@ class FuzzyHeadline(Panel):
             "fuzzy_precision",
             select("Aim at", PRECISIONS, css="cl-fuzzy-precision", width=116),
         )
-        self._upload = pmu.FileInput(
-            label="Upload memberships",
-            variant="outlined",
-            size="small",
-            margin=0,
-            css_classes=["cl-fuzzy-file"],
+        self._upload = FileTaker(
+            self._take_file, label="Upload memberships…", css_classes=["cl-fuzzy-file"]
         )
-        self._upload.param.watch(self._take_file, "value")
         self._refused: tuple[str, bytes] | None = None
         self._divide = Text(
             does=self._divide_rows, visible=False, css_classes=["cl-fuzzy-divide"]
@@ -258,12 +254,11 @@ class FuzzyHeadline(Panel):
         else:
             super()._retry(what)
 
-    async def _take_file(self, event: Any) -> None:
+    async def _take_file(self, upload: Upload) -> None:
         """Read uploaded memberships; a notice reports any error."""
-        name = self._upload.filename
-        if not event.new or not name:
-            return
-        await self._read(name, event.new)
+        content = await self.session.arrival(upload)
+        if content is not None:
+            await self._read(upload.name, content)
 
     async def _read(self, name: str, content: bytes, **options: Any) -> None:
         """Add memberships as U; offer to divide refused rows by their sums."""

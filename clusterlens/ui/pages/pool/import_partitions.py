@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, pmu, pn
+from clusterlens.ui.kit.widgets import card, pmu
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.server.uploads import FileTaker, Upload
 
-MAX_FILE_SIZE = "1GB"
-CHUNK_BYTES = 10_000_000
 HOW = (
     "<p class='muted'>A column of labels per model, rows joined by their ids: CSV, "
     "TSV, Parquet, Excel or NumPy, also as <i>clue</i>, <i>diceR</i> and "
@@ -26,16 +25,12 @@ class ImportPartitions(Panel):
     empty = "<p>Load a table first; the partitions are joined to its rows.</p>"
 
     def build(self) -> Any:
-        self._dropper = pn.widgets.FileDropper(
-            multiple=False,
-            max_file_size=MAX_FILE_SIZE,
-            chunk_size=CHUNK_BYTES,
-            height=60,
-            sizing_mode="stretch_width",
+        self._file = FileTaker(
+            self._take,
+            zone="Drop a table of labels here, or",
             css_classes=["cl-import-file"],
-            margin=0,
+            sizing_mode="stretch_width",
         )
-        self._dropper.param.watch(self._take, "value")
         self._mixed = pmu.Switch(
             label="together with the models of this run",
             value=True,
@@ -45,7 +40,7 @@ class ImportPartitions(Panel):
         return card(
             "Partitions from elsewhere",
             Text(HOW),
-            self._dropper,
+            self._file,
             self._mixed,
             note=self.status,
             css="cl-import",
@@ -55,7 +50,7 @@ class ImportPartitions(Panel):
     def prepare(self, results: Any) -> None:
         """Offer to mix if there is a run of this table."""
         dataset, run = results["dataset"], results["run"]
-        self._dropper.visible = dataset.ready
+        self._file.visible = dataset.ready
         self._mixed.visible = bool(
             dataset.ready and run.value and run.value.dataset is dataset.value
         )
@@ -63,16 +58,14 @@ class ImportPartitions(Panel):
     def show(self, **values: Any) -> None:
         """Do nothing: the card shows only its controls."""
 
-    async def _take(self, event: Any) -> None:
+    async def _take(self, upload: Upload) -> None:
         """Read a dropped file; its content is hashed on a thread."""
-        if not event.new:
+        content = await self.session.arrival(upload)
+        if content is None:
             return
-        name, content = next(iter(event.new.items()))
-        self._dropper.value = {}
-        given = content.encode() if isinstance(content, str) else content
-        key = await self.session.server.in_thread(self.session.keep_file, given)
+        key = await self.session.server.in_thread(self.session.keep_file, content)
         mixed = bool(self._mixed.visible and self._mixed.value)
         look = {"page": "consensus"}
         await self.session.act(
-            "import partitions", look=look, name=name, sha256=key, mixed=mixed
+            "import partitions", look=look, name=upload.name, sha256=key, mixed=mixed
         )
