@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -56,12 +57,18 @@ def is_same(one, other, factor):
         )
 
 
+@cache
+def found_in(name, factor):
+    """Return the values that a function gives in other units."""
+    from tests.right_calls import X
+
+    return list(leaves(call(name, X=X * factor)))
+
+
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("name", TAKE_X)
 def test_every_function_that_takes_x_gives_the_same_in_other_units(name, factor):
-    from tests.right_calls import X
-
-    expected, found = (list(leaves(call(name, X=X * f))) for f in (1.0, factor))
+    expected, found = found_in(name, 1.0), found_in(name, factor)
     assert len(found) == len(expected)
     for one, other in zip(expected, found, strict=True):
         assert is_same(one, other, factor), (one, other)

@@ -182,7 +182,7 @@ def test_progress_counts_pairs_and_reaches_the_total(client, many_jobs):
 
 def test_a_pool_finds_what_it_finds_here(client, X):
     calls = []
-    pool = [*POOLS["default"], Fails(), Halves(), Constant()]
+    pool = [*POOLS["quick"], Fails(), Halves(), Constant()]
     remote = run_pool(X, pool, client=client, progress=lambda *at: calls.append(at))
     assert_same_ensemble(remote, run_pool(X, pool, n_jobs=1))
     done, totals = zip(*calls, strict=True)
@@ -192,11 +192,10 @@ def test_a_pool_finds_what_it_finds_here(client, X):
 
 def test_runs_of_many_pools_find_what_they_find_here(client, X):
     pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
-    nulls = [null_agreement(X, pool, n_draws=1, client=at) for at in (client, None)]
+    where = {"client": client}, {"n_jobs": 1}
+    nulls = [null_agreement(X, pool, n_draws=1, **at) for at in where]
     assert nulls[0].to_frame().equals(nulls[1].to_frame())
-    resampled = [
-        resample_consensus(X, [2, 3], n_resamples=3, client=at) for at in (client, None)
-    ]
+    resampled = [resample_consensus(X, [2, 3], n_resamples=3, **at) for at in where]
     assert resampled[0].to_frame().equals(resampled[1].to_frame())
 
 
