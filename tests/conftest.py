@@ -8,7 +8,19 @@ import sys
 import pytest
 from hypothesis import settings
 
+from clusterlens.compute._run.kernels import all_on_disk
 from clusterlens.compute.pool import paces
+
+# Compiles all kernels, in the order of the steps or against it.
+COMPILE = """
+import sys
+from clusterlens.compute.warm import STEPS, compile_kernels
+if sys.argv[1] == "forth":
+    compile_kernels()
+else:
+    for step in reversed(STEPS.values()):
+        step()
+"""
 
 # Tests are not timed: an example may take long where a machine is busy.
 settings.register_profile("untimed", settings(), deadline=None)
@@ -22,9 +34,19 @@ def no_paces(monkeypatch):
 
 
 def pytest_configure(config):
-    """Let processes that share the cores have a thread each, which wait in loops."""
-    if getattr(config.option, "numprocesses", None):
+    """Prepare for processes that share the cores.
+
+    Each has one thread, because threads wait in loops. Kernels are compiled before, as
+    every process would otherwise wait for them: by two processes, which begin at
+    different ends and load what the other has compiled.
+    """
+    if getattr(config.option, "numprocesses", None) and not config.option.collectonly:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        if not all_on_disk():
+            turns = ("forth", "back")
+            both = [subprocess.Popen([sys.executable, "-c", COMPILE, t]) for t in turns]
+            for process in both:
+                process.wait()
 
 
 def pytest_addoption(parser):
@@ -49,20 +71,11 @@ def busy_machine(request):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests in a browser; they come first, as they take longest.
-
-    Next come tests without kernels, while the server of the browser compiles them all.
-    """
+    """Mark the tests in a browser; they come first, as they take longest."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-
-    def turn(item):
-        if item.get_closest_marker("browser"):
-            return 0
-        return 1 if item.path.parent.name == "table" else 2
-
-    items.sort(key=turn)
+    items.sort(key=lambda item: not item.get_closest_marker("browser"))
 
 
 @pytest.hookimpl(optionalhook=True)
