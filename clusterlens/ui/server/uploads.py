@@ -180,6 +180,8 @@ class FileTaker(JSComponent):
         button to choose a file, or to drop one on.
     label : str
         Text of the button.
+    outlined : bool
+        Whether the button is only an outline, as for what few need.
     zone : str
         Text before the button, in a frame that takes dropped files; "" for no frame.
     rows_of : {"table", "new table"}
@@ -189,6 +191,7 @@ class FileTaker(JSComponent):
     rows_of = param.Selector(default=TABLE, objects=[TABLE, NEW_TABLE])
     everywhere = param.Boolean(False, doc="Whether the whole page takes files.")
     label = param.String("Browse…", doc="Text of the button.")
+    outlined = param.Boolean(False, doc="Whether the button is only an outline.")
     zone = param.String("", doc="Text before the button.")
     pasted = param.String(PASTED, doc="What a pasted table is called.")
 
@@ -203,6 +206,7 @@ const ZONE = `display:flex;align-items:center;justify-content:center;gap:12px;
   background:color-mix(in srgb,#0b8a8a 6%,transparent)`;
 const BUTTON = `all:unset;cursor:pointer;padding:7px 18px;border-radius:6px;
   background:#0b6e6e;color:#fff;font-weight:600;font-size:14px`;
+const OUTLINED = `background:none;color:inherit;padding:6px 12px;border:1px solid #0b8a8a`;
 
 export function render({model}) {
   let tell = null;
@@ -238,7 +242,7 @@ function chosen(model, take) {
   input.hidden = true;
   const button = document.createElement('button');
   button.textContent = model.label;
-  button.style.cssText = BUTTON;
+  button.style.cssText = BUTTON + (model.outlined ? `;${OUTLINED}` : '');
   button.onclick = () => input.click();
   button.onfocus = () => button.style.outline =
     button.matches(':focus-visible') ? '2px solid #0b8a8a' : '';

@@ -84,7 +84,10 @@ class FuzzyHeadline(Panel):
             select("Aim at", PRECISIONS, css="cl-fuzzy-precision", width=116),
         )
         self._upload = FileTaker(
-            self._take_file, label="Upload memberships…", css_classes=["cl-fuzzy-file"]
+            self._take_file,
+            label="Upload memberships…",
+            outlined=True,
+            css_classes=["cl-fuzzy-file"],
         )
         self._refused: tuple[str, bytes] | None = None
         self._divide = Text(
