@@ -27,9 +27,9 @@ import pandas as pd
 from playwright.sync_api import Page
 
 import clusterlens as cl
-from benchmarks.memory import made
-from benchmarks.pages import open_browser
 from benchmarks.sliders import Dragged, Server, open_page, serve, served
+from tests.support.large_analysis import made
+from tests.support.pages import open_browser
 
 PORT = 5319
 BUDGET = 150

@@ -28,8 +28,8 @@ import pandas as pd
 import psutil
 from sklearn.datasets import make_blobs
 
-from benchmarks.pages import FIND, PICTURED, browser_page
 from benchmarks.start import IDLE, LONG, serve
+from tests.support.pages import FIND, PICTURED, browser_page
 
 BUDGET = 15
 ROWS, FEATURES = 1_000, 11

@@ -22,11 +22,12 @@ from collections import Counter
 from contextlib import closing, suppress
 from pathlib import Path
 
-from benchmarks.kills import choose_action, digest
+from benchmarks.kills import choose_action
 from clusterlens.ui.server.memory.database import FILE, StoreError
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from tests.support.digest import digest
 
 HARM = ("lost", "unsound", "unsaid", "gone from the page", "not saved with room")
 MOST_ACTIONS = 60

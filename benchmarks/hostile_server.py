@@ -39,8 +39,9 @@ from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
 from benchmarks.hostile_inputs import FILES
-from benchmarks.sessions import DRAWN, Visitor, note_steps, rest
+from benchmarks.sessions import note_steps, rest
 from clusterlens.ui.cli import main as main_of_command
+from tests.support.visitor import DRAWN, Visitor
 
 ALIVE_SECONDS = 0.05
 # Id of the first part of a page that takes files.

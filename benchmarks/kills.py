@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
 import os
 import random
@@ -31,6 +30,7 @@ from typing import Any
 from clusterlens.ui.server.memory.store import FILE, Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from tests.support.digest import digest
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
 SCORES = ("aari", "anmi", "discotec-kl", "discotec-binary")
@@ -169,22 +169,6 @@ def choose_action(rng: random.Random) -> tuple[str, dict]:
         },
     }
     return kind, values.get(kind, dict)()
-
-
-def digest(session: Session) -> str:
-    """Return a hash of all decisions and results and of the position of the cursor."""
-    parts = hashlib.sha256(str(session.history.cursor).encode())
-    for step in session.history.steps:
-        analysis = step.analysis
-        plain = [step.kind, step.at, step.values, analysis.score, analysis.link_weight]
-        links = [(link.kind, link.a, link.b) for link in analysis.links]
-        runs = [(run.id, run.name, run.random_state) for run in analysis.runs]
-        parts.update(json.dumps([plain, links, runs, analysis.run_id]).encode())
-        for run in analysis.runs:
-            parts.update(run.ensemble.labels.tobytes())
-        if analysis.dataset is not None:
-            parts.update(analysis.dataset.X.tobytes())
-    return parts.hexdigest()
 
 
 def check(folder: Path, reported: dict, doing: str) -> dict[str, int]:

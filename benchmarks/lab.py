@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page
 
-from benchmarks.pages import open_browser
 from benchmarks.sliders import Dragged, Server, open_page, serve, served
+from tests.support.pages import open_browser
 
 PORT = 5318
 # Class of a slider, the quantity it sets, the share of its track to drag over, budget

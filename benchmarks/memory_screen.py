@@ -20,7 +20,9 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 
-from benchmarks.pages import (
+from clusterlens import compile_kernels
+from clusterlens.ui.server.memory.store import Store
+from tests.support.pages import (
     BEGIN_CLOCK,
     FIND,
     PATIENCE,
@@ -31,8 +33,6 @@ from benchmarks.pages import (
     places_at_rest,
     wait_for_pictures,
 )
-from clusterlens import compile_kernels
-from clusterlens.ui.server.memory.store import Store
 
 PICTURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
 LOOK = json.dumps({"page": "consensus", "tab": "links"})

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page, TimeoutError
 
-from benchmarks.pages import FIND, wait_for_pictures
 from benchmarks.start import LONG, processor_seconds
+from tests.support.pages import FIND, wait_for_pictures
 
 # Milliseconds to wait for a new picture; none comes if it equals the one before.
 PATIENCE = 15_000

@@ -25,7 +25,7 @@ from time import perf_counter, sleep
 
 from playwright.sync_api import Browser
 
-from benchmarks.pages import open_browser
+from tests.support.pages import open_browser
 
 IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)"
 SCRIPT = """

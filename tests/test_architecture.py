@@ -106,6 +106,12 @@ def test_kernels_are_made_in_one_place():
         )
 
 
+def test_no_test_imports_a_benchmark():
+    for path in Path(__file__).parent.rglob("*.py"):
+        roots = {name.split(".")[0] for name in imported_modules(path)}
+        assert "benchmarks" not in roots, path
+
+
 def test_imports_between_compute_files_have_no_circle():
     graph = {
         module_name(path): (imported_modules(path) & COMPUTE_MODULES)

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.pages import PATIENCE, ROOT, Served, find_browser
 from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.server import server as shared
+from tests.support.pages import PATIENCE, ROOT, Served, find_browser
 from tests.ui.runs import VIEWPORT, Runs
 
 # Delays messages of the server by so many milliseconds.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from benchmarks.pages import FIND, PATIENCE, PAUSE, Served
+from tests.support.pages import FIND, PATIENCE, PAUSE, Served
 from tests.ui.test_main_job import load, run_pool, write_blobs
 
 VIEWPORT = {"width": 1440, "height": 900}

@@ -11,8 +11,8 @@ from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from benchmarks.pages import Served
 from clusterlens.ui.server import hosts
+from tests.support.pages import Served
 from tests.ui.loop import run
 from tests.ui.test_cli import console
 

@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.pages import SAMPLES
 from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.server.memory.store import Store
+from tests.support.pages import SAMPLES
 from tests.ui.conftest import IDLE, opened
 from tests.ui.runs import VIEWPORT
 from tests.ui.test_accessible import open_iris

@@ -12,13 +12,13 @@ import panel as pn
 import pytest
 from panel.io.state import set_curdoc
 
-from benchmarks.memory import made
-from benchmarks.sessions import Visitor
 from clusterlens.ui import cli, serving, shell
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.history import Step
 from tests.folders import ROOT
+from tests.support.large_analysis import made
+from tests.support.visitor import Visitor
 from tests.ui.loop import run
 
 CHECK_MILLISECONDS = 50

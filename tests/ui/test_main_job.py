@@ -11,7 +11,7 @@ import pandas as pd
 from playwright.sync_api import Locator, Page, expect
 from sklearn.datasets import make_blobs
 
-from benchmarks.pages import FIND, PAUSE
+from tests.support.pages import FIND, PAUSE
 
 IDLE = "Bokeh.documents.every(d => d.is_idle)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.sessions import Visitor
 from tests.folders import ROOT
+from tests.support.visitor import Visitor
 from tests.ui.loop import run
 from tests.ui.test_cli import console
 from tests.ui.test_hosts import asked

@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 import pytest
 from panel.io.state import set_curdoc
 
-from benchmarks.sessions import Visitor
 from clusterlens.ui import cli, serving, shell
 from clusterlens.ui.pages.report.page import ReportPage
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.work import turns
+from tests.support.visitor import Visitor
 from tests.ui.loop import run
 
 # Deprecated pandas calls of Panel's tables.

@@ -5,8 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.page_kills import begin, held, is_sound, open_page, settled
-from benchmarks.pages import (
+from tests.support.pages import (
     PATIENCE,
     TAKE_LASSO,
     Served,
@@ -14,6 +13,7 @@ from benchmarks.pages import (
     places_at_rest,
     wait_for_pictures,
 )
+from tests.support.stored_page import begin, held, is_sound, open_page, settled
 from tests.ui.test_main_job import LONG
 from tests.ui.test_workbench import until
 

@@ -7,7 +7,7 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from benchmarks.pages import FIND
+from tests.support.pages import FIND
 from tests.ui.conftest import IDLE
 from tests.ui.test_main_job import LONG, load, write_blobs
 from tests.ui.test_narrow import inside, within

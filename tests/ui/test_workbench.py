@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.pages import places_at_rest
 from clusterlens.ui.kit.words import score_words
+from tests.support.pages import places_at_rest
 from tests.ui.test_main_job import (
     FIGURE,
     LONG,

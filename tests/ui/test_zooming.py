@@ -13,11 +13,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import clusterlens as cl
-from benchmarks.pages import FIND, PAUSE, begin_linking, places_at_rest
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from tests.support.pages import FIND, PAUSE, begin_linking, places_at_rest
 from tests.ui.conftest import watched
 from tests.ui.loop import run
 from tests.ui.runs import ROWS

@@ -5,16 +5,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from benchmarks.eac import base_partitions, load
 from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.consensus._entropy import entropy_loss, lower_entropy
 from clusterlens.compute.consensus._lloyd import Lloyd
 from clusterlens.compute.consensus._one_hot import one_hot_rows
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from tests.folders import DATA
 
-UCI = DATA / "uci"
 label_matrices = st.tuples(st.integers(1, 6), st.integers(2, 40)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 4))
 )
@@ -95,21 +92,6 @@ def test_ecc_loses_no_more_than_kmeans_on_generated_ensembles(seed):
         for method in ("ecc", "kmeans")
     )
     assert ecc <= kmeans + 1e-6
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not UCI.exists(), reason="the research data sets are not here")
-@pytest.mark.parametrize(
-    "name", ["glass", "wine", "ionosphere", "ecoli", "user_knowledge"]
-)
-def test_ecc_loses_no_more_than_kmeans_on(name):
-    for seed in range(3):
-        ensemble = base_partitions(*load(UCI, name, standardise=False), seed)
-        ecc, kmeans = (
-            loss_of(ensemble.labels, consensus_partition(ensemble, 20, method, seed))
-            for method in ("ecc", "kmeans")
-        )
-        assert ecc <= kmeans + 1e-6
 
 
 def test_cancel_is_heard_between_blocks(monkeypatch):

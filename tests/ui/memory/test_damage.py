@@ -11,7 +11,6 @@ import tracemalloc
 
 import pytest
 
-from benchmarks.damaged_stores import DAMAGE, Base, judge, make_base, mutate
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.server.memory import store as module
 from clusterlens.ui.server.memory.database import StoreError
@@ -21,6 +20,7 @@ from clusterlens.ui.server.memory.store import FILE, Intent, Row, Store, Stored
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.results import Results
+from tests.support.damaged_stores import DAMAGE, Base, judge, make_base, mutate
 from tests.ui.loop import run
 
 MUTANTS = 4  # of each kind

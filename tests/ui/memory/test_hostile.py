@@ -13,13 +13,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.hostile import (
-    forbidden,
-    hostile_values,
-    make_analysis,
-    mutate_analysis,
-    use_analysis,
-)
 from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.exports.script import write_card, write_script
 from clusterlens.ui.nodes.result import Told, told
@@ -28,6 +21,13 @@ from clusterlens.ui.server.memory.records import RecordError, Records
 from clusterlens.ui.server.memory.store import Row, Store
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.shapes import ShapeError
+from tests.support.hostile_analyses import (
+    forbidden,
+    hostile_values,
+    make_analysis,
+    mutate_analysis,
+    use_analysis,
+)
 from tests.ui.loop import run
 from tests.ui.memory.test_archive import changed, saved  # noqa: F401
 

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.pages import PATIENCE, Served
-from benchmarks.sessions import Visitor
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
@@ -21,6 +19,8 @@ from clusterlens.ui.server import holding
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from tests.support.pages import PATIENCE, Served
+from tests.support.visitor import Visitor
 from tests.ui.conftest import IDLE
 from tests.ui.loop import run
 from tests.ui.test_main_job import choose

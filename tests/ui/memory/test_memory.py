@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from benchmarks import memory
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui import session
 from clusterlens.ui.actions import pools
@@ -750,10 +749,3 @@ def test_the_store_is_used_on_its_own_thread_only(tmp_path):
     run(main())
     (thread,) = threads
     assert thread.startswith("store")
-
-
-def test_what_the_benchmark_keeps_can_be_opened(tmp_path):
-    async def main():
-        await memory.reopen(await asyncio.to_thread(memory.kept, tmp_path, 60, 4))
-
-    run(main())

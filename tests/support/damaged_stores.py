@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.kills import digest
 from clusterlens.ui.pages.data import recent
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.pools import OwnPools
 from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from tests.support.digest import digest
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 PAGE = 4096

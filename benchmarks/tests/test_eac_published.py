@@ -6,6 +6,7 @@ import pytest
 from benchmarks.eac import METHODS, base_partitions, load, printed
 from clusterlens.compute.consensus.criteria import density, ensemble_nmi
 from clusterlens.compute.consensus.partition import consensus_partition
+from tests.compute.consensus.test_entropy import loss_of
 from tests.folders import DATA
 
 UCI = DATA / "uci"
@@ -62,3 +63,16 @@ def test_no_method_is_clearly_denser_than_kmeans(ensembles, name):
         for method in METHODS
     }
     assert max(found.values()) - found["kmeans"] < 0.003
+
+
+@pytest.mark.parametrize(
+    "name", ["glass", "wine", "ionosphere", "ecoli", "user_knowledge"]
+)
+def test_ecc_loses_no_more_than_kmeans_on(name):
+    for seed in range(3):
+        ensemble = base_partitions(*load(UCI, name, standardise=False), seed)
+        ecc, kmeans = (
+            loss_of(ensemble.labels, consensus_partition(ensemble, 20, method, seed))
+            for method in ("ecc", "kmeans")
+        )
+        assert ecc <= kmeans + 1e-6

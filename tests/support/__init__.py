@@ -1,0 +1,1 @@
+"""Code that tests and benchmarks share."""
