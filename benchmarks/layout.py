@@ -20,8 +20,8 @@ from pathlib import Path
 import panel
 from playwright.sync_api import Page
 
-from benchmarks.pages import Served, open_browser
 from clusterlens.ui.shell import TEMPLATE
+from tests.support.pages import Served, open_browser
 
 CONDITION = 'if (!("schedule_layout" in esm)) {'
 APP = """
