@@ -70,11 +70,13 @@ def busy_machine(request):
         yield
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the tests in a browser; they come first, as they take longest."""
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests in a browser: they come first, and once more if they fail."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+            if config.pluginmanager.hasplugin("rerunfailures"):
+                item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: not item.get_closest_marker("browser"))
 
 

@@ -8,6 +8,7 @@ import pytest
 from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.server import server as shared
 from tests.support.pages import PATIENCE, ROOT, Served, find_browser
+from tests.ui.kept import keep
 from tests.ui.runs import VIEWPORT, Runs
 
 # Delays messages of the server by so many milliseconds.
@@ -38,7 +39,17 @@ if not hasattr(Jobs._carry_on, "comes_late"):
     Jobs._carry_on = come_late(Jobs._carry_on, asyncio.sleep)
 open_page()
 """
+CALL = pytest.StashKey[pytest.TestReport]()
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Let fixtures know how a test ended."""
+    report = yield
+    if report.when == "call":
+        item.stash[CALL] = report
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -153,6 +164,21 @@ def app(fresh):
     return fresh
 
 
+@pytest.fixture
+def kept(page, server):
+    """Opener of the app with an analysis of a table, made before by some steps."""
+
+    def open_kept(table, *steps, **look):
+        query = keep(server.home, table, *steps, **look)
+        page.goto(f"{server.address}/app?{query}", timeout=PATIENCE)
+        page.wait_for_function(f"window.Bokeh && {IDLE}", timeout=PATIENCE)
+        return page
+
+    page.set_default_timeout(PATIENCE)
+    with watched(page, server):
+        yield open_kept
+
+
 @pytest.fixture(scope="session")
 def runs(context, server, tmp_path_factory):
     """Opener of one page with a run, for many tests."""
@@ -168,11 +194,10 @@ def blobs(runs, server, request):
     A test may change anything that undo restores, except the run. It must restore
     whatever outlives a run (text size, shading, order).
     """
-    failed = request.session.testsfailed
     app = runs.take()
     with watched(app, server):
         yield app
-    if request.session.testsfailed > failed:
+    if request.node.stash[CALL].failed:
         runs.close()
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.support.pages import FIND, PATIENCE, PAUSE, Served
-from tests.ui.test_main_job import load, run_pool, write_blobs
+from tests.ui.kept import keep, pool_run
+from tests.ui.test_main_job import write_blobs
 
 VIEWPORT = {"width": 1440, "height": 900}
 ROWS = 200
@@ -74,9 +75,12 @@ class Runs:
         """Open a page with a run; close it on failure."""
         page = self._context.new_page()
         try:
-            page.goto(f"{self._server.address}/app", timeout=PATIENCE)
-            load(page, self.path)
-            run_pool(page)
+            steps = pool_run(rows=ROWS)
+            query = keep(self._server.home, self.path, steps, page="consensus")
+            page.goto(f"{self._server.address}/app?{query}", timeout=PATIENCE)
+            expect(page.locator(".cl-headline")).to_contain_text(
+                "if a majority must agree", timeout=PATIENCE
+            )
         except Exception:
             page.close()
             raise

@@ -565,19 +565,24 @@ def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
 
 
 def open_wine(app):
-    """Open wine on CNS by way of Data; return an expectation of the choice."""
+    """Open wine on CNS by way of Data."""
     app.locator(".cl-nav-cns button").click()
     app.locator(".cl-to-data").click()
     app.locator(".cl-gallery .card", has_text="Wine").locator(".cl-data-only").click()
     expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
     app.locator(".cl-nav-cns button").click()
-    settled = expect(app.locator(".cl-cns-automatic"))
-    settled.to_contain_text("This is the automatic choice", timeout=LONG)
-    return settled
 
 
-def test_keys_move_the_pixels_of_the_map_and_no_card(app):
-    settled = open_wine(app)
+def settled(app):
+    """Return an expectation of the choice, once it is the automatic one."""
+    found = expect(app.locator(".cl-cns-automatic"))
+    found.to_contain_text("This is the automatic choice", timeout=LONG)
+    return found
+
+
+def test_keys_move_the_pixels_of_the_map_and_no_card(kept):
+    app = kept("wine", page="cns")
+    choice = settled(app)
     cards = app.locator(".cl-cns-settings")
     top = cards.bounding_box()["y"]
     app.locator(".cl-membership-map .bk-Canvas").wait_for(timeout=LONG)
@@ -585,7 +590,7 @@ def test_keys_move_the_pixels_of_the_map_and_no_card(app):
     slider = app.locator(".cl-alpha input[type=range]")
     slider.focus()
     slider.press("End")
-    settled.to_contain_text("Back to the automatic choice", timeout=LONG)
+    choice.to_contain_text("Back to the automatic choice", timeout=LONG)
     assert_changes(app, ".cl-membership-map", before)
     field = app.get_by_label("exact value of Clusters K")
     field.fill("7")
@@ -612,6 +617,7 @@ PLACED = """(slider) => {
 def test_sliders_that_are_set_before_they_watch_stand_where_the_setting_is(app):
     app.evaluate(WATCH_LATE)
     open_wine(app)
+    settled(app)
     app.evaluate("watchNow()")
     for css, name in (
         ("cl-n-clusters", "Clusters K"),

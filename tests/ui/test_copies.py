@@ -11,7 +11,7 @@ from clusterlens.ui.parts.copies import beside_score, ready_line
 from tests.ui.loop import run
 from tests.ui.test_data_page import Opened
 from tests.ui.test_labels_page import Opened as LabelsOpened
-from tests.ui.test_main_job import LONG, load
+from tests.ui.test_main_job import LONG
 
 # Bokeh passes tables in a way that pandas is about to remove.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -129,10 +129,10 @@ def test_few_copies_are_said_when_a_table_is_prepared_but_not_beside_scores():
     assert ready_line(prepare(make_dataset(rows))) == ""
 
 
-def test_copies_are_used_once_by_a_click_and_undone_in_a_browser(app, tmp_path):
+def test_copies_are_used_once_by_a_click_and_undone_in_a_browser(kept, tmp_path):
     path = tmp_path / "repeated.csv"
     repeated().to_csv(path, index=False)
-    load(app, path)
+    app = kept(path, page="data")
     line, ready = app.locator(".cl-prepared-more"), app.locator(".cl-prepared")
     expect(line).to_contain_text("120 exact copies", timeout=LONG)
     line.get_by_role("button", name="use each row once").click()

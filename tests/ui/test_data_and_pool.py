@@ -141,8 +141,8 @@ def test_tables_are_pasted_or_dropped_on_any_page_and_broken_ones_refused(app):
     state.to_contain_text("2 models", timeout=LONG)
 
 
-def test_nothing_scrolls_on_one_screen(app):
-    app.locator(".cl-gallery .cl-data-only").first.click()
+def test_nothing_scrolls_on_one_screen(kept):
+    app = kept("blobs", page="data")
     prepared(app).to_contain_text("go into the pool", timeout=LONG)
     for width, height in ((1440, 900), (1280, 720)):
         app.set_viewport_size({"width": width, "height": height})
@@ -154,15 +154,13 @@ def test_nothing_scrolls_on_one_screen(app):
             assert box["x"] + box["width"] <= width
 
 
-def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(app):
+def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(kept):
     endless = {"n_components": 3, "tol": 0, "max_iter": 10**9, "init_params": "random"}
     pool = [
         {"clusterer": "k-means", "n_clusters": [2, 3, 4, 200]},
         {"clusterer": "Gaussian mixture", **endless},
     ]
-    app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-data-only").click()
-    prepared(app).to_contain_text("150 samples", timeout=LONG)
-    app.get_by_role("button", name="Next: choose a pool").click()
+    app = kept("iris", page="pool")
     app.get_by_role("button", name="Edit as text").click(timeout=LONG)
     app.locator(".cl-pool-text textarea").first.fill(json.dumps(pool))
     app.get_by_role("button", name="Take this pool").click()

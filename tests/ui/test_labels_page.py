@@ -34,6 +34,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Brush, Viewport
+from tests.ui.kept import pool_run
 from tests.ui.loop import rest, taking
 
 LONG = 90_000
@@ -560,10 +561,8 @@ def test_the_copied_python_gives_the_numbers_of_the_page():
     looked_at(scenario)
 
 
-def test_a_pair_of_classes_opens_in_a_browser(app):
-    app.locator(".cl-gallery .card", has_text="Wine").locator(".cl-data-only").click()
-    expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
-    app.locator(".cl-nav-labels button").click()
+def test_a_pair_of_classes_opens_in_a_browser(kept):
+    app = kept("wine", page="labels")
     expect(app.locator(".cl-verdict")).to_be_visible(timeout=LONG)
     expect(app.locator(".cl-quick-pool")).to_be_visible(timeout=LONG)
     heading = app.locator(".cl-pair-heading")
@@ -574,14 +573,8 @@ def test_a_pair_of_classes_opens_in_a_browser(app):
     expect(app.locator(".cl-unmerge")).to_be_visible(timeout=LONG)
 
 
-def test_clusters_are_looked_for_in_other_samples_by_a_click(app):
-    card = app.locator(".cl-gallery .card", has_text="Uniform")
-    card.locator(".cl-data-only").click()
-    expect(app.locator(".cl-prepared")).to_contain_text("800 samples", timeout=LONG)
-    app.locator(".cl-nav-pool button").click()
-    app.locator(".cl-run-pool button").first.click(timeout=LONG)
-    expect(app.locator(".cl-ranking-table")).to_be_visible(timeout=LONG)
-    app.locator(".cl-nav-labels button").click()
+def test_clusters_are_looked_for_in_other_samples_by_a_click(kept):
+    app = kept("uniform", pool_run(POOL), page="labels")
     app.locator(".cl-judged").get_by_role("combobox").click(timeout=LONG)
     app.locator(".MuiMenuItem-root").get_by_text("k-means k=4").first.click()
     verdict = app.locator(".cl-verdict")

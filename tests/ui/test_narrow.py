@@ -8,7 +8,8 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.pages.data.columns import TITLES
-from tests.ui.test_main_job import IDLE, LONG, choose, load, run_pool, write_blobs
+from tests.ui.kept import pool_run
+from tests.ui.test_main_job import IDLE, LONG, choose, write_blobs
 from tests.ui.test_workbench import until
 
 NAME = "customers of spring.csv"
@@ -118,9 +119,7 @@ def assert_heads_are_whole(app: Page) -> None:
     assert app.locator(".cl-roles .tabulator-tableholder").evaluate(reach) <= 0
 
 
-def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_path):
-    app.set_default_timeout(LONG)
-    app.set_viewport_size({"width": 1024, "height": 768})
+def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(kept, tmp_path):
     path = write_blobs(tmp_path, name=NAME)
     frame = pd.read_csv(path)
     frame["smokes"] = [1, 0, 0, 0] * (len(frame) // 4)
@@ -129,10 +128,11 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     del frame["kind"]
     frame = frame.rename(columns={"length": LONG_COLUMN, "width": "petal length"})
     frame.to_csv(path, index=False)
-    load(app, path)
+    app = kept(path, pool_run(rows=len(frame)), page="data")
+    app.set_viewport_size({"width": 1024, "height": 768})
+    app.locator(".cl-roles .tabulator-col-title").get_by_text("weight").wait_for()
     [name] = [one for one in parts(app, ".chips bdi") if one["text"] in NAME]
     assert not name["cut"]
-    app.locator(".cl-roles .tabulator-col-title").get_by_text("weight").wait_for()
     assert_heads_are_whole(app)
     [way] = within(app, ".cl-next button")
     assert way["box"][3] <= 768
@@ -146,7 +146,10 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     [ready] = within(app, ".cl-prepared")
     assert ready["box"][2] - ready["box"][0] > 250
 
-    run_pool(app)
+    turn_to(app, "consensus")
+    expect(app.locator(".cl-headline")).to_contain_text(
+        "if a majority must agree", timeout=LONG
+    )
     app.set_viewport_size({"width": 1440, "height": 900})
     app.locator(".cl-model table.profile td.cut").first.wait_for()
     cells = within(app, ".cl-model table.profile td.cut")
@@ -244,21 +247,19 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     assert_uncut(app, ".cl-pca .MuiSelect-select")
 
 
-def test_the_name_of_a_file_is_whole_where_a_wide_page_has_room_for_it(app, tmp_path):
-    app.set_viewport_size({"width": 1920, "height": 1080})
+def test_the_name_of_a_file_is_whole_where_a_wide_page_has_room_for_it(kept, tmp_path):
     name = "customers of all shops in spring and summer, without returns.csv"
-    load(app, write_blobs(tmp_path, name=name))
+    app = kept(write_blobs(tmp_path, name=name), page="data")
+    app.set_viewport_size({"width": 1920, "height": 1080})
     app.wait_for_function(IDLE, timeout=LONG)
     [told] = [one for one in within(app, ".cl-state bdi") if one["text"] in name]
     assert len(told["text"]) > 50
     assert not told["cut"]
 
 
-def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):
-    app.set_default_timeout(LONG)
-    load(app, write_blobs(tmp_path))
+def test_the_pool_is_laid_out_on_a_page_of_800_pixels(kept, tmp_path):
+    app = kept(write_blobs(tmp_path), page="pool")
     app.set_viewport_size({"width": 800, "height": 768})
-    turn_to(app, "pool")
     app.locator(".cl-grids .number").first.wait_for()
     assert_inside(app, ".cl-noise", ".cl-pool.cl-card")
     [place] = within(app, ".cl-grids")
@@ -291,16 +292,14 @@ def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):
     assert pool["box"][1] == cost["box"][1]
 
 
-def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
-    app.set_default_timeout(LONG)
-    app.set_viewport_size({"width": 1024, "height": 768})
+def test_pairs_of_many_classes_are_all_in_sight(kept, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(160, 6)), columns=list("uvwxyz"))
     frame["class"] = [f"sort {k}" for k in range(16)] * 10
     path = tmp_path / "many.csv"
     frame.to_csv(path, index=False)
-    load(app, path)
-    turn_to(app, "labels")
+    app = kept(path, page="labels")
+    app.set_viewport_size({"width": 1024, "height": 768})
     app.locator(".cl-label-pairs .pairs").wait_for()
     assert_inside(app, ".cl-label-pairs .pairs", ".cl-label-pairs")
     cells = within(app, ".cl-label-pairs button")
@@ -314,17 +313,15 @@ def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
     assert_inside(app, ".cl-pair-columns tr", ".cl-pair-columns")
 
 
-def test_long_names_of_classes_are_whole_beside_their_pairs(app, tmp_path):
-    app.set_default_timeout(LONG)
-    app.set_viewport_size({"width": 1024, "height": 768})
+def test_long_names_of_classes_are_whole_beside_their_pairs(kept, tmp_path):
     names = ["building front", "building window", "foliage in autumn", "grass"]
     names += ["path through grass", "sky"]
     frame = pd.read_csv(write_blobs(tmp_path, rows=240))
     frame["kind"] = names * 40
     path = tmp_path / "outdoors.csv"
     frame.to_csv(path, index=False)
-    load(app, path)
-    turn_to(app, "labels")
+    app = kept(path, page="labels")
+    app.set_viewport_size({"width": 1024, "height": 768})
     app.locator(".cl-label-pairs .pairs").wait_for()
     app.wait_for_function(IDLE, timeout=LONG)
     heads = app.locator(".cl-label-pairs th span")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.pages import FIND
 from tests.ui.conftest import IDLE
-from tests.ui.test_main_job import LONG, load, write_blobs
+from tests.ui.test_main_job import LONG, write_blobs
 from tests.ui.test_narrow import inside, within
 
 DARKNESS = """dark => {
@@ -144,14 +144,15 @@ def test_numbers_of_clusters_are_dark_on_a_light_ground_in_either_theme(blobs):
     blobs.evaluate("localStorage.removeItem('cl-theme')")
 
 
-def test_the_name_of_the_labels_is_whole_and_in_the_colours_of_the_theme(app, tmp_path):
+def test_the_name_of_the_labels_is_whole_and_in_the_colours_of_the_theme(
+    kept, tmp_path
+):
     path = write_blobs(tmp_path)
     pd.read_csv(path).rename(columns={"kind": "type of glass"}).to_csv(
         path, index=False
     )
-    load(app, path)
+    app = kept(path, page="labels")
     app.set_viewport_size({"width": 1024, "height": 768})
-    app.locator(".cl-nav-labels button").click()
     name = app.locator(".cl-label-scales b bdi")
     expect(name).to_have_count(2, timeout=LONG)
     [chart] = within(app, ".cl-label-scales")
