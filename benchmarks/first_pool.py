@@ -74,13 +74,13 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         page = stack.enter_context(browser_page())
         if given.cached:
-            measure(page, folder, rest=90.0, printed=False)
+            measure(page, folder, pause=90.0, printed=False)
         for _ in range(given.busy):
             stack.enter_context(busy_loop())
-        measure(page, folder, rest=given.rest)
+        measure(page, folder, pause=given.rest)
 
 
-def measure(page: Any, folder: Path, *, rest: float, printed: bool = True) -> None:
+def measure(page: Any, folder: Path, *, pause: float, printed: bool = True) -> None:
     """Start a server, run a pool on it, and say how long each step took."""
     tell = print if printed else (lambda *_: None)
     path = write_table(folder)
@@ -90,7 +90,7 @@ def measure(page: Any, folder: Path, *, rest: float, printed: bool = True) -> No
         page.wait_for_function(IDLE, timeout=LONG)
         page.locator(".cl-file").first.wait_for(timeout=LONG)
         tell(f"{perf_counter() - start:6.1f} s  server start to page usable")
-        sleep(rest)
+        sleep(pause)
         start = perf_counter()
         page.locator(".cl-file input[type=file]").set_input_files(path)
         page.get_by_role("button", name="Next: choose a pool").click(timeout=LONG)

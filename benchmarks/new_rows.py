@@ -102,7 +102,7 @@ def held_out(name: str, X: np.ndarray, labels: np.ndarray) -> Iterator[dict]:
         fitted = make().fit(X[train])
         whole = make().fit(X).labels_[test]
         assigner = fit_assigner(X[train], fitted.labels_.astype(np.int64))
-        told = assigner.assign(X[test])
+        assigned = assigner.assign(X[test])
         voting = KNeighborsClassifier(15).fit(X[train], fitted.labels_)
         own = np.full(len(test), np.nan)
         if method == "k-means":
@@ -115,26 +115,26 @@ def held_out(name: str, X: np.ndarray, labels: np.ndarray) -> Iterator[dict]:
             "rule": assigner.rule,
             "reproduced": assigner.reproduced,
             "error": assigner.calibration_error,
-            "assigner": adjusted_rand_score(whole, told.cluster),
+            "assigner": adjusted_rand_score(whole, assigned.cluster),
             "knn": adjusted_rand_score(whole, voting.predict(X[test])),
             "own": np.nan if np.isnan(own).any() else adjusted_rand_score(whole, own),
-        } | (equally_covered(whole, told, own) if method == "hdbscan" else {})
+        } | (equally_covered(whole, assigned, own) if method == "hdbscan" else {})
 
 
-def equally_covered(whole: np.ndarray, told: Assigned, own: np.ndarray) -> dict:
+def equally_covered(whole: np.ndarray, assigned: Assigned, own: np.ndarray) -> dict:
     """Compare two that withhold rows where both, and as many rows each, are given."""
-    said = own >= 0
-    both = said & (told.cluster >= 0) & (whole >= 0)
-    forced = np.where(told.cluster < 0, told.other, told.cluster)
-    sure = np.where(told.cluster < 0, -told.clearness, told.clearness)
-    first = np.argsort(-sure, kind="stable")[: said.sum()]
+    own_given = own >= 0
+    both = own_given & (assigned.cluster >= 0) & (whole >= 0)
+    forced = np.where(assigned.cluster < 0, assigned.other, assigned.cluster)
+    sure = np.where(assigned.cluster < 0, -assigned.clearness, assigned.clearness)
+    first = np.argsort(-sure, kind="stable")[: own_given.sum()]
     return {
-        "assigner, both": adjusted_rand_score(whole[both], told.cluster[both]),
+        "assigner, both": adjusted_rand_score(whole[both], assigned.cluster[both]),
         "own, both": adjusted_rand_score(whole[both], own[both]),
         "assigner, equal": adjusted_rand_score(whole[first], forced[first]),
-        "own, equal": adjusted_rand_score(whole[said], own[said]),
-        "assigner, noise": (told.cluster < 0).mean(),
-        "own, noise": (~said).mean(),
+        "own, equal": adjusted_rand_score(whole[own_given], own[own_given]),
+        "assigner, noise": (assigned.cluster < 0).mean(),
+        "own, noise": (~own_given).mean(),
     }
 
 

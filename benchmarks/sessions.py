@@ -87,7 +87,7 @@ async def use(n_sessions: int, rows: int) -> None:
         size = process.memory_info().rss / 2**20 / n_sessions
         print(f"{n_sessions} sessions open, {size:.0f} MB each, the server's included")
 
-        async def rest() -> None:
+        async def pause() -> None:
             await asyncio.sleep(5)
 
         async def open_more() -> None:
@@ -98,7 +98,7 @@ async def use(n_sessions: int, rows: int) -> None:
         pages = (await ask(address, "pages")).split()
         users = range(1, 1 + USED)
         phases = {
-            "nothing happens": rest,
+            "nothing happens": pause,
             "pages are opened": open_more,
             "pages are shown first": lambda: by_turns(
                 address, users, [f"look/{page}" for page in pages]
@@ -121,15 +121,15 @@ async def use(n_sessions: int, rows: int) -> None:
             opened[0].answered_enough = True
             await probe
             steps = 1000 * np.array((await ask(address, "steps")).split(), float)
-            say(what, opened[0].answers)
+            print_quantiles(what, opened[0].answers)
             answers += opened[0].answers
             print(
                 f"{'':28} event loop: longest step {steps.max():.0f} ms of work, "
                 f"{np.count_nonzero(steps > 100)} above 100 ms"
             )
             if seconds:
-                say("    from the click on", seconds)
-        say("all answers", answers)
+                print_quantiles("    from the click on", seconds)
+        print_quantiles("all answers", answers)
         for visitor in opened:
             visitor.close()
 
@@ -158,7 +158,7 @@ async def close(n_sessions: int, at_once: int | None) -> None:
     )
     with server(150) as (address, process):
         first = await open_all(address, 1)
-        await rest(process)
+        await wait_until_idle(process)
 
         def say_memory(when: str) -> None:
             print(f"{when:28} {process.memory_info().rss / 2**20:6.0f} MB")
@@ -182,7 +182,7 @@ async def leave(n_pages: int) -> None:
     """Open pages and leave them; print their cost then and after all have ended."""
     with server(150) as (address, process):
         (await Visitor.open(address)).close()
-        await rest(process)
+        await wait_until_idle(process)
         before = process.memory_info().rss
 
         async def say_cost(when: str) -> None:
@@ -241,7 +241,7 @@ async def ask(address: str, what: str) -> str:
     return found.body.decode()
 
 
-async def rest(process: psutil.Process) -> None:
+async def wait_until_idle(process: psutil.Process) -> None:
     """Return when a server and its processes do nothing; all is ready then."""
     while True:
         all_of_it = [process, *process.children(recursive=True)]

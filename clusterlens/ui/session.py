@@ -334,7 +334,7 @@ class Session:
     def _tell_elsewhere(self, event: Any) -> None:
         """Show notices of work on other pages while it runs."""
         before, now = (
-            dict.fromkeys(_elsewhere(intent) for intent in intents)
+            dict.fromkeys(_other_page_notice(intent) for intent in intents)
             for intents in (event.old, event.new)
         )
         self.jobs.dismiss(*(notice for notice in before if notice not in now))
@@ -352,9 +352,9 @@ class Session:
         """
         for other in self.server.left:
             own = {intent.id for intent in other.memory.under_way}
-            told = [intent for intent in self.memory.elsewhere if intent.id in own]
-            if told:
-                self.jobs.dismiss(*map(_elsewhere, told))
+            shown = [intent for intent in self.memory.elsewhere if intent.id in own]
+            if shown:
+                self.jobs.dismiss(*map(_other_page_notice, shown))
                 begins = self.jobs not in other.jobs.followers
                 if begins and vars(self.look.pool_draft) == vars(PoolDraft()):
                     self.look.pool_draft = other.look.pool_draft
@@ -478,7 +478,7 @@ class Session:
                 self.look.forget(*Look.kept_until("either"))
 
 
-def _elsewhere(intent: Intent) -> Notice:
+def _other_page_notice(intent: Intent) -> Notice:
     """Return a notice of work on another page."""
     return Notice(
         "info",

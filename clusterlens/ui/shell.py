@@ -26,7 +26,7 @@ from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, safe
 from clusterlens.ui.leaving import enter, leave
 from clusterlens.ui.pages import PAGES
-from clusterlens.ui.parts.foot import FOOT, foot
+from clusterlens.ui.parts.foot import STATUS_BAR_HEIGHT, status_bar
 from clusterlens.ui.parts.interrupted import how_far
 from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.parts.result_chip import ResultChip
@@ -100,7 +100,7 @@ class Shell:
     def __init__(self, session: Session) -> None:
         self.session = session
         enter(self)
-        self.pages = {room.key: room.page(session) for room in PAGES}
+        self.pages = {spec.key: spec.page(session) for spec in PAGES}
         self._rail = Text(
             does=self._go,
             sizing_mode="stretch_height",
@@ -115,12 +115,12 @@ class Shell:
         )
         content = pn.Column(
             body,
-            foot(session),
+            status_bar(session),
             _help(session),
             styles={
                 **COLUMN,
                 "flex": "1 1 0",
-                "padding": f"8px 8px {FOOT}",
+                "padding": f"8px 8px {STATUS_BAR_HEIGHT}",
                 "position": "relative",
             },
             sizing_mode="stretch_both",
@@ -166,7 +166,7 @@ class Shell:
         # Another reference instead lets the page be freed after it is closed.
         with pn.util.edit_readonly(self.view):
             self.view.busy = pn.rx(False)
-        session.look.param.watch(self._turn, ["page"])
+        session.look.param.watch(self._show_page, ["page"])
         # The page's content is made after the browser has drawn its frame.
         self.pages[session.look.page].view.visible = True
         session.history.param.watch(self._mark, ["steps", "cursor"])
@@ -185,7 +185,7 @@ class Shell:
 
     def begin(self) -> None:
         """Show the page in a connected browser, then begin to compile kernels."""
-        self._turn()
+        self._show_page()
         loop, warming = asyncio.get_running_loop(), self.session.server.warming
         loop.call_later(WARM_AFTER_SECONDS, warming.start)
 
@@ -304,7 +304,7 @@ class Shell:
         )
         return pn.Row(buttons, size, margin=0)
 
-    def _turn(self, *events: Any) -> None:
+    def _show_page(self, *events: Any) -> None:
         """Show the selected page, and mark it in the navigation."""
         shown = self.session.look.page
         for key, page in self.pages.items():

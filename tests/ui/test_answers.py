@@ -150,18 +150,18 @@ def test_the_model_most_like_the_right_one_is_named_where_another_is_first():
         answer_by(session, 3, 5)
         await opened.rest()
         found = session.derived.get("answers").value.posterior
-        likest = int(found.likeness.argmax())
-        assert likest != found.values.argmax()
-        name = session.analysis.ensemble.names[likest]
+        safest_model = int(found.likeness.argmax())
+        assert safest_model != found.values.argmax()
+        name = session.analysis.ensemble.names[safest_model]
         said = f"<b>{name}</b> is expected to be most like yours"
         assert said in opened.said._enough.body
-        assert f'data-do="look {likest}"' in opened.said._enough.body
+        assert f'data-do="look {safest_model}"' in opened.said._enough.body
         headline = opened.headline._text.body
         assert f"After 5 answers: <b>{name}</b> is <span" in headline
         assert "expected to be most like yours</span>, likeliest are <b>" in headline
         assert "The likeliest model " in headline
-        opened.said._do(f"look {likest}")
-        assert (session.look.model, session.look.tab) == (likest, "model")
+        opened.said._do(f"look {safest_model}")
+        assert (session.look.model, session.look.tab) == (safest_model, "model")
 
     looked_at(scenario)
 
@@ -314,11 +314,11 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         voted = f"as if {fits.n_effective:.1f} of 12 models voted"
         effective = f"With your 20 answers, {voted}"
         assert effective in opened.matrix._note.body
-        opened.matrix._turn("alone")
+        opened.matrix._switch_votes("alone")
         await opened.rest()
         assert derived.get("heard").value is ensemble
         assert "with your answers" in opened.matrix._note.body
-        opened.matrix._turn("answers")
+        opened.matrix._switch_votes("answers")
         await opened.rest()
         assert derived.get("heard").value is heard
 

@@ -122,7 +122,7 @@ def test_models_go_from_waiting_over_running_to_what_became_of_them(play):
         action = await watched.stuck([*POOL, {"clusterer": "failing"}])
         await until(lambda: watched.latest.n_ended == 4)
         assert watched.latest.states == "dddfr"
-        assert "it <b>fails</b>" in watched.latest.said[3]
+        assert "it <b>fails</b>" in watched.latest.model_texts[3]
         watched.go_on.touch()
         assert await action
         assert watched.session.jobs.partial is None

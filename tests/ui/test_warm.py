@@ -123,7 +123,7 @@ def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
     def compile_beside():
         begins.wait()
         for name in ("one", "two", "three"):
-            said.append(warming.said)
+            said.append(warming.message)
             order.append(f"{name} compiled")
             yield
 
@@ -141,10 +141,10 @@ def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
 
 def test_nothing_is_said_where_all_is_on_disk(steps):
     warming = Server().warming
-    assert warming.said == ""
+    assert warming.message == ""
     warming.start()
     warming.ended.wait()
-    assert warming.said == ""
+    assert warming.message == ""
 
 
 def test_another_process_compiles_and_says_when_a_step_is_done(monkeypatch):
@@ -167,10 +167,10 @@ def test_the_bar_of_the_work_says_that_kernels_are_compiled():
     session = Session(Server())
     bar = job_bar(session)
     text = bar.objects[0]
-    session.server.warming.said = "compiling once: 1 of 2"
+    session.server.warming.message = "compiling once: 1 of 2"
     session.jobs.shown = Progress("Run the pool", 3, 56, 4)
     assert "3 of 56 · 4 s · compiling once: 1 of 2" in text.body
-    session.server.warming.said = ""
+    session.server.warming.message = ""
     session.jobs.shown = Progress("Run the pool", 3, 56, 5)
     assert "compiling" not in text.body
 

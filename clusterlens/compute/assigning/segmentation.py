@@ -415,18 +415,18 @@ class Segmentation:
             f"{percent(self.assigner.reproduced)} reproduced)"
         )
 
-    def _frame(self, told: Assigned, alpha: float, index: pd.Index) -> pd.DataFrame:
+    def _frame(self, assigned: Assigned, alpha: float, index: pd.Index) -> pd.DataFrame:
         names = pd.Series(self.names, dtype="str")
-        other = pd.array(told.other, dtype="Int64")
-        other[told.other == told.cluster] = pd.NA
+        other = pd.array(assigned.other, dtype="Int64")
+        other[assigned.other == assigned.cluster] = pd.NA
         values = (
-            pd.array(told.cluster, dtype="Int64"),
-            names.reindex(told.cluster).array,
-            told.margin,
+            pd.array(assigned.cluster, dtype="Int64"),
+            names.reindex(assigned.cluster).array,
+            assigned.margin,
             other,
-            self.assigner.nowhere(told, alpha),
-            told.p,
-            told.clearness,
+            self.assigner.nowhere(assigned, alpha),
+            assigned.p,
+            assigned.clearness,
         )
         names_of = (*COLUMNS, *DETAILS)
         return pd.DataFrame(dict(zip(names_of, values, strict=True)), index=index)

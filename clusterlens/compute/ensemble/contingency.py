@@ -135,8 +135,8 @@ def match_labels(reference: npt.ArrayLike, labels: npt.ArrayLike) -> IntArray:
     rows, columns = match_clusters(contingency_table(codes, ref_codes))
     new_names = np.empty(len(names), dtype=np.int64)
     new_names[rows] = ref_names[columns]
-    rest = np.setdiff1d(np.arange(len(names)), rows)
-    new_names[rest] = int(ref_names.max()) + 1 + np.arange(len(rest))
+    unmatched = np.setdiff1d(np.arange(len(names)), rows)
+    new_names[unmatched] = int(ref_names.max()) + 1 + np.arange(len(unmatched))
     return new_names[codes]
 
 

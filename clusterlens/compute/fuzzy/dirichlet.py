@@ -83,9 +83,9 @@ class DirichletFit(Frozen):
         if self.kind == "constant":
             return 0.0
         a = self.alpha[self.mean > 0]
-        rest = self.precision * _complements(self.mean[self.mean > 0])
+        b = self.precision * _complements(self.mean[self.mean > 0])
         s = self.precision
-        return float((beta(0.5, s) / s / (beta(0.5, a) * beta(0.5, rest))).sum())
+        return float((beta(0.5, s) / s / (beta(0.5, a) * beta(0.5, b))).sum())
 
     @property
     def mean_square(self) -> float:

@@ -103,8 +103,8 @@ class RunFolder:
         X = np.ascontiguousarray(own.iloc[:, 3:].to_numpy(np.float64))
         rows, weights, uniform = (own.iloc[:, j].to_numpy() for j in range(3))
         landmarks = Landmarks(X, rows, weights, uniform)
-        rest = table[held].iloc[:, 3:].to_numpy(np.float64)
-        return landmarks, np.ascontiguousarray(rest)
+        held_back = table[held].iloc[:, 3:].to_numpy(np.float64)
+        return landmarks, np.ascontiguousarray(held_back)
 
     def write_landmarks(self, landmarks: Landmarks, held_back: FloatArray) -> None:
         """Write the landmarks, and the features of held-back rows."""

@@ -167,10 +167,12 @@ class LabelPlan:
         for start in range(0, len(X), BLOCK):
             some = X[start : start + BLOCK]
             self._search.forget()
-            told = self.consensus.assign(some, RunOptions(n_jobs=1))
-            nowhere = self.consensus.nowhere(told, self.alpha)
+            assigned = self.consensus.assign(some, RunOptions(n_jobs=1))
+            nowhere = self.consensus.nowhere(assigned, self.alpha)
             labels = [model.label(some) for model in self.models]
-            blocks.append([*labels, told.cluster, told.margin, np.asarray(nowhere)])
+            blocks.append(
+                [*labels, assigned.cluster, assigned.margin, np.asarray(nowhere)]
+            )
         return [np.concatenate(some) for some in zip(*blocks, strict=True)]
 
 

@@ -416,12 +416,12 @@ def _numbers_or_dates(
 ) -> tuple[pd.Series | None, list[str]]:
     """Convert distinct words (k,) if all of them are numbers or all are ISO dates."""
     missing = words.str.lower().isin(MISSING_NUMBERS)
-    rest = words[~missing]
-    if rest.empty:
+    given = words[~missing]
+    if given.empty:
         return pd.Series(np.nan, index=words.index), _missing_remark(words, counts)
-    if _convert(rest[:_TRIED], decimal_comma)[0] is None:
+    if _convert(given[:_TRIED], decimal_comma)[0] is None:
         return None, []
-    values, remarks = _convert(rest, decimal_comma)
+    values, remarks = _convert(given, decimal_comma)
     if values is None:
         return None, []
     return values.reindex(words.index), remarks + _missing_remark(
@@ -514,8 +514,8 @@ def _words(words: pd.Series, counts: np.ndarray) -> tuple[pd.Series, list[str]]:
     "NA" stays among two-letter codes, where it means Namibia.
     """
     missing = words.str.lower().isin(MISSING_WORDS)
-    rest = words[~missing]
-    if len(rest) and rest.str.fullmatch("[A-Z]{2}").all():
+    given = words[~missing]
+    if len(given) and given.str.fullmatch("[A-Z]{2}").all():
         missing &= words != "NA"
     kept = words.mask(missing)
     return kept, _missing_remark(words[missing], counts[missing.to_numpy()])

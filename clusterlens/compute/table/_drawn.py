@@ -74,7 +74,7 @@ def read_drawn(content: Content) -> Parsed:
     at = _first_rule(lines)
     cut, width = _cutter(lines[at] if at is not None else "")
     start, end = _bounds(lines, at)
-    rest = [line for line in lines[:start] + lines[end:] if line.strip()]
+    outside = [line for line in lines[:start] + lines[end:] if line.strip()]
     if _first_rule(lines[end:]) is not None:
         raise DataError(f"{source} holds several tables; keep one of them.")
     groups: list[list[Row]] = [[]]
@@ -107,10 +107,10 @@ def read_drawn(content: Content) -> Parsed:
     frame = pa.table(columns, [str(j) for j in range(width)]).to_pandas()
     frame.columns = pd.Index(names, dtype=object)
     notes = ["Read as a table drawn in text.", encoding_note]
-    if rest:
+    if outside:
         notes.append(
-            f"{count(len(rest), 'line')} around the table left out, the first "
-            f"{rest[0].strip()[:60]!r}."
+            f"{count(len(outside), 'line')} around the table left out, the first "
+            f"{outside[0].strip()[:60]!r}."
         )
     decimal_comma = content.decimal == "," or (
         content.decimal is None and has_decimal_comma(rows)

@@ -452,10 +452,10 @@ def _outlying_codes(numbers: FloatArray) -> tuple[float, ...]:
     """
     low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
     if {float(low), float(high)} & SENTINELS:
-        rest = numbers[~np.isin(numbers, list(SENTINELS))]
+        others = numbers[~np.isin(numbers, list(SENTINELS))]
         low, high = (
-            np.fmin.reduce(rest, initial=np.nan),
-            np.fmax.reduce(rest, initial=np.nan),
+            np.fmin.reduce(others, initial=np.nan),
+            np.fmax.reduce(others, initial=np.nan),
         )
     if not low < high:
         return ()

@@ -160,11 +160,11 @@ def _numbers_of(values: FloatArray, count_distinct: bool) -> NumberStream:
     is_code = np.isin(known, _CODES)
     codes, counts = np.unique(known[is_code], return_counts=True)
     made.codes = dict(zip(codes.tolist(), counts.tolist(), strict=True))
-    rest = known[~is_code] if len(codes) else known
-    if len(rest):
-        made.rest_low, made.rest_high = rest.min(), rest.max()
-    made.moments = Moments.of(rest)
-    made.sketch.add(rest)
+    ordinary = known[~is_code] if len(codes) else known
+    if len(ordinary):
+        made.rest_low, made.rest_high = ordinary.min(), ordinary.max()
+    made.moments = Moments.of(ordinary)
+    made.sketch.add(ordinary)
     if count_distinct:
         made.distinct.add(*np.unique(known, return_counts=True))
     return made

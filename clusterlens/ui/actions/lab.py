@@ -48,19 +48,19 @@ _IDS_OF = "{0}.table[next(c for c, role in {0}.roles.items() if role == 'row id'
 def _say_memberships(lines: Lines, step: Step, before: Analysis) -> None:
     uploads, name = lines.name("uploads"), step.values["name"]
     if not lines.has(uploads):
-        lines.say(uploads, "{}")
+        lines.assign(uploads, "{}")
     file = lines.file("MEMBERSHIPS", step)
     rows = f"{lines.samples(before)}.row_ids"
     if (before.samples or before.dataset) is None:
         first, *_ = step.analysis.memberships
         names_rows = first.row_ids.dtype.kind == "U"
         if names_rows and first.name == name:
-            lines.say(lines.name("first"), f"cl.load_table({file})")
-            lines.say(lines.name("row_ids"), _IDS_OF.format(lines.name("first")))
+            lines.assign(lines.name("first"), f"cl.load_table({file})")
+            lines.assign(lines.name("row_ids"), _IDS_OF.format(lines.name("first")))
         rows = lines.name("row_ids") if names_rows else "None"
     given = keywords({k: v for k, v in step.values.items() if k != "sha256"})
     read = call("cl.load_memberships", file, rows, *given)
-    lines.say(uploads, read, f"[{literal(name)}]")
+    lines.assign(uploads, read, f"[{literal(name)}]")
 
 
 def save_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:

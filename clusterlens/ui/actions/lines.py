@@ -34,7 +34,7 @@ class Lines:
         self._numbers: dict[str, dict[Hashable, int]] = {}
         self._constants: dict[str, tuple[Any, str]] = {}
         # Variables, optional subscripts, and the assigned expressions.
-        self._said: list[tuple[str, str, str]] = []
+        self._assignments: list[tuple[str, str, str]] = []
         self._runs: dict[str, Run] = {}
         self._datasets: dict[str, str] = {}
         self._n_tables = 1
@@ -79,18 +79,18 @@ class Lines:
         note = comment(f"SHA-256 {step.values['sha256']}")
         return self.constant(kind, PurePath(name).name or name, f"\n{note}")
 
-    def say(self, name: str, code: str, at: str = "") -> None:
+    def assign(self, name: str, code: str, at: str = "") -> None:
         """Assign to a variable, or to a subscript of it."""
-        self._said.append((name, at, code))
+        self._assignments.append((name, at, code))
 
     def has(self, name: str) -> bool:
         """Return whether a variable was assigned to."""
-        return any(name == said for said, _, _ in self._said)
+        return any(name == assigned for assigned, _, _ in self._assignments)
 
     def begin(self, run: Run, dataset: str, code: str) -> None:
         """Assign the partitions of a new run, and note its prepared table."""
         self._runs[run.id], self._datasets[run.id] = run, dataset
-        self.say(self.ensemble(run.id), code)
+        self.assign(self.ensemble(run.id), code)
 
     def base(self, run: Run, before: Analysis) -> Run:
         """Return the run that another one copies and extends."""
@@ -115,7 +115,7 @@ class Lines:
         """Assign vote weights in a run."""
         ensemble = self.ensemble(run.id)
         votes = call("cl.vote_weights", ensemble, literal(run.votes))
-        self.say(ensemble, f"{ensemble}.with_weights({votes})")
+        self.assign(ensemble, f"{ensemble}.with_weights({votes})")
 
     def written(self, wanted: Iterable[str]) -> tuple[list[str], list[str]]:
         """Write the assignments that some variables depend on.
@@ -139,7 +139,7 @@ class Lines:
         """
         wanted, lines = set(wanted), []
         needed, used = set(wanted), set(wanted)
-        for name, at, code in reversed(self._said):
+        for name, at, code in reversed(self._assignments):
             if name not in needed:
                 continue
             if not at:

@@ -60,10 +60,10 @@ def leave_unsure(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 def ask_again(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Allow an unsure pair to be suggested again."""
-    rest = without_pair(analysis.unsure, values["a"], values["b"])
-    if rest == analysis.unsure:
+    unsure = without_pair(analysis.unsure, values["a"], values["b"])
+    if unsure == analysis.unsure:
         raise ValueError("that pair may be asked about already; choose one listed.")
-    return replace(analysis, unsure=rest)
+    return replace(analysis, unsure=unsure)
 
 
 def join_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -100,9 +100,9 @@ def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
         if find_link(result.links, a, b) is None:
             more = (*without_pair(result.unsure, a, b), (a, b, *by))
             result = replace(result, unsure=more)
-    told = [_imported(analysis.links, new)] * bool(new)
-    told += [f"{count(len(unsure), 'unsure pair')} read."] * bool(unsure)
-    job.notify("success", " ".join(told))
+    messages = [_imported(analysis.links, new)] * bool(new)
+    messages += [f"{count(len(unsure), 'unsure pair')} read."] * bool(unsure)
+    job.notify("success", " ".join(messages))
     return result
 
 
@@ -118,8 +118,8 @@ def _imported(before: Sequence[Link], new: Sequence[Link]) -> str:
         "there already": len(pairs) - n_new - n_swapped,
         "repeated in the file": len(new) - len(pairs),
     }
-    told = ", ".join(f"{whole(n)} {what}" for what, n in parts.items() if n)
-    return f"{count(len(new), 'link')} read: {told}."
+    counts = ", ".join(f"{whole(n)} {what}" for what, n in parts.items() if n)
+    return f"{count(len(new), 'link')} read: {counts}."
 
 
 def _with_links(analysis: Analysis, new: Sequence[Link]) -> Analysis:

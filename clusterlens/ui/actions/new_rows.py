@@ -37,11 +37,11 @@ def _say_segmentation(lines: Lines, step: Step, before: Analysis) -> None:
         raise ScriptError(f"the log does not say what {step.title!r} kept.")
     one, kept = step.analysis.segmentations[-1], lines.name("kept")
     if not lines.has(kept):
-        lines.say(kept, "{}")
+        lines.assign(kept, "{}")
     dataset, clusters = lines.dataset(one.result.run_id), lines.name("clusters")
     names = literal({number_of(shown): name for shown, name in one.names})
     made = call("cl.Segmentation", dataset, clusters, names)
-    lines.say(kept, made, f"[{literal(one.name)}]")
+    lines.assign(kept, made, f"[{literal(one.name)}]")
 
 
 def take_new_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -56,7 +56,7 @@ def _say_new_table(lines: Lines, step: Step, before: Analysis) -> None:
     part = chosen_part(step, step.analysis.new_part)
     given = keywords({"name": step.values["name"], **part})
     table = call("cl.load_table", lines.file("NEW_FILE", step), *given)
-    lines.say(lines.name("new_table"), table)
+    lines.assign(lines.name("new_table"), table)
 
 
 ACTIONS = {

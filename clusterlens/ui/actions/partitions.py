@@ -238,9 +238,9 @@ def say_clusters(
         Links that the partition may obey.
     """
     labels = lines.name("labels")
-    lines.say(labels, labels_in_python(lines, made, len(numbers), run, links))
+    lines.assign(labels, labels_in_python(lines, made, len(numbers), run, links))
     shown = lines.constant("NUMBERS", {k: number_of(number) for k, number in numbers})
-    lines.say(lines.name("clusters"), f"[{shown}[k] for k in {labels}.tolist()]")
+    lines.assign(lines.name("clusters"), f"[{shown}[k] for k in {labels}.tolist()]")
 
 
 def labels_in_python(

@@ -151,7 +151,7 @@ def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
         ensemble = lines.ensemble(run.id)
         models = lines.constant("MODELS", list(run.ensemble.names))
         at = f"[{ensemble}.names.index(name) for name in {models}]"
-        lines.say(ensemble, f"{ensemble}.select({at})")
+        lines.assign(ensemble, f"{ensemble}.select({at})")
     lines.let_vote(run)
 
 
@@ -323,7 +323,7 @@ def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
     rows = lines.constant("ROWS", set(given), "  # row ids")
     row = "row" if all(isinstance(one, int) for one in given) else "str(row)"
     mask = f"[{row} in {rows} for row in {whole}.row_ids]"
-    lines.say(dataset, call("cl.take_rows", whole, mask))
+    lines.assign(dataset, call("cl.take_rows", whole, mask))
     lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
     lines.let_vote(run)
 

@@ -181,18 +181,18 @@ def _say_refit(lines: Lines, step: Step, before: Analysis) -> None:
     lines.change_table()
     dataset = lines.prepared(run.dataset.settings)
     more = ["both=True"] if step.values["rows"] == "both" else []
-    lines.say(dataset, call("cl.prepare_again", old, table, *more))
-    lines.say(lines.name("table"), dataset)
+    lines.assign(dataset, call("cl.prepare_again", old, table, *more))
+    lines.assign(lines.name("table"), dataset)
     lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
     lines.let_vote(run)
     labels, kept = lines.name("labels"), lines.name("kept")
     n_found = len([label for label, _ in one.result.numbers if label >= 0])
-    lines.say(labels, labels_in_python(lines, one.result.made, n_found, run, ()))
+    lines.assign(labels, labels_in_python(lines, one.result.made, n_found, run, ()))
     refitted = lines.name("refitted")
     again = call("cl.refit", f"{kept}[{literal(base.name)}]", dataset, labels)
-    lines.say(refitted, again)
-    lines.say(lines.name("clusters"), f"{refitted}.labels.tolist()")
-    lines.say(kept, f"{refitted}.segmentation", f"[{literal(one.name)}]")
+    lines.assign(refitted, again)
+    lines.assign(lines.name("clusters"), f"{refitted}.labels.tolist()")
+    lines.assign(kept, f"{refitted}.segmentation", f"[{literal(one.name)}]")
 
 
 ACTIONS = {

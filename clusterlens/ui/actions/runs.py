@@ -49,10 +49,10 @@ def delete_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Remove a run from the analysis."""
     gone = _known(analysis, values["id"])
     left = tuple(run for run in analysis.runs if run.id != gone.id)
-    rest = replace(analysis, runs=left)
+    remaining = replace(analysis, runs=left)
     if analysis.run_id != gone.id:
-        return rest
-    return _read(rest, left[-1].id if left else None)
+        return remaining
+    return _read(remaining, left[-1].id if left else None)
 
 
 def _known(analysis: Analysis, run_id: str) -> Run:

@@ -108,7 +108,7 @@ def _say_example(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def _say_table(lines: Lines, step: Step, code: str) -> None:
-    lines.say(lines.name("table"), code)
+    lines.assign(lines.name("table"), code)
     _say_preparation(lines, step, Analysis())
 
 
@@ -152,7 +152,7 @@ def _say_preparation(lines: Lines, step: Step, before: Analysis) -> None:
     if dataset is None or lines.has(name := lines.prepared(dataset.settings)):
         return
     given = keywords(rules_of(dataset))
-    lines.say(name, call("cl.prepare", lines.name("table"), *given))
+    lines.assign(name, call("cl.prepare", lines.name("table"), *given))
 
 
 def rules_of(dataset: Dataset) -> dict[str, Any]:

@@ -223,7 +223,7 @@ class Section:
     node: str = ""
 
 
-def _elsewhere(found: Findings) -> str:
+def _other_rows(found: Findings) -> str:
     """Return a reason to leave a section out if the result is of another run's rows."""
     if found.told.is_here:
         return ""
@@ -237,9 +237,11 @@ SECTIONS = {
     ),
     "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
     "answer": Section("Answer", lambda found: _answer(found), heading="Leading model"),
-    "map": Section("Map", lambda found: _picture(found, "map"), lacks=_elsewhere),
+    "map": Section("Map", lambda found: _picture(found, "map"), lacks=_other_rows),
     "matrix": Section(
-        "Matrix", lambda found: _picture(found, "consensus matrix"), lacks=_elsewhere
+        "Matrix",
+        lambda found: _picture(found, "consensus matrix"),
+        lacks=_other_rows,
     ),
     "null": Section(
         "Structureless data",
@@ -332,9 +334,11 @@ def write_report(found: Findings) -> str:
 
 def _asked(found: Findings, key: str, write: Callable[[Any], str]) -> str:
     """Write a section that was requested, or the reason why it is missing."""
-    told = found.asked[key]
+    content = found.asked[key]
     return (
-        f"<p class='caveat'>{safe(told)}</p>" if isinstance(told, str) else write(told)
+        f"<p class='caveat'>{safe(content)}</p>"
+        if isinstance(content, str)
+        else write(content)
     )
 
 
@@ -377,7 +381,7 @@ def _answer(found: Findings) -> str:
             words = "would lead without the links" if alone != first else "leads anyway"
             parts.append(
                 f"<span class='caveat'>{count(len(found.links), 'link')} are counted "
-                f"{_weighed(found.analysis.link_weight)}; "
+                f"{_weight_words(found.analysis.link_weight)}; "
                 f"<b>{safe(names[alone])}</b> {words}.</span>"
             )
     if found.robustness is not None:
@@ -396,35 +400,35 @@ def _answer(found: Findings) -> str:
     return f"<p class='answer'>{' '.join(parts)}</p>"
 
 
-def _answers(found: Findings, said: Answers) -> str:
+def _answers(found: Findings, answers: Answers) -> str:
     """Write which model is likeliest, by how many answers, and their error rate."""
     names = found.ranking.ensemble.names
-    first, before = int(found.ranking.order[0]), int(said.before.argmax())
+    first, before = int(found.ranking.order[0]), int(answers.before.argmax())
     n_unsure = len(found.analysis.unsure)
     unsure = f" and {count(n_unsure, 'pair')} left unsure" if n_unsure else ""
-    text = f"By {count(said.n_answers, 'answer')} of the analyst{unsure}, "
-    if said.posterior.none_fits:
+    text = f"By {count(answers.n_answers, 'answer')} of the analyst{unsure}, "
+    if answers.posterior.none_fits:
         text += "no model of this pool fits better than coin tosses would"
     else:
-        one = likeliest(found.ranking, said, found.near_copies)
+        one = likeliest(found.ranking, answers, found.near_copies)
         text += f"<b>{safe(names[first])}</b> is likeliest{likeliest_words(one)}"
-    rate = percent(said.posterior.error_rate)
+    rate = percent(answers.posterior.error_rate)
     text += (
-        f"; the best model contradicts {said.broken} of them, and about {rate} of such "
-        "answers are counted as mistakes. "
+        f"; the best model contradicts {answers.broken} of them, and about {rate} of "
+        "such answers are counted as mistakes. "
     )
     names_of = Counter(link.by for link in found.analysis.links if link.by)
     who = ", ".join(f"{n} by {safe(name)}" for name, n in names_of.most_common())
     text += f"Of the links {who} came from files. " if who else ""
     text += joined_words(found.joined)
-    if said.before[before] > said.before[first]:
+    if answers.before[before] > answers.before[first]:
         text += f"Without answers <b>{safe(names[before])}</b> would be first."
     else:
         text += f"<b>{safe(names[first])}</b> would be first without them, too."
     return f"<span class='caveat cl-answers'>{text}</span>"
 
 
-def _weighed(weight: Weight) -> str:
+def _weight_words(weight: Weight) -> str:
     """Format how links count."""
     if weight == EVIDENCE:
         return "as evidence, some of which may mislead"
@@ -445,17 +449,17 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     from clusterlens.ui.exports.pictures import print_map, print_matrix, print_ranking
 
     pool, clusters = found.ranking.ensemble, found.told.clusters
-    heard = found.heard or pool
-    alone = None if heard is pool else pool
+    weighted = found.heard or pool
+    alone = None if weighted is pool else pool
     of_result = {
         "map": lambda: print_map(
             found.projection, clusters, found.links, found.told.names
         ),
         "consensus matrix": lambda: print_matrix(
-            heard, clusters, "consensus", found.threshold, alone
+            weighted, clusters, "consensus", found.threshold, alone
         ),
         "binarised matrix": lambda: print_matrix(
-            heard, clusters, "binarised", found.threshold, alone
+            weighted, clusters, "binarised", found.threshold, alone
         ),
     }
     return (of_result if found.told.is_here else {}) | {
@@ -574,10 +578,10 @@ def _who_votes(run: Run | None) -> str:
 
 def _clusters(found: Findings) -> str:
     """Write the exported partition, the sizes of its clusters, and their separation."""
-    told, stable = found.told, _stability(found)
+    partition, stable = found.told, _stability(found)
     lines = []
-    for k in np.unique(told.clusters).tolist():
-        size = int((told.clusters == k).sum())
+    for k in np.unique(partition.clusters).tolist():
+        size = int((partition.clusters == k).sum())
         apart = ""
         if found.profiles is not None:
             top = found.profiles.top(k, _SHOWN_COLUMNS).dropna(subset="effect")
@@ -588,7 +592,7 @@ def _clusters(found: Findings) -> str:
             back = "".join(f"<td class='number'>{value}</td>" for value in values)
         lines.append(
             f"<tr><td><span class='dot' style='background:{cluster_colour(k)}'></span>"
-            f"{safe(cluster_name(k, told.names))}</td>"
+            f"{safe(cluster_name(k, partition.names))}</td>"
             f"<td class='number'>{whole(size)}</td>{back}<td>{apart}</td></tr>"
         )
     heads = "<th>cluster</th><th class='number'>samples</th>"
@@ -604,22 +608,22 @@ def _clusters(found: Findings) -> str:
 
 def _chosen(found: Findings) -> str:
     """Write the kind of the partition and how it was chosen."""
-    told, analysis = found.told, found.analysis
-    n_clusters = len(np.unique(told.clusters[told.clusters >= 0]))
-    text = f"<b>{safe(told.title)}</b>, {count(n_clusters, 'cluster')}"
-    if not told.is_result or analysis.result is None:
+    partition, analysis = found.told, found.analysis
+    n_clusters = len(np.unique(partition.clusters[partition.clusters >= 0]))
+    text = f"<b>{safe(partition.title)}</b>, {count(n_clusters, 'cluster')}"
+    if not partition.is_result or analysis.result is None:
         return (
             f"<p>{text}. <span class='caveat'>No result was chosen; this is the model "
             "that was looked at.</span></p>"
         )
     steps = [step for step in found.steps if step.analysis.result is analysis.result]
     text += f", chosen on {safe(analysis.result.chosen_on)}, {_when(steps[0].at)}"
-    if told.run_id != analysis.run_id:
+    if partition.run_id != analysis.run_id:
         runs = {run.id: run.name for run in analysis.runs}
-        of = runs.get(told.run_id, "a run that was deleted since")
+        of = runs.get(partition.run_id, "a run that was deleted since")
         text += f", in {safe(of)}"
-    if told.links:
-        text += f", with {count(len(told.links), 'link')} in force"
+    if partition.links:
+        text += f", with {count(len(partition.links), 'link')} in force"
     return f"<p>{text}.</p>"
 
 

@@ -122,28 +122,28 @@ def _value(model: str, value: AdjustedIndex, side: Any) -> str:
 
 def write_labels(found: Labelled) -> str:
     """Write the verdict on classes or clusters, its grounds, and the pairs."""
-    judged, check = found.judged, found.check
+    labels, check = found.judged, found.check
     sizes = ", ".join(
-        f"{safe(judged.name(code))} {whole(size)}"
-        for code, size in judged.sizes.items()
+        f"{safe(labels.name(code))} {whole(size)}"
+        for code, size in labels.sizes.items()
     )
     left_out = ""
-    if judged.n_left_out:
-        left_out = f" {count(judged.n_left_out, 'row')} without a {judged.noun}."
+    if labels.n_left_out:
+        left_out = f" {count(labels.n_left_out, 'row')} without a {labels.noun}."
     grounds = "".join(
         f"<li><b>{title}: {LIGHTS[light]}.</b> {text}</li>"
         for title, light, text in found.grounds.lines
     )
     reached = "" if found.reached is None else _reached(found.reached.now)
     return (
-        f"<p>{safe(question(judged))} <b>"
-        f"{found.verdict.answer}.</b> {whole(len(judged.codes))} samples ({sizes})."
-        f"{left_out} {safe(judged.note)}</p>"
+        f"<p>{safe(question(labels))} <b>"
+        f"{found.verdict.answer}.</b> {whole(len(labels.codes))} samples ({sizes})."
+        f"{left_out} {safe(labels.note)}</p>"
         f"<p>CH<sub>btwn</sub> <b>{fixed(check.score)}</b> "
         f"{error(check.standard_error)} (at most 1{_chance(found.evidence)}), "
         f"{_dbcv(found.evidence)}{reached}. Seed 0.</p>"
         f"<ul>{grounds}</ul><p><b>So:</b> {found.grounds.conclusion}</p>"
-        + _class_pairs(judged, check)
+        + _class_pairs(labels, check)
     )
 
 
@@ -171,16 +171,16 @@ def _reached(found: PoolAgreement) -> str:
     return f"{text}({name}), of the leader {fixed(float(found.values[found.leader]))}"
 
 
-def _class_pairs(judged: Any, check: LabelCheck) -> str:
+def _class_pairs(labels: Any, check: LabelCheck) -> str:
     """Write the pairs of classes, the least separated first."""
     table = check.pairs.sort_values("score", kind="stable", na_position="last")
     lines = "".join(
-        f"<tr><td>{safe(judged.name(int(row.class_a)))}</td>"
-        f"<td>{safe(judged.name(int(row.class_b)))}</td><td class='number'>"
+        f"<tr><td>{safe(labels.name(int(row.class_a)))}</td>"
+        f"<td>{safe(labels.name(int(row.class_b)))}</td><td class='number'>"
         f"{fixed(row.score)}</td></tr>"
         for row in table.head(SHOWN_PAIRS).itertuples()
     )
     more = len(table) - SHOWN_PAIRS
     note = f"<p class='muted'>and {whole(more)} more pairs</p>" if more > 0 else ""
-    heads = f"<th>{judged.noun}</th>" * 2
+    heads = f"<th>{labels.noun}</th>" * 2
     return table_of(f"{heads}<th class='number'>CH<sub>btwn</sub></th>", lines) + note

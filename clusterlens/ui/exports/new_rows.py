@@ -107,8 +107,8 @@ def _rules(read: KeptPartition | None, found: ClusterRules | None) -> str:
         )
         for rule in found.rules
     )
-    judged = count(int(found.assigned.sum()), "row")
+    counted = count(int(found.assigned.sum()), "row")
     return (
-        f"<p>Rules of {safe(read.name)} put {percent(found.right)} of {judged} that "
+        f"<p>Rules of {safe(read.name)} put {percent(found.right)} of {counted} that "
         f"they were not made of into their cluster.</p><ul>{lines}</ul>"
     )

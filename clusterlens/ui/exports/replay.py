@@ -128,8 +128,8 @@ def replay(
         (place / "replay.py").write_text(runner, encoding="utf-8")
         shutil.copy(guard.__file__, place / "guard.py")
         _run(place, cancel)
-        *told, clusters_told, left = json.loads((place / "found.json").read_text())
-    difference = _difference(ranking, *told)
+        *found, clusters_told, left = json.loads((place / "found.json").read_text())
+    difference = _difference(ranking, *found)
     shown = np.where(clusters < 0, -1, clusters + 1)
     if not difference and not np.array_equal(clusters_told, shown):
         difference = "The models are equal, the clusters of the result are not."
@@ -158,12 +158,12 @@ def _run(place: Path, cancel: Cancel) -> None:
     """Run the script and wait for its end."""
     home = place / "home"
     home.mkdir()
-    with (place / "said.txt").open("w+", encoding="utf-8") as said:
+    with (place / "said.txt").open("w+", encoding="utf-8") as output:
         process = subprocess.Popen(
             [sys.executable, "replay.py"],
             cwd=place,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             env=_environment(str(home)),
             start_new_session=True,
         )
@@ -172,9 +172,9 @@ def _run(place: Path, cancel: Cancel) -> None:
                 raise_if_cancelled(cancel)
         finally:
             _end(process)
-        said.seek(0)
+        output.seek(0)
         if process.returncode:
-            lines = said.read().strip().splitlines()
+            lines = output.read().strip().splitlines()
             last = lines[-1] if lines else _signal(-process.returncode)
             raise ValueError(f"the script ended with {last[:_SHOWN_ERROR]!r}.")
 

@@ -74,9 +74,9 @@ def membership_columns(
     found, first = np.unique(top, return_index=True)
     shown = np.where(clusters < 0, clusters.max() + 1, clusters)
     numbers = (match_labels(shown, top)[first] + 1).tolist()
-    rest = np.setdiff1d(np.arange(soft.shape[1]), found)
+    unmatched = np.setdiff1d(np.arange(soft.shape[1]), found)
     at = dict(zip(numbers, found.tolist(), strict=True))
-    at |= dict(enumerate(rest.tolist(), max(numbers) + 1))
+    at |= dict(enumerate(unmatched.tolist(), max(numbers) + 1))
     return {f"membership {number}": at[number] for number in sorted(at)}
 
 

@@ -47,14 +47,14 @@ def retold(steps: Sequence[Step]) -> Lines:
     return lines
 
 
-def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> str:
+def write_script(steps: Sequence[Step], partition: Told, *, exact: bool = True) -> str:
     """Write the steps of the latest table as a script.
 
     Parameters
     ----------
     steps : sequence of Step
         Steps in force, oldest first.
-    told : Told
+    partition : Told
         Partition to write.
     exact : bool, default True
         Whether all agreements are counted; otherwise they are estimated as in the app.
@@ -79,14 +79,14 @@ def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> st
     lines = retold(steps)
     of_run = lines.dataset(run.id), lines.ensemble(run.id)
     _say_ranking(lines, analysis, run, exact)
-    _say_rows(lines, told)
+    _say_rows(lines, partition)
     found = dict(zip(_FOUND, (*of_run, *map(lines.name, _FOUND[2:])), strict=True))
     if lines.has(kept := lines.name("kept")):
         found["kept"] = kept
         if lines.has(table := lines.name("new_table")):
             found["assigned"] = lines.name("assigned")
             placed = f"{{name: one.assign({table}) for name, one in {kept}.items()}}"
-            lines.say(found["assigned"], placed)
+            lines.assign(found["assigned"], placed)
     constants, calls = lines.written(found.values())
     return _TEMPLATE.format(
         about=_about(analysis, run),
@@ -173,7 +173,7 @@ def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> Non
         if exact
         else call("cl.estimate_agreements", ensemble, "None", literal(SEED))
     )
-    lines.say(agreement, counted)
+    lines.assign(agreement, counted)
     options = keywords({"score": analysis.score})
     if analysis.threshold is not None and SCORES[analysis.score].uses_threshold:
         options += keywords({"threshold": analysis.threshold})
@@ -182,29 +182,33 @@ def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> Non
             "LINKS", links_as_json(analysis.links, analysis.unsure), "  # by row id"
         )
         rows, links = f"{lines.dataset(run.id)}.row_ids", lines.name("links")
-        lines.say(links, f'cl.constraints_from_json({text}, {rows}, missing="skip")')
+        lines.assign(links, f'cl.constraints_from_json({text}, {rows}, missing="skip")')
         options.append(f"constraints={links}")
         options += keywords({"constraint_weight": analysis.link_weight})
-    lines.say(lines.name("ranking"), call("cl.rank_partitions", agreement, *options))
+    lines.assign(lines.name("ranking"), call("cl.rank_partitions", agreement, *options))
 
 
-def _say_rows(lines: Lines, told: Told) -> None:
+def _say_rows(lines: Lines, partition: Told) -> None:
     """Add the lines of the exported clusters and of the table with them."""
-    if not told.is_result:
-        run = lines.run(told.run_id)
-        say_clusters(lines, told.made, told.numbers, run, told.links)
+    if not partition.is_result:
+        run = lines.run(partition.run_id)
+        say_clusters(lines, partition.made, partition.numbers, run, partition.links)
     clusters = lines.name("clusters")
-    names = {number_of(k): cluster_name(k, told.names) for _, k in told.numbers}
+    names = {
+        number_of(k): cluster_name(k, partition.names) for _, k in partition.numbers
+    }
     called = f"[{lines.constant('NAMES', names)}[k] for k in {clusters}]"
     columns = f'"cluster": {clusters}, "cluster name": {called}'
-    if told.memberships is not None:
-        ensemble, model = lines.ensemble(told.run_id), told.made["model"]
-        of = position_in_python(lines.run(told.run_id).ensemble, model, ensemble)
-        memberships = lines.name("memberships", told.run_id)
-        lines.say(memberships, f"{ensemble}.memberships[{of}]")
+    if partition.memberships is not None:
+        ensemble, model = lines.ensemble(partition.run_id), partition.made["model"]
+        of = position_in_python(lines.run(partition.run_id).ensemble, model, ensemble)
+        memberships = lines.name("memberships", partition.run_id)
+        lines.assign(memberships, f"{ensemble}.memberships[{of}]")
         at = lines.constant(
-            "COLUMNS", membership_columns(told.clusters, told.memberships)
+            "COLUMNS", membership_columns(partition.clusters, partition.memberships)
         )
         columns += f", **{{name: {memberships}[:, k] for name, k in {at}.items()}}"
-    dataset = lines.dataset(told.run_id)
-    lines.say(lines.name("rows"), call("cl.attach_labels", dataset, f"{{{columns}}}"))
+    dataset = lines.dataset(partition.run_id)
+    lines.assign(
+        lines.name("rows"), call("cl.attach_labels", dataset, f"{{{columns}}}")
+    )

@@ -43,9 +43,9 @@ def step_words(step: Step) -> str:
         elif value is True:
             parts.append(name.replace("_", " "))
         elif name != "sha256" and value not in (None, False, ""):
-            told = _value_words(value)
-            told = told if len(told) <= 60 else f"{told[:59]}…"
-            parts.append(f"{name.replace('_', ' ')} {told}")
+            text = _value_words(value)
+            text = text if len(text) <= 60 else f"{text[:59]}…"
+            parts.append(f"{name.replace('_', ' ')} {text}")
     return ", ".join(part for part in parts if part)
 
 

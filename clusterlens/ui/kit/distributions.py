@@ -59,7 +59,7 @@ def write(column: ColumnDistribution, value: float) -> str:
 def _numbers(column: ColumnDistribution, colour: str) -> str:
     top = max(float(np.max([column.inside, column.outside])), 1e-9)
     steps = np.linspace(0, _WIDTH, len(column.inside) + 1)
-    rest = _outline(steps, column.outside / top)
+    outside = _outline(steps, column.outside / top)
     own = _outline(steps, column.inside / top)
     low, high = column.edges[0], column.edges[-1]
     marks = "".join(
@@ -68,7 +68,7 @@ def _numbers(column: ColumnDistribution, colour: str) -> str:
         if np.isfinite(mean)
     )
     return (
-        f"<path d='{rest}' fill='{_REST}' fill-opacity='.55'/>"
+        f"<path d='{outside}' fill='{_REST}' fill-opacity='.55'/>"
         f"<path d='{own}' fill='{colour}' fill-opacity='.35' stroke='{colour}' "
         f"stroke-width='1.6' vector-effect='non-scaling-stroke'/>{marks}"
     )
@@ -95,14 +95,14 @@ def _mark(x: float, colour: str) -> str:
 
 def _levels(column: ColumnDistribution, colour: str) -> str:
     top = max(float(np.max([column.inside, column.outside])), 1e-9)
-    room = _WIDTH / len(column.levels)
+    width = _WIDTH / len(column.levels)
     floor, bars = _HEIGHT - _FOOT, []
     for k, shares in enumerate(zip(column.outside, column.inside, strict=True)):
         for side, (share, ink) in enumerate(zip(shares, (_REST, colour), strict=True)):
             height = share / top * (floor - _TOP)
-            x = room * (k + 0.08 + 0.42 * side)
+            x = width * (k + 0.08 + 0.42 * side)
             bars.append(
-                f"<rect x='{x:.1f}' y='{floor - height:.1f}' width='{0.4 * room:.1f}' "
+                f"<rect x='{x:.1f}' y='{floor - height:.1f}' width='{0.4 * width:.1f}' "
                 f"height='{height:.1f}' fill='{ink}'/>"
             )
     return "".join(bars)

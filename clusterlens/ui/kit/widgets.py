@@ -170,14 +170,14 @@ def about(css: str, title: str) -> str:
     title : str
         Subject, for screen readers.
     """
-    told = EXPLANATIONS.get(css)
-    if told is None:
+    explanation = EXPLANATIONS.get(css)
+    if explanation is None:
         return ""
     rows = (
-        ("What it shows", told.shows),
-        ("How to read it", told.reading),
-        ("What it does not say", told.limits),
-        ("Source", told.source),
+        ("What it shows", explanation.shows),
+        ("How to read it", explanation.reading),
+        ("What it does not say", explanation.limits),
+        ("Source", explanation.source),
     )
     text = "".join(
         f"<dt>{name}</dt><dd>{_defined(row)}</dd>" for name, row in rows if row
@@ -213,12 +213,12 @@ def card(
     of its place; others are as high as their content.
     """
     place = {"flex": "1 1 0" if buttons else "none"}
-    told, heading = about(css, title or "this card"), None
+    explanation, heading = about(css, title or "this card"), None
     if title:
-        words = f"<div class='title'><h2>{safe(title)}</h2>{told}</div>"
+        words = f"<div class='title'><h2>{safe(title)}</h2>{explanation}</div>"
         heading = Text(words, styles=place, stylesheets=[TITLE_CSS] * bool(buttons))
-    elif told:
-        heading = Text(told, width=24, sizing_mode="fixed", styles=CORNER)
+    elif explanation:
+        heading = Text(explanation, width=24, sizing_mode="fixed", styles=CORNER)
     if heading is not None and title and buttons:
         heading = pn.Row(
             heading,
@@ -231,7 +231,7 @@ def card(
         )
     inside = (heading, note, *content) if title else (note, *content, heading)
     parts = [part for part in inside if part is not None]
-    corner = [CORNER_ROOM] if told and not title else []
+    corner = [CORNER_ROOM] if explanation and not title else []
     return box(*parts, css=css, fills=fills, stylesheets=corner)
 
 

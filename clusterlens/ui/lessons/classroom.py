@@ -190,8 +190,8 @@ class Classroom(param.Parameterized):
 
         for check, notice in ((task.done, reach), (task.wrong, mistake)):
             if check is not None:
-                told = partial(_notice, check, notice)
-                self._stops.append(self.session.derived.watch(check.needs, told))
+                on_change = partial(_notice, check, notice)
+                self._stops.append(self.session.derived.watch(check.needs, on_change))
 
 
 def _notice(

@@ -175,7 +175,7 @@ def _task(at: int, step: Mapping[str, Any], names: list[str]) -> Task:
 def _goal(kind: str, wanted: Any, names: list[str]) -> tuple[Check, tuple[Way, ...]]:
     """Return how to tell that a step is done, and a way to do it."""
     if kind == "look":
-        seen = {name: _looked_at(name, value) for name, value in wanted.items()}
+        seen = {name: _view_value(name, value) for name, value in wanted.items()}
         return looks(**seen), (look(**seen),)
     if kind == "model":
         if wanted not in names:
@@ -194,7 +194,7 @@ def _goal(kind: str, wanted: Any, names: list[str]) -> tuple[Check, tuple[Way, .
     return done, (act("set score", score=wanted),)
 
 
-def _looked_at(name: str, value: Any) -> Any:
+def _view_value(name: str, value: Any) -> Any:
     """Return a value of a parameter of `Look`; lists of an address are tuples."""
     known = [one for one in Look.linked() if one not in _NOT_LOOKED_AT]
     if name not in known:

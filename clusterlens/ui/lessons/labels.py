@@ -56,7 +56,7 @@ LESSON = Lesson(
             target="cl-judged",
             done=Check(
                 ("look.judged", "label_verdict"),
-                lambda judged, verdict: judged == "labels" and verdict.dense == "yes",
+                lambda source, verdict: source == "labels" and verdict.dense == "yes",
             ),
             way=(look(judged="labels"),),
             after="<b>0.39</b> for the rings, shuffled −0.72. Hence the verdict: "

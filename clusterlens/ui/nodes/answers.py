@@ -131,7 +131,7 @@ class Outlook:
     leader_change: float
     consensus_change: float
     enough: bool
-    likest: int | None = None
+    safest_model: int | None = None
     likeness: float = 0.0
 
 
@@ -140,10 +140,10 @@ def outlook(job: Job, answers: Answers, copies_of_leader: np.ndarray) -> Outlook
     """Return the possible effects of the most informative answers."""
     found = answers.posterior
     ahead = Outlook(found.leader_change, found.expected_change, found.enough)
-    likest = int(found.likeness.argmax())
-    if found.none_fits or likest in copies_of_leader:
+    safest = int(found.likeness.argmax())
+    if found.none_fits or safest in copies_of_leader:
         return ahead
-    return replace(ahead, likest=likest, likeness=float(found.likeness[likest]))
+    return replace(ahead, safest_model=safest, likeness=float(found.likeness[safest]))
 
 
 @node()
@@ -164,9 +164,9 @@ def broken_by_all(
     certain = codes < some.n_codes[:, None, None]
     if link_weight == EVIDENCE:
         certain = some.labels[:, ends] != NOISE
-    said = certain.all(axis=2)
-    kept = ((codes[..., 0] == codes[..., 1]) == must) & said
-    none_keeps = said.any(axis=0) & ~kept.any(axis=0)
+    clustered = certain.all(axis=2)
+    kept = ((codes[..., 0] == codes[..., 1]) == must) & clustered
+    none_keeps = clustered.any(axis=0) & ~kept.any(axis=0)
     return frozenset(one for one, lone in zip(here, none_keeps, strict=True) if lone)
 
 

@@ -28,6 +28,6 @@ SHARED = (
     *(links, more_models, nulls, pictures, result, runs, told_evidence),
 )
 NODES = collect_nodes(
-    (*SHARED, *(file for room in PAGES for file in room.nodes)),
+    (*SHARED, *(file for spec in PAGES for file in spec.nodes)),
     (*dir(Analysis()), *(f"look.{name}" for name in Look.param)),
 )

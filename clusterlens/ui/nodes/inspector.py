@@ -41,10 +41,10 @@ def held_groups(
     ensemble: Ensemble, clusters: np.ndarray, **kernels: Any
 ) -> ClusterConsensus:
     """Measure the consensus of groups; noise (-1) is always a group."""
-    rest = int(clusters.max()) + 1
-    shown = np.where(clusters < 0, rest, clusters)
+    noise = int(clusters.max()) + 1
+    shown = np.where(clusters < 0, noise, clusters)
     found = cluster_consensus(ensemble, shown, **kernels)
-    names = np.where(found.clusters == rest, -1, found.clusters)
+    names = np.where(found.clusters == noise, -1, found.clusters)
     return replace(found, clusters=read_only(names))
 
 

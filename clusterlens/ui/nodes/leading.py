@@ -249,9 +249,9 @@ def leading(
     """
     if answers is None:
         return typical(ranking)
-    said = f"After {count(answers.n_answers, 'answer')}: "
+    text = f"After {count(answers.n_answers, 'answer')}: "
     if answers.posterior.none_fits:
-        return f"<b>{said}no model of this pool fits them.</b> "
+        return f"<b>{text}no model of this pool fits them.</b> "
     names = ranking.ensemble.names
     found = likeliest(ranking, answers, near_copies)
     leader = f"<b>{safe(names[found.first])}</b>{likeliest_words(found)}"
@@ -260,11 +260,11 @@ def leading(
         is_open = True
         share = percent(answers.fits[found.second])
         leader += f" and <b>{safe(names[found.second])}</b> ({share})"
-    said += _towards(outlook, names, is_open) + leader
+    text += _towards(outlook, names, is_open) + leader
     alone = int(answers.before.argmax())
     if answers.before[alone] > answers.before[found.first]:
-        said += f"; without answers {safe(names[alone])}"
-    return f"<span class='cl-fits'>{said}.</span> "
+        text += f"; without answers {safe(names[alone])}"
+    return f"<span class='cl-fits'>{text}.</span> "
 
 
 def typical(ranking: Ranking) -> str:
@@ -280,11 +280,11 @@ def typical(ranking: Ranking) -> str:
 
 def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> str:
     """Write the words before the likeliest model, or before the likeliest two."""
-    if outlook is not None and outlook.likest is not None:
+    if outlook is not None and outlook.safest_model is not None:
         return (
-            f"<b>{safe(names[outlook.likest])}</b> is <span title='highest expected "
-            "adjusted Rand index with the grouping behind your answers: see Links'>"
-            "expected to be most like yours</span>, likeliest "
+            f"<b>{safe(names[outlook.safest_model])}</b> is <span title='highest "
+            "expected adjusted Rand index with the grouping behind your answers: see "
+            "Links'>expected to be most like yours</span>, likeliest "
             f"{'are' if is_open else 'is'} "
         )
     if not is_open:

@@ -40,10 +40,10 @@ def links_broken(ranking: Ranking, links: Constraints) -> tuple[np.ndarray, np.n
 
     If links count as a share, links of rows that a model left out do not count for it.
     """
-    judged = np.full(ranking.ensemble.n_partitions, links.n_pairs)
+    counted = np.full(ranking.ensemble.n_partitions, links.n_pairs)
     if ranking.posterior is None:
-        judged = links.seen(ranking.ensemble)
-    return np.rint(ranking.violated * judged).astype(int), judged
+        counted = links.seen(ranking.ensemble)
+    return np.rint(ranking.violated * counted).astype(int), counted
 
 
 def is_judged_in_part(ranking: Ranking, model: int) -> bool:
@@ -123,9 +123,9 @@ def link_states(
     for link in links:
         if link.a in row_positions and link.b in row_positions:
             i, j = row_positions[link.a], row_positions[link.b]
-            said = bool(certain[i] and certain[j])
-            broken = said and (codes[i] == codes[j]) != (link.kind == "must")
-            states.append(LinkState(link, (i, j), bool(broken), not said))
+            is_certain = bool(certain[i] and certain[j])
+            broken = is_certain and (codes[i] == codes[j]) != (link.kind == "must")
+            states.append(LinkState(link, (i, j), bool(broken), not is_certain))
         else:
             gone = tuple(rows_without([link], row_positions))
             states.append(LinkState(link, None, missing=gone))
@@ -384,7 +384,7 @@ def suggestions(
 
     Unsure pairs are left out, and pairs like them come later.
     """
-    told = [
+    unsure_pairs = [
         (row_positions[a], row_positions[b])
         for a, b, *_ in unsure
         if a in row_positions and b in row_positions
@@ -396,7 +396,7 @@ def suggestions(
         constraints,
         n=SUGGESTED,
         constraint_weight=link_weight,
-        unsure=told,
+        unsure=unsure_pairs,
         progress=job.report,
         cancel=job.cancelled,
     )

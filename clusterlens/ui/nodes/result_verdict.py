@@ -174,9 +174,9 @@ class Verdict:
             ("Cannot be defended", "doubted"),
             ("Not measured", "open"),
         ):
-            said = [one for row in self.rows for one in getattr(row, name)]
-            if said:
-                parts.append(f"{title}: {'; '.join(said)}.")
+            claims = [one for row in self.rows for one in getattr(row, name)]
+            if claims:
+                parts.append(f"{title}: {'; '.join(claims)}.")
         return " ".join(parts)
 
 

@@ -33,27 +33,29 @@ def ready_line(dataset: Dataset) -> str:
     )
 
 
-def beside_score(judged: Dataset, prepared: Dataset | None) -> str:
+def beside_score(scored: Dataset, prepared: Dataset | None) -> str:
     """Return markup that warns that copies count in a score; empty if they are few.
 
     Parameters
     ----------
-    judged : Dataset
+    scored : Dataset
         Table of the score, possibly of an older run.
     prepared : Dataset or None
         Table as prepared now.
     """
-    if not matter(judged):
+    if not matter(scored):
         return ""
-    said = badge(f"{_share(judged)} of the rows are copies of others", kind="estimate")
+    warning = badge(
+        f"{_share(scored)} of the rows are copies of others", kind="estimate"
+    )
     if prepared is None or _kept(prepared):
-        return f"{said} {_USE_ONCE}"
-    return f"{said} the table now uses each row once: {_RUN_ANEW}"
+        return f"{warning} {_USE_ONCE}"
+    return f"{warning} the table now uses each row once: {_RUN_ANEW}"
 
 
-def matter(judged: Dataset) -> bool:
+def matter(scored: Dataset) -> bool:
     """Return whether copies count in the scores of a table, and are not few."""
-    return _kept(judged) and judged.n_copies > FEW * len(judged.X)
+    return _kept(scored) and scored.n_copies > FEW * len(scored.X)
 
 
 async def answer(session: Session, what: str) -> bool:

@@ -14,7 +14,7 @@ from clusterlens.ui.session import Session
 
 # Place below the cards. Notices and work that appear here move no picture, and one line
 # covers nothing; more lines grow upwards over the cards.
-FOOT = "calc(var(--cl-scale, 1) * 34px)"
+STATUS_BAR_HEIGHT = "calc(var(--cl-scale, 1) * 34px)"
 TOLD_AT_FOOT = """
 :host { position: absolute !important; inset: auto 8px 2px; width: auto !important;
   z-index: 30; display: flex; flex-wrap: wrap; align-items: center;
@@ -42,7 +42,7 @@ button.pill:hover { border-color: #c62828; }
 """
 
 
-def foot(session: Session) -> pn.Row:
+def status_bar(session: Session) -> pn.Row:
     """Return the place below the cards, where changes move no card."""
     return pn.Row(
         pn.Column(
@@ -90,7 +90,7 @@ def job_bar(session: Session) -> pn.Row:
             steps += f" {shown.unit}" if steps and shown.unit else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
             waiting += f" · {ALL_AT_WORK}" if shown.waits_its_turn else ""
-            compiling = f" · {warming.said}" if warming.said else ""
+            compiling = f" · {warming.message}" if warming.message else ""
             text.body = (
                 f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
                 f"{shown.seconds:.0f} s{waiting}{compiling}</p>"

@@ -56,9 +56,9 @@ class MoreModels(Panel):
             self._plan, self._text.body = None, self.unanswered
             self._offer()
 
-    def _planned(self, plan: Any, said: str) -> None:
+    def _planned(self, plan: Any, description: str) -> None:
         """Set the plan and its description; without a plan the button is disabled."""
-        self._plan, self._text.body = plan, f"<p class='muted'>{said}</p>"
+        self._plan, self._text.body = plan, f"<p class='muted'>{description}</p>"
         self._offer()
 
     def _offer(self) -> None:

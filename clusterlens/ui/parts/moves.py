@@ -175,11 +175,11 @@ def answer(session: Session, kind: Kind) -> None:
     look, samples = session.look, session.analysis.samples
     if len(look.pair) != 2 or samples is None:
         return
-    rest = _suggested_after(session)
+    suggested = _suggested_after(session)
     a, b = (plain_id(samples.row_ids[i]) for i in look.pair)
     with session.derived.paused():
         if session.act_now("add link", kind=kind, a=a, b=b):
-            _take(session, rest)
+            _take(session, suggested)
 
 
 def leave_unsure(session: Session) -> None:
@@ -187,11 +187,11 @@ def leave_unsure(session: Session) -> None:
     look, samples = session.look, session.analysis.samples
     if len(look.pair) != 2 or samples is None:
         return
-    pair, rest = look.pair, _suggested_after(session)
+    pair, suggested = look.pair, _suggested_after(session)
     a, b = (plain_id(samples.row_ids[i]) for i in pair)
     with session.derived.paused():
         if session.act_now("leave unsure", a=a, b=b):
-            _take(session, tuple(one for one in rest if one != pair))
+            _take(session, tuple(one for one in suggested if one != pair))
 
 
 def toggle_streak(session: Session) -> None:

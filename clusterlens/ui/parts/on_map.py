@@ -44,7 +44,7 @@ def shapes(
         if not found.ready:
             return
 
-        def told(positions: Any, error: BaseException | None) -> None:
+        def on_found(positions: Any, error: BaseException | None) -> None:
             if error is None and session.derived.get("projection") is found:
                 brush(Brush(positions, source))
 
@@ -52,7 +52,7 @@ def shapes(
             "brush",
             "Selecting samples",
             lambda job: np.flatnonzero(within(found.value.coordinates)),
-            told,
+            on_found,
         )
 
     def boxed(view: View) -> None:

@@ -77,7 +77,7 @@ class Panel:
         self._updating = self._has_shown = False
         self._patience: asyncio.TimerHandle | None = None
         self._is_late = False
-        self._wishes: set[asyncio.Task[None]] = set()
+        self._requests: set[asyncio.Task[None]] = set()
         self.view = self.build()
 
     def build(self) -> Any:
@@ -113,7 +113,7 @@ class Panel:
             Name of the parameter.
         """
 
-        def wish(event: Any) -> None:
+        def request(event: Any) -> None:
             # Not a coroutine, because only now is it known whether the change is our
             # own.
             if self._updating or event.new == read():
@@ -128,7 +128,7 @@ class Panel:
             if getattr(widget, value) != read():
                 setattr(widget, value, read())
 
-        widget.param.watch(wish, value)
+        widget.param.watch(request, value)
         self._controls.append(refresh)
         return widget
 
@@ -156,15 +156,15 @@ class Panel:
                 self._updating = before
             self._show_controls()
 
-    def begin(self, wish: Awaitable[Any]) -> None:
+    def begin(self, request: Awaitable[Any]) -> None:
         """Run a request of the analyst, then show the state in force."""
-        task = asyncio.get_running_loop().create_task(self._fulfil(wish))
-        self._wishes.add(task)
-        task.add_done_callback(self._wishes.discard)
+        task = asyncio.get_running_loop().create_task(self._fulfil(request))
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
 
-    async def _fulfil(self, wish: Awaitable[Any]) -> None:
+    async def _fulfil(self, request: Awaitable[Any]) -> None:
         """Wait for an action, then show the state in force, whether done or refused."""
-        await wish
+        await request
         self._show_controls()
 
     def _show_controls(self) -> None:
@@ -189,13 +189,13 @@ class Panel:
         if seen and self._stop is None:
             names = (*self.needs, *self.also)
             watch = self.session.derived.watch
-            self._stop = watch(names, self._told, first=self.first)
+            self._stop = watch(names, self._on_results, first=self.first)
         elif not seen and self._stop is not None:
             self._stop()
             self._stop = None
             self._end_waiting()
 
-    def _told(self, results: Mapping[str, Result]) -> None:
+    def _on_results(self, results: Mapping[str, Result]) -> None:
         # Each card is one message to the browser.
         with pn.io.immediate_dispatch() if self.first else pn.io.unlocked():
             self._draw(results)
@@ -204,7 +204,7 @@ class Panel:
         needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
         self._show_controls()
         states = {result.state for result in needed.values()}
-        body = self._say(needed)
+        body = self._status_text(needed)
         if body == _SKELETON and self._has_shown:
             body = self._wait()
         else:
@@ -243,12 +243,12 @@ class Panel:
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show partial information early; called at each change."""
 
-    def _say(self, needed: Mapping[str, Result]) -> str:
+    def _status_text(self, needed: Mapping[str, Result]) -> str:
         """Return the text of the status for missing results."""
         states = {result.state for result in needed.values()}
         if "empty" in states or ("failed" in states and not self.tells_failure):
-            said = self._missing(self.empty)
-            body = f'<div class="empty">{said}</div>' if said else ""
+            missing = self._missing(self.empty)
+            body = f'<div class="empty">{missing}</div>' if missing else ""
         elif "failed" in states:
             error = next(r.error for r in needed.values() if r.state == "failed")
             text = safe(explain(error)) if error else ""

@@ -96,12 +96,12 @@ class ResultChip(Panel):
             self.text.body = link(words, "clusters", kind="result none")
             return
         names = result_names.value or {}
-        told = [f"chosen on {chosen.chosen_on}", *_since(chosen, analysis)]
+        origin = [f"chosen on {chosen.chosen_on}", *_since(chosen, analysis)]
         if names:
-            told.append(count(len(names), "name"))
+            origin.append(count(len(names), "name"))
         warns = "warning" if chosen.run_id not in _ids(analysis) else ""
         what = safe(chosen.title)
-        more_told = safe(" · ".join(told))
+        more_told = safe(" · ".join(origin))
         entries = [
             _beside(looked_at.value, names, model_called.value or {}),
             f"<button data-do='clusters'>Go to Clusters<small>{what} as chosen, "
@@ -136,14 +136,14 @@ def _ids(analysis: Analysis) -> set[str]:
 
 def _since(chosen: AnalysisResult, analysis: Analysis) -> list[str]:
     """Return the changes since the result was chosen."""
-    said = []
+    changes = []
     if chosen.run_id != analysis.run_id:
         runs = {run.id: run.name for run in analysis.runs}
-        said.append(f"from {runs.get(chosen.run_id, 'a run that was deleted')}")
+        changes.append(f"from {runs.get(chosen.run_id, 'a run that was deleted')}")
     new = len(set(analysis.links) ^ set(chosen.links))
     if new:
-        said.append(f"made before {count(new, 'change')} of links")
-    return said
+        changes.append(f"made before {count(new, 'change')} of links")
+    return changes
 
 
 def _beside(
@@ -155,8 +155,8 @@ def _beside(
     alike = {one.text for one in called.values()}
     carried = [name for name in names.values() if name in alike]
     left = [safe(name) for name in names.values() if name not in carried]
-    told = f"; {', '.join(left)} would stay behind" if left else ""
-    kept = f"{len(carried)} of {count(len(names), 'name')} carry over{told}"
+    left_words = f"; {', '.join(left)} would stay behind" if left else ""
+    kept = f"{len(carried)} of {count(len(names), 'name')} carry over{left_words}"
     words = f"{safe(looked_at.title)}{'; ' + kept if names else ''}"
-    told = f"Change to this model<small>{words}</small>"
-    return f"<button data-do='change'>{told}</button>"
+    text = f"Change to this model<small>{words}</small>"
+    return f"<button data-do='change'>{text}</button>"

@@ -98,10 +98,10 @@ def _shares(selection: KSelection) -> Any:
             )
         )
     ticks = selection.n_clusters.tolist()
-    room = (numbers[0] - 0.5, numbers[-1] + 0.5)
+    limits = (numbers[0] - 0.5, numbers[-1] + 0.5)
     return styled(
         hv.Overlay(parts),
-        *frame("Overlay", legend_position="right", xticks=ticks, xlim=room),
+        *frame("Overlay", legend_position="right", xticks=ticks, xlim=limits),
     )
 
 

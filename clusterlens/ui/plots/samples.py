@@ -60,7 +60,7 @@ class Picture:
         return (x0, x1), (y0, y1)
 
 
-def equal_scale(view: View, size: tuple[int, int], *, room: float = 1.0) -> View:
+def equal_scale(view: View, size: tuple[int, int], *, margin: float = 1.0) -> View:
     """Widen ranges until a pixel of a figure is as high as it is wide.
 
     Parameters
@@ -69,14 +69,14 @@ def equal_scale(view: View, size: tuple[int, int], *, room: float = 1.0) -> View
         The x and y range to hold.
     size : pair of int
         Width and height of the figure.
-    room : float, default 1.0
+    margin : float, default 1.0
         Factor by which they are widened beside.
     """
     low, high = np.array(view).T
     pixels = np.maximum(size, 1)
     # Ranges around one place far from 0 need at least one float per pixel.
     least = max(1e-12, 16 * float(np.spacing(np.abs([low, high]).max())))
-    unit = max(float(np.max((high - low) / pixels)), least) * room
+    unit = max(float(np.max((high - low) / pixels)), least) * margin
     centre, half = (low + high) / 2, unit * pixels / 2
     x, y = np.column_stack([centre - half, centre + half]).tolist()
     return tuple(x), tuple(y)
@@ -96,7 +96,7 @@ def map_view(xy: np.ndarray, port: Viewport) -> View:
     if port.zoom is not None:
         return equal_scale(port.zoom, size)
     (x0, x1), (y0, y1) = np.column_stack([xy.min(axis=0), xy.max(axis=0)]).tolist()
-    return equal_scale(((x0, x1), (y0, y1)), size, room=_MARGIN)
+    return equal_scale(((x0, x1), (y0, y1)), size, margin=_MARGIN)
 
 
 def plot_map(

@@ -41,7 +41,7 @@ class RunSoFar:
         Names and families of its models, with their estimated cost.
     states : str
         One of STATES for each model.
-    said : tuple of str
+    model_texts : tuple of str
         For each model its time and notes; empty until it has ended.
     models : tuple of PoolModel
         Kept models, in the order of their ends.
@@ -56,7 +56,7 @@ class RunSoFar:
     noise: NoiseMeans
     estimate: PoolEstimate
     states: str
-    said: tuple[str, ...]
+    model_texts: tuple[str, ...]
     models: tuple[PoolModel, ...]
     began: float
     ends: float
@@ -148,7 +148,7 @@ class Forming:
         self._estimate = estimate
         self._place = {name: at for at, name in enumerate(estimate.names)}
         self._states = [WAITING] * len(self._place)
-        self._said = [""] * len(self._place)
+        self._model_texts = [""] * len(self._place)
         self._seconds: dict[int, float] = {}
         self._changed()
 
@@ -161,7 +161,7 @@ class Forming:
         """Record a finished model."""
         at = model.position
         self._states[at] = _state(model)
-        self._said[at] = _said(model)
+        self._model_texts[at] = _model_words(model)
         self._seconds[at] = model.seconds
         if model.reason is None:
             self._models.append(model)
@@ -174,7 +174,7 @@ class Forming:
                 *self._of,
                 self._estimate,
                 "".join(self._states),
-                tuple(self._said),
+                tuple(self._model_texts),
                 tuple(self._models),
                 self._began,
                 time.monotonic() + left,
@@ -189,7 +189,7 @@ def _state(model: PoolModel) -> str:
     return WARNED if model.warnings else DONE
 
 
-def _said(model: PoolModel) -> str:
+def _model_words(model: PoolModel) -> str:
     """Return the time of a model with its notes."""
     seconds = "" if np.isnan(model.seconds) else f"{model.seconds:.2g} s"
     notes = [model.reason] if model.reason else [f"warned: {w}" for w in model.warnings]

@@ -10,13 +10,13 @@ from clusterlens.ui.pages import PAGES
 from clusterlens.ui.state.looking import Brush, Viewport, kept, rule
 
 
-class Look(*(look for room in PAGES for look in room.looks)):
+class Look(*(look for spec in PAGES for look in spec.looks)):
     """The view of the analyst: parameters of each page, and shared ones."""
 
     page = kept(
         param.Selector(
             default="data",
-            objects=[room.key for room in PAGES],
+            objects=[spec.key for spec in PAGES],
             doc="The page that is shown, a key of PAGES.",
         ),
         linked=True,

@@ -91,8 +91,8 @@ class Choice:
         if self.kind == "labels":
             return "given labels"
         made = "consensus tree" if self.method == TREE else f"consensus {self.method}"
-        heard = " by answers" if self.votes else ""
-        return f"{made} k={self.k}{heard}" + (" with links" if self.obeys else "")
+        voters = " by answers" if self.votes else ""
+        return f"{made} k={self.k}{voters}" + (" with links" if self.obeys else "")
 
     def python(
         self,

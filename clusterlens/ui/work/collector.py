@@ -12,14 +12,14 @@ import gc
 import sys
 
 # Debounce in seconds, because sessions and pages often come or end together.
-_REST_SECONDS = 1.0
+_DEBOUNCE_SECONDS = 1.0
 
 
 class Collector:
     """Garbage collector of a process, and the memory that it frees."""
 
     def __init__(self) -> None:
-        self._rest: asyncio.TimerHandle | None = None
+        self._debounce: asyncio.TimerHandle | None = None
         self._sweeps = False
 
     def settle(self) -> None:
@@ -42,11 +42,11 @@ class Collector:
         allocator of the system (`PYTHONMALLOC=malloc`) returns it if the system
         supports that, as glibc does.
         """
-        if self._rest is not None:
-            self._rest.cancel()
+        if self._debounce is not None:
+            self._debounce.cancel()
         self._sweeps |= sweep
         loop = asyncio.get_running_loop()
-        self._rest = loop.call_later(_REST_SECONDS, self._give_back)
+        self._debounce = loop.call_later(_DEBOUNCE_SECONDS, self._give_back)
 
     def _give_back(self) -> None:
         if self._sweeps:

@@ -281,15 +281,15 @@ class Jobs(param.Parameterized):
 
     async def _serve_live(self, slot: str) -> None:
         try:
-            while (wish := self._next_live.pop(slot, None)) and not self._closed:
-                self._draws(slot, not wish.long)
-                if wish.rests:
-                    await asyncio.sleep(wish.rests)
+            while (request := self._next_live.pop(slot, None)) and not self._closed:
+                self._draws(slot, not request.long)
+                if request.rests:
+                    await asyncio.sleep(request.rests)
                     if slot in self._next_live:
                         continue
-                job = self._live[slot] = Job(wish.title, self._server)
-                lane = self._server.idle if wish.long else self._server.live
-                await self._attend(lane, job, wish)
+                job = self._live[slot] = Job(request.title, self._server)
+                lane = self._server.idle if request.long else self._server.live
+                await self._attend(lane, job, request)
         finally:
             del self._live[slot]
             self._draws(slot, False)
@@ -336,36 +336,36 @@ class Jobs(param.Parameterized):
                     (slot for slot in self._idle if slot in self._in_sight),
                     next(iter(self._idle)),
                 )
-                wish = self._idle[slot]
-                if wish.rests and rested is not wish:
-                    self._idle_job, rested = ("", Job("")), wish
-                    await asyncio.sleep(wish.rests)
+                request = self._idle[slot]
+                if request.rests and rested is not request:
+                    self._idle_job, rested = ("", Job("")), request
+                    await asyncio.sleep(request.rests)
                     continue
-                job = Job(wish.title, self._server)
+                job = Job(request.title, self._server)
                 self._idle_job = (slot, job)
-                has_ended = await self._attend(self._server.idle, job, wish)
+                has_ended = await self._attend(self._server.idle, job, request)
                 # Interrupted work restarts, unless a newer request has replaced it.
-                if has_ended and self._idle.get(slot) is wish:
+                if has_ended and self._idle.get(slot) is request:
                     del self._idle[slot]
         finally:
             self._idle_job = None
             self._show()
 
-    async def _attend(self, pool: ThreadPoolExecutor, job: Job, wish: _Wish) -> bool:
+    async def _attend(self, pool: ThreadPoolExecutor, job: Job, request: _Wish) -> bool:
         """Run requested work and deliver its outcome; return False if interrupted."""
         try:
-            result, error = await self._carry_on(pool, job, wish.work), None
+            result, error = await self._carry_on(pool, job, request.work), None
         except Exception as raised:
             result, error = None, raised
             expected = isinstance(raised, (Cancelled, ValueError, MemoryError))
             if not expected:
-                _LOG.error("%s failed", wish.title, exc_info=raised)
+                _LOG.error("%s failed", request.title, exc_info=raised)
         try:
             if self._closed or (error is not None and job.displaced):
                 return False
-            wish.outcome(result, error)
+            request.outcome(result, error)
         except Exception as raised:
-            self.fail(wish.title, raised)
+            self.fail(request.title, raised)
         finally:
             # The traceback refers to this frame, which would keep the session alive.
             del error

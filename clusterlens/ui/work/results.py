@@ -188,8 +188,8 @@ def content_key(
 ) -> str:
     """Return a digest that is equal if data, pool, seed and versions are equal."""
     about = [what, X.shape, str(X.dtype), pool, seed, _VERSIONS]
-    told = json.dumps(about, sort_keys=True)
-    digest = hashlib.sha256(told.encode())
+    described = json.dumps(about, sort_keys=True)
+    digest = hashlib.sha256(described.encode())
     digest.update(np.ascontiguousarray(X).data)
     return digest.hexdigest()
 

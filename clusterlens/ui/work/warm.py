@@ -32,7 +32,7 @@ clusterlens.compile_kernels(progress=lambda *counts: print(*counts, flush=True))
 """
 # Priority below other processes, once the first kernels are ready.
 _NICENESS = 19
-_SAID = "compiling for this machine, once"
+_MESSAGE = "compiling for this machine, once"
 
 
 class Warming:
@@ -54,7 +54,7 @@ class Warming:
     """
 
     def __init__(self, workers: Workers, readers: Workers) -> None:
-        self.said, self.ended = "", threading.Event()
+        self.message, self.ended = "", threading.Event()
         self._workers, self._readers, self._lock = workers, readers, threading.Lock()
         self._thread = threading.Thread(target=self._work, name="warm", daemon=True)
 
@@ -70,13 +70,14 @@ class Warming:
         _try("Worker processes", _start, self._workers)
         compiled = None if all_on_disk() else _compile_beside()
         if compiled:
-            self.said = _SAID
+            self.message = _MESSAGE
         _try("The colours", _read_colours)
         _try("The pictures", _draw)
         steps, n_first = _steps()
         for done, (name, step) in enumerate(steps.items()):
             if compiled:
-                self.said = f"{_SAID}: {done} of {n_first}" if done < n_first else ""
+                words = f"{_MESSAGE}: {done} of {n_first}"
+                self.message = words if done < n_first else ""
                 _try("The compiler", next, compiled, None)
             _try(f"The kernels of {name}", step)
         _try("The pace of this machine", _calibrate, self._workers)

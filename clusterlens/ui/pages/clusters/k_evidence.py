@@ -138,14 +138,14 @@ class KEvidence(Panel):
         self._curves.visible = found is not None
         if found is not None:
             self._curves.body = curves(found, k or int(found.n_clusters[0]))
-        self._sentence.body = f"<p>{_say(k_selection, k_seconds)}</p>"
+        self._sentence.body = f"<p>{_write_selection(k_selection, k_seconds)}</p>"
 
 
-def _say(selection: Result, seconds: Result) -> str:
+def _write_selection(selection: Result, seconds: Result) -> str:
     """Write which number stands out, or offer the check."""
     if selection.ready:
         found: KSelection = selection.value
-        first, *rest = found.sentence.split(": ", 1)
+        first, *more = found.sentence.split(": ", 1)
         notes = " ".join(found.notes)
         compared = (
             f", pairs of {whole(found.n_compared)}"
@@ -153,7 +153,7 @@ def _say(selection: Result, seconds: Result) -> str:
             else ""
         )
         return (
-            f"<b>{safe(first)}:</b> {safe(''.join(rest))} "
+            f"<b>{safe(first)}:</b> {safe(''.join(more))} "
             f"<span class='muted' title='{safe(notes)}'>"
             f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
             f"{whole(found.n_samples)} samples{compared}, {selection.check.settings}. "
@@ -194,11 +194,11 @@ def _row(
         _part(size, size / total, number, front)
         for size, number in zip(sizes, numbers, strict=True)
     )
-    told = ", closest to the models" * closest
+    note = ", closest to the models" * closest
     kinds = " ".join(["front"] * front + ["judged"] * (selection is not None))
     return (
         f"<div class='row-of-k {kinds}' data-do='{k}'>"
-        f"<button data-do='{k}' aria-label='{k} clusters{told}'>"
+        f"<button data-do='{k}' aria-label='{k} clusters{note}'>"
         f"{_MARK * closest}{k}</button>"
         f"<div class='parts'>{parts}</div>"
         f"{evidence(selection, k) if selection else ''}</div>"

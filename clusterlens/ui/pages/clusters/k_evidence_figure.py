@@ -32,12 +32,12 @@ def evidence(selection: KSelection, k: int) -> str:
     )
     share = 100 * selection.data.pac[at] / top
     kind = next(iter(selection.references))
-    told = f"k = {k}: {row['pac']:.0%} of the pairs ambiguous, "
+    text = f"k = {k}: {row['pac']:.0%} of the pairs ambiguous, "
     if np.isfinite(row["valley"]):
-        told += f"valleys of {row['valley']:.1f} standard errors, "
-    told += f"p = {row['p_value']:.2g}"
+        text += f"valleys of {row['valley']:.1f} standard errors, "
+    text += f"p = {row['p_value']:.2g}"
     return (
-        f"<div class='strip-of-k' role='img' aria-label='{told}' title='{told}'>"
+        f"<div class='strip-of-k' role='img' aria-label='{text}' title='{text}'>"
         f"{bars}<i style='left:{share:.1f}%'></i></div>"
         f"<span class='wide'>{_beside(row['stability'], row[f'stability_{kind}'])}"
         f"</span><span class='wide'>"

@@ -353,8 +353,8 @@ def chosen_profiles(job: Job, samples: Dataset, settled: Partition) -> ClusterPr
     """Return the distinguishing features of each cluster, in original units."""
     if settled.choice.kind == "group":
         own = group_profile(samples, settled.clusters == 0)
-        rest = cluster_profiles(samples, settled.clusters)
-        return replace(rest, table=_with(rest.table, own.table))
+        profiles = cluster_profiles(samples, settled.clusters)
+        return replace(profiles, table=_with(profiles.table, own.table))
     return cluster_profiles(samples, settled.clusters)
 
 

@@ -274,7 +274,7 @@ class PartitionBar(Panel):
         verdict: Verdict | None = chosen_verdict.value
         self._name.placeholder = chosen.title
         leads = ""
-        if _judged(chosen.choice):
+        if _label_source(chosen.choice):
             is_group = chosen.choice.kind == "group"
             words = "Is this a cluster?" if is_group else "Are these clusters?"
             leads = link(words, "judge", kind="pill", css="cl-to-labels")
@@ -298,7 +298,7 @@ class PartitionBar(Panel):
             source = f"changed since {found.value.run.name}"
             look.brush = Brush(found.value.changed, source)
         elif what == "judge" and self._chosen is not None:
-            look.judge(_judged(self._chosen.choice))
+            look.judge(_label_source(self._chosen.choice))
             look.page = "labels"
         return None
 
@@ -355,8 +355,10 @@ def _verdict(verdict: Verdict | None) -> str:
         css="cl-to-verdict",
         name=safe(verdict.paragraph),
     )
-    told = [row.answer for row in verdict.rows if row.key == "columns" and row.basis]
-    return f"{pill} <span class='muted cl-deciding'>{safe(' '.join(told))}</span>"
+    deciding = [
+        row.answer for row in verdict.rows if row.key == "columns" and row.basis
+    ]
+    return f"{pill} <span class='muted cl-deciding'>{safe(' '.join(deciding))}</span>"
 
 
 def _again(chosen: Chosen, cluster: int | None) -> str:
@@ -389,7 +391,7 @@ def _beside(result: Result) -> str:
     return f"<span class='cl-runs-compared'>{text}.{way}</span>"
 
 
-def _judged(choice: Choice) -> str:
+def _label_source(choice: Choice) -> str:
     """Return the key of the partition on Given labels; empty if it has none yet."""
     if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
         return f"consensus:{choice.k}"
@@ -415,8 +417,8 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
         low, high = min(sizes.values()), max(sizes.values())
         spread = f"{whole(low)} to {whole(high)}" if low < high else whole(low)
         text = f"<b>{count(len(sizes), 'cluster')}</b> of {spread} samples"
-        rest = chosen.names.get(-1)
-        text += f", {count(noise, 'sample')} {safe(rest)}." if noise else "."
+        noise_name = chosen.names.get(-1)
+        text += f", {count(noise, 'sample')} {safe(noise_name)}." if noise else "."
     seed = f", seed {SEED}" if chosen.choice.kind == "consensus" else ""
     text += (
         f" <span class='muted'>{safe(chosen.title)}, {whole(n)} samples{seed}.</span>"

@@ -246,15 +246,15 @@ def _cell(row: pd.Series) -> str:
     text = safe(row["text"])
     if isinstance(row["level"], str):
         text = f"{safe(row['level'])} {text}"
-    told = fixed(effect, signed=True)
-    if told == fixed(0):
-        return f"<td class='cell' title='{told} sd'>{text}</td>"
+    size = fixed(effect, signed=True)
+    if size == fixed(0):
+        return f"<td class='cell' title='{size} sd'>{text}</td>"
     share = min(abs(effect) / WIDEST_EFFECT, 1.0)
     colour = ABOVE if effect > 0 else BELOW
     return (
         f"<td class='cell' style='background:color-mix(in srgb, {colour} "
         f"{_FAINTEST + (_DEEPEST - _FAINTEST) * share:.0f}%, transparent)' "
-        f"title='{told} sd'>{text}</td>"
+        f"title='{size} sd'>{text}</td>"
     )
 
 

@@ -169,7 +169,7 @@ class CNSHeadline(Panel):
         ]
         return write_card(
             self.session.history.done,
-            lambda said: [said.prepared(dataset.settings)],
+            lambda script: [script.prepared(dataset.settings)],
             *lines,
         )
 
@@ -231,8 +231,8 @@ def _exactness(summary: Summary) -> str:
         return badge("preview: seeds and labels may change", kind="estimate")
     bound = _bound(summary.error_bound)
     exact = f"exact to {bound}" if summary.error_bound > _ROUNDING else "exact"
-    told = f"proven error bound: no membership is off by more than {bound}"
-    return badge(f"<span title='{told}'>{exact}</span>")
+    hint = f"proven error bound: no membership is off by more than {bound}"
+    return badge(f"<span title='{hint}'>{exact}</span>")
 
 
 def _bound(error: float) -> str:

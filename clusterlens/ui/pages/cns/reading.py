@@ -66,7 +66,7 @@ def _absorption(solution: LiveSolution, at: int) -> str:
         f"<td class='number'>{memberships[k]:.3f}</td></tr>"
         for k in order[:MOST_SEEDS].tolist()
     )
-    rest = (
+    others = (
         f"<p class='muted'>and {count(more, 'seed')} less likely</p>"
         if more > 0
         else ""
@@ -76,7 +76,7 @@ def _absorption(solution: LiveSolution, at: int) -> str:
         f"<b>{percent(shares[first])}</b> end at <b>seed {first + 1}</b>.</p>"
         "<table><tr><th></th><th colspan='2' title='absorption probability'>where they "
         "end</th>"
-        f"<th class='number'>membership</th></tr>{rows}</table>{rest}"
+        f"<th class='number'>membership</th></tr>{rows}</table>{others}"
         f"<p class='muted'>{solution.stop_share[at]:.1%} of the walks stop at a seed; "
         "the others count for every cluster alike, which draws each membership to "
         f"1/K = {1 / solution.n_clusters:.3f}.</p>"

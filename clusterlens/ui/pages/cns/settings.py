@@ -122,9 +122,9 @@ class CNSSettings(Panel):
         if setting.ready and not self._updating:
             go_to_setting(self.session, setting.value, **{field: value})
 
-    def _typed(self, wish: str) -> None:
+    def _typed(self, request: str) -> None:
         """Choose an exact value, or report the reason why it is refused."""
-        field, text = wish.split(" ", 1)
+        field, text = request.split(" ", 1)
         found = [
             self.session.derived.get(name) for name in ("cns_setting", "cns_graph")
         ]

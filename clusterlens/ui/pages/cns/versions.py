@@ -23,7 +23,7 @@ class CNSVersions(Panel):
             "Published versions", self._text, note=self.status, css="cl-cns-published"
         )
 
-    def _say(self, needed: Any) -> str:
+    def _status_text(self, needed: Any) -> str:
         """Offer the comparison before it has been requested."""
         if needed["cns_versions"].state == "declined":
             words = link("Fit all three, both distances", "retry", css="cl-versions")
@@ -31,7 +31,7 @@ class CNSVersions(Panel):
                 f"<p>{words} <span class='how'>revised (here), v2 (of the tables in "
                 "the paper), v1: each chooses by itself.</span></p>"
             )
-        return super()._say(needed)
+        return super()._status_text(needed)
 
     def prepare(self, results: Any) -> None:
         """Remove the rows of another table."""

@@ -46,11 +46,11 @@ class AnswerByAnswer(Panel):
             for model, dash in zip(models, _DASHES, strict=False)
         )
         n = by_answer.counts[-1]
-        said = f"How likely the models of now are by the first 0 to {n} answers"
+        label = f"How likely the models of now are by the first 0 to {n} answers"
         self._text.body = (
             "<h3>Answer by answer <small>all models of now</small></h3>"
             f"<svg viewBox='-4 -4 {_WIDTH + 8} {_HEIGHT + 8}' width='100%' role='img' "
-            f"aria-label='{said}'><path d='M0 0V{_HEIGHT}H{_WIDTH}' fill='none' "
+            f"aria-label='{label}'><path d='M0 0V{_HEIGHT}H{_WIDTH}' fill='none' "
             f"stroke='currentColor' stroke-opacity='.35'/>{curves}</svg>{legend}"
             f"<p class='muted'>{_changes(by_answer, ensemble)}</p>"
         )
@@ -98,11 +98,12 @@ def _changes(found: ByAnswer, ensemble: Ensemble) -> str:
     at = np.flatnonzero(leaders[1:] != leaders[:-1]) + 1
     if not len(at):
         return "By every number of them the same model leads."
-    told = ", ".join(
+    changes = ", ".join(
         f"{found.counts[k]} ({safe(ensemble.names[leaders[k]])})"
         for k in at[-_CHANGES:].tolist()
     )
     earlier = f", and {len(at) - _CHANGES} before" if len(at) > _CHANGES else ""
     return (
-        f"By the first answers alone, another model leads from answer {told}{earlier}."
+        "By the first answers alone, another model leads from answer "
+        f"{changes}{earlier}."
     )

@@ -83,24 +83,25 @@ def _enough(found: Answers, outlook: Result) -> str:
         f"{ahead.consensus_change:.3f} on average"
     )
     if ahead.enough:
-        said = (
+        text = (
             f"<p><b>{count(found.n_answers, 'answer')}: enough.</b> "
             f"{reason[0].upper()}{reason[1:]}, {enough_words(found)}. "
             f"{link('Open the leader on Clusters', 'clusters', kind='pill')}</p>"
         )
     else:
-        said = f"<p class='muted'><b>Not settled:</b> {reason}.</p>"
-    return said + _likest(found, ahead)
+        text = f"<p class='muted'><b>Not settled:</b> {reason}.</p>"
+    return text + _safest_model(found, ahead)
 
 
-def _likest(found: Answers, ahead: Outlook) -> str:
+def _safest_model(found: Answers, ahead: Outlook) -> str:
     """Name the model that is a safer choice than the leader."""
-    if ahead.likest is None:
+    if ahead.safest_model is None:
         return ""
-    name = safe(found.posterior.ensemble.names[ahead.likest])
+    name = safe(found.posterior.ensemble.names[ahead.safest_model])
     return (
         f"<p class='cl-likest'><b>{name}</b> is expected to be most like yours "
         f"<span class='muted'>(adjusted Rand index {fixed(ahead.likeness)})</span>: "
         "a safer choice than the first of the ranking while answers are few or some "
-        f"may mislead. {link('Look at it', f'look {ahead.likest}', kind='pill')}</p>"
+        "may mislead. "
+        f"{link('Look at it', f'look {ahead.safest_model}', kind='pill')}</p>"
     )

@@ -23,14 +23,14 @@ class CloserLook(MoreModels):
 
     def show(self, closer_look: more_models.CloserLook, constraints: Any) -> None:
         """Describe the planned models."""
-        self._planned(closer_look, _said(closer_look))
+        self._planned(closer_look, _plan_words(closer_look))
 
     async def make(self, plan: more_models.CloserLook) -> None:
         """Fit the planned models and keep the best."""
         await self.session.act("look closer", kept=plan.n_kept)
 
 
-def _said(plan: more_models.CloserLook) -> str:
+def _plan_words(plan: more_models.CloserLook) -> str:
     return (
         f"Fits <b>{count(plan.n_fitted, 'model')}</b> with settings between those of "
         f"the pool, <b>{duration(plan.seconds)}</b>, and keeps the {plan.n_kept} most "

@@ -218,12 +218,12 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
     if links is None:
         return ""
     first = int(ranking.order[0])
-    broken, judged = (of[first] for of in links_broken(ranking, links))
+    broken, counted = (of[first] for of in links_broken(ranking, links))
     sign = -1 if ranking.greater_is_better else 1
     alone = int(np.argmin(sign * ranking.unconstrained))
-    text = f"keeps {judged - broken} of {count(judged, 'link')}"
-    if judged < links.n_pairs:
-        text += f", {links.n_pairs - judged} not seen"
+    text = f"keeps {counted - broken} of {count(counted, 'link')}"
+    if counted < links.n_pairs:
+        text += f", {links.n_pairs - counted} not seen"
     if alone == first:
         return f"<span class='pill short cl-links-kept'>{text}</span>"
     name = safe(ranking.ensemble.names[alone])
@@ -235,7 +235,7 @@ def _first(answers: Answers | None, outlook: Outlook | None) -> str:
     """Return a name for the leader that stays clear after another model was named."""
     if answers is not None and answers.posterior.none_fits:
         return "the first of the ranking"
-    named = outlook is not None and outlook.likest is not None
+    named = outlook is not None and outlook.safest_model is not None
     return "the likeliest model" if named else "it"
 
 

@@ -85,7 +85,7 @@ class Inspector(Panel):
         """Let only the tab in front watch its results."""
         self._seen = seen
         super().look(seen)
-        self._turn()
+        self._show_tab()
 
     def show(self, tab: str, drawer: bool, streak: bool, **found: Any) -> None:
         """Bring the selected tab to the front."""
@@ -93,16 +93,18 @@ class Inspector(Panel):
         names = {key: title for key, (title, _) in TABS.items()}
         if links:
             names["links"] += f" {links}"
-        told = about("cl-inspector", "the inspector")
-        self._bar.body = f"<div class='top'>{_tabs(names, tab, 'tabs')}{told}</div>"
+        explanation = about("cl-inspector", "the inspector")
+        self._bar.body = (
+            f"<div class='top'>{_tabs(names, tab, 'tabs')}{explanation}</div>"
+        )
         self._strip.body = _tabs(names, tab, "strip")
         classes = ["cl-inspector", "cl-card"]
         classes += ["cl-drawer-open"] * drawer + ["cl-in-a-row"] * streak
         if self._drawer.css_classes != classes:
             self._drawer.css_classes = classes
-        self._turn()
+        self._show_tab()
 
-    def _turn(self) -> None:
+    def _show_tab(self) -> None:
         front = self.session.look.tab
         for key, tab in self.tabs.items():
             tab.view.visible = key == front

@@ -256,14 +256,22 @@ def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
         f"stroke-width='3' stroke-dasharray='{_STROKES[kind]}'/></svg>"
     )
     other = TITLES[OTHER[kind]]
-    said = f"{TITLES[kind]} of rows {rows}"
-    shown = f"Show the {said}{', broken' if state.broken else ''}"
+    link_words = f"{TITLES[kind]} of rows {rows}"
+    shown = f"Show the {link_words}{', broken' if state.broken else ''}"
     show = link(rows, f"show {k}", name=shown)
     swap = link(
-        "⇌", f"swap {k}", css="cl-swap", name=f"Make the {said} a {other}", beside=True
+        "⇌",
+        f"swap {k}",
+        css="cl-swap",
+        name=f"Make the {link_words} a {other}",
+        beside=True,
     )
     remove = link(
-        "✕", f"remove {k}", css="cl-remove", name=f"Remove the {said}", beside=True
+        "✕",
+        f"remove {k}",
+        css="cl-remove",
+        name=f"Remove the {link_words}",
+        beside=True,
     )
     by = _by(state.link.by)
     return (

@@ -25,14 +25,14 @@ class MadeModels(MoreModels):
         if plan.refusal:
             self._planned(None, plan.refusal)
         else:
-            self._planned(plan, _said(plan))
+            self._planned(plan, _plan_words(plan))
 
     async def make(self, plan: ModelsToMake) -> None:
         """Make models with the planned numbers of clusters."""
         await self.session.act("make for answers", n_clusters=list(plan.n_clusters))
 
 
-def _said(plan: ModelsToMake) -> str:
+def _plan_words(plan: ModelsToMake) -> str:
     numbers = ", ".join(map(str, plan.n_clusters))
     return (
         f"Makes <b>{count(plan.n_models, 'model')}</b> of k = {numbers} for your "

@@ -125,12 +125,12 @@ class Matrix(Panel):
         """Show the pixels, the edges and the links, with a description."""
         look = self.session.look
         at = cross.value if cross.ready else Cross()
-        said = self.cell_of(at)
-        self.steering.words = _spoken(title, picture, edges, marks, said)
+        pair_words = self.cell_of(at)
+        self.steering.words = _spoken(title, picture, edges, marks, pair_words)
         self.figure.show_matrix(picture, look.matrix_view)
         self.figure.show_edges(edges)
         self.figure.mark(marks.cells, marks.colours)
-        self.figure.cross(at.places, said, look.matrix_view)
+        self.figure.cross(at.places, pair_words, look.matrix_view)
         self.figure.hint(look.linking)
 
 
@@ -141,7 +141,7 @@ class ConsensusMatrix(Matrix):
     cell_of = attrgetter("consensus")
 
     def build(self) -> Any:
-        self._note = Text(does=self._turn, css_classes=["cl-pool-alone"])
+        self._note = Text(does=self._switch_votes, css_classes=["cl-pool-alone"])
         self.figure = MatrixFigure(
             self.sees("matrix_view"),
             self.tap,
@@ -182,7 +182,7 @@ class ConsensusMatrix(Matrix):
         )
         self.draw("Consensus matrix", consensus, matrix_edges, link_marks, cross)
 
-    def _turn(self, what: str) -> None:
+    def _switch_votes(self, what: str) -> None:
         """Switch between votes weighted by the answers and votes of the pool alone."""
         self.session.look.pool_alone = what == "alone"
 
@@ -271,7 +271,9 @@ def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
     )
 
 
-def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks, said: str) -> str:
+def _spoken(
+    title: str, picture: Heatmap, edges: Edges, marks: Marks, pair_words: str
+) -> str:
     """Describe a matrix for screen readers: ranges, mean, links, the pair."""
     seen = picture.tile.values
     parts = [f"{title} of {counted(picture.n_samples, 'row')}."]
@@ -285,8 +287,8 @@ def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks, said: str)
         parts.append(f"Mean of what is in view: {np.nanmean(seen):.2f}.")
     if marks.cells:
         parts.append(f"{counted(len(marks.cells), 'mark')} of links.")
-    if said:
-        parts.append(f"The pair that is asked about: {said}.")
+    if pair_words:
+        parts.append(f"The pair that is asked about: {pair_words}.")
     return " ".join(parts)
 
 

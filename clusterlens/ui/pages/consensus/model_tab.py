@@ -106,7 +106,9 @@ class ModelTab(Tab):
     ) -> str:
         facts = _score(shown.model, ranking) if shown.model is not None else {}
         facts["clusters"] = count(len(sizes.keys() - {-1}), "cluster") + (
-            f", {count(sizes[-1], 'sample')} {self._rest()}" if -1 in sizes else ""
+            f", {count(sizes[-1], 'sample')} {self._outside_name()}"
+            if -1 in sizes
+            else ""
         )
         if shown.model is not None and np.isfinite(ensemble.seconds[shown.model]):
             seconds = ensemble.seconds[shown.model]
@@ -144,7 +146,7 @@ class ModelTab(Tab):
             labels, choice = ensemble.labels[model], Choice("model", model=model)
             await choose_result(self.session, choice, labels, self._clusters)
 
-    def _rest(self) -> str:
+    def _outside_name(self) -> str:
         """Return the name of the samples outside of all clusters."""
         return safe(cluster_name(-1, self._names))
 
@@ -189,8 +191,8 @@ class ModelTab(Tab):
 
 def _inside(share: float) -> str:
     """Format how many models keep two rows of a cluster together."""
-    told = f"{percent(share)} of models keep two of its rows together"
-    return f"<span title='{told} (cluster consensus)'>inside {percent(share)}</span>"
+    text = f"{percent(share)} of models keep two of its rows together"
+    return f"<span title='{text} (cluster consensus)'>inside {percent(share)}</span>"
 
 
 def _score(model: int, ranking: Ranking) -> dict[str, str]:

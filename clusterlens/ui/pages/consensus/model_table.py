@@ -128,7 +128,7 @@ class ModelTable(Panel):
                 n_samples > SAMPLE_SIZE,
                 table_sort.value or "rank",
             )
-            + _rest(len(table))
+            + _more_models(len(table))
         )
 
     def _toggle(self, key: str) -> None:
@@ -248,7 +248,7 @@ def _cell(key: str, value: Any, position: int) -> str:
     return f"<td class='number'>{text}</td>"
 
 
-def _rest(n_models: int) -> str:
+def _more_models(n_models: int) -> str:
     left = n_models - MOST_ROWS
     verb = "is" if left == 1 else "are"
     text = f"{count(left, 'more model')} {verb} in the file." if left > 0 else ""

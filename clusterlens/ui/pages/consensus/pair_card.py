@@ -87,15 +87,15 @@ def _so_far(found: Answers | None, ahead: Outlook | None) -> str:
     """Write the number of answers in a row, and whether to go on."""
     if found is None:
         return ""
-    said = "…"
+    progress = "…"
     if found.posterior.none_fits:
-        said = "<b>no model fits them</b>, see below"
+        progress = "<b>no model fits them</b>, see below"
     elif ahead is not None:
         settled = f"<b>enough?</b> {enough_words(found)}"
-        said = settled if ahead.enough else "not settled"
+        progress = settled if ahead.enough else "not settled"
     return (
         "<p class='muted between cl-so-far'><span>"
-        f"{count(found.n_answers, 'answer')}: {said}</span>"
+        f"{count(found.n_answers, 'answer')}: {progress}</span>"
         "<span><kbd>Esc</kbd> stops</span></p>"
     )
 
@@ -154,11 +154,13 @@ def _differences(found: list[Difference]) -> str:
         f"<td class='number muted'>{_by(one)}</td></tr>"
         for one in found[:SHOWN_DIFFERENCES]
     )
-    rest = [one.column for one in found[SHOWN_DIFFERENCES:]]
+    others = [one.column for one in found[SHOWN_DIFFERENCES:]]
     closer = ""
-    if rest:
-        more = f" and {len(rest) - NAMED} more" if len(rest) > NAMED else ""
-        closer = f"<p class='muted'>Closer: {safe(', '.join(rest[:NAMED]))}{more}.</p>"
+    if others:
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        closer = (
+            f"<p class='muted'>Closer: {safe(', '.join(others[:NAMED]))}{more}.</p>"
+        )
     return (
         "<table><tr><th>differ most in</th><th class='number'>A</th><th class='number'>"
         f"B</th><th class='number'>by</th></tr>{rows}</table>{closer}"

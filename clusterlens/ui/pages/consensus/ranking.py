@@ -255,12 +255,12 @@ def _fitting(found: Answers | None, by_distance: bool, word: str) -> str:
     if found is None:
         return ""
     if by_distance:
-        said, other = f"Bars: {word}, and orange what answers add", "fits"
+        meaning, other = f"Bars: {word}, and orange what answers add", "fits"
         words = "show how well they fit your answers"
     else:
-        said = (
+        meaning = (
             f"Bars: how likely each is yours after {count(found.n_answers, 'answer')}; "
             "tick: before"
         )
         other, words = "distance", f"show {word} and ranges"
-    return f"<p class='muted'>{said} · {link(words, other, css='cl-bars')}</p>"
+    return f"<p class='muted'>{meaning} · {link(words, other, css='cl-bars')}</p>"

@@ -233,12 +233,12 @@ def titles(
     ranking: Ranking, rows: np.ndarray, copies: np.ndarray, constraints: Result
 ) -> list[str]:
     """Write everything known about the ranks of models, for the hover text."""
-    ensemble, told = ranking.ensemble, []
+    ensemble, texts = ranking.ensemble, []
     intervals, ranges = ranking.intervals, ranking.rank_ranges
-    broken, judged = _broken(ranking, rows, constraints)
+    broken, counted = _broken(ranking, rows, constraints)
     votes = _vote(ensemble, rows, copies)
     times = _times(rows, copies)
-    counts = zip(rows.tolist(), times, votes, broken, judged, strict=True)
+    counts = zip(rows.tolist(), times, votes, broken, counted, strict=True)
     for t, n, has_vote, n_broken, n_links in counts:
         score = f"score {fixed(ranking.values[t], 4)}"
         known = ensemble.names[t], plain_settings(ensemble.specs[t])
@@ -253,8 +253,8 @@ def titles(
         if not ranking.exact:
             low, high = (fixed(end, 4) for end in intervals[t])
             text += f" (estimate, {low} to {high}; rank {span(*ranges[t])})"
-        told.append(text)
-    return told
+        texts.append(text)
+    return texts
 
 
 _FUNCTIONS = (titles, *(of for one in COLUMNS for of in (one.values, one.head)))
@@ -309,8 +309,8 @@ def _broken(
     """Count the links that each row breaks, and the links that it is judged by."""
     if constraints.value is None:
         return [0] * len(rows), [0] * len(rows)
-    broken, judged = (of[rows] for of in links_broken(ranking, constraints.value))
-    return broken.tolist(), judged.tolist()
+    broken, counted = (of[rows] for of in links_broken(ranking, constraints.value))
+    return broken.tolist(), counted.tolist()
 
 
 def _or_nothing(numbers: list[int]) -> list[str]:

@@ -93,15 +93,15 @@ class SelectionTab(Tab):
         read, names = selection_reading, model_names.value or {}
         total = len(read.brush)
         held = percent(read.within) if total > 1 else "–"
-        rest = "" if np.isnan(read.rest) else f" · rest {percent(read.rest)}"
+        compared = "" if np.isnan(read.rest) else f" · rest {percent(read.rest)}"
         if read.answered is not None and total > 1:
-            rest += f" · with your answers {percent(read.answered)}"
+            compared += f" · with your answers {percent(read.answered)}"
         self.text.body = (
             f"<p><b style='font-size:15px'>{counted(total, 'sample')} brushed</b> "
             f"{badge(safe(read.brush.source))} "
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
             "<dl><dt title='mean consensus of the pool'>agreement inside</dt>"
-            f"<dd><b>{held}</b><span class='muted'>{rest}</span></dd></dl>"
+            f"<dd><b>{held}</b><span class='muted'>{compared}</span></dd></dl>"
             f"<h3>In the clusters of {safe(looked_at.title)}</h3><table>"
             + "".join(
                 f"<tr><td class='cut'>"
@@ -185,8 +185,8 @@ def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str
         )
     )
     more = len(read.brush) - len(positions)
-    rest = f"<p class='muted'>and {whole(more)} more</p>" if more > 0 else ""
+    remaining = f"<p class='muted'>and {whole(more)} more</p>" if more > 0 else ""
     return (
         f"<table class='rows cl-brushed'><tr><th>row</th><th></th>{heads}</tr>{rows}"
-        f"</table>{rest}"
+        f"</table>{remaining}"
     )

@@ -142,7 +142,7 @@ class Threshold(Panel):
             if allowed is not None and allowed != self.session.analysis.threshold:
                 self.session.act_now("set threshold", threshold=allowed)
 
-    def _set(self, wish: str) -> None:
+    def _set(self, request: str) -> None:
         """Set the threshold by a rule or by one step, without a pointer."""
         here = self.session.derived.get("threshold_in_force").value
         wanted = {
@@ -150,6 +150,6 @@ class Threshold(Panel):
             "majority": self._majority(),
             "less": self._allowed(here - 1),
             "more": self._allowed(here + 1),
-        }[wish]
+        }[request]
         if wanted != self.session.analysis.threshold:
             self.session.act_now("set threshold", threshold=wanted)

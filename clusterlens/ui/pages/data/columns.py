@@ -375,19 +375,19 @@ def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFram
 def _values(column: Column, role: str) -> dict[str, Any]:
     """Return the picture of a column: a histogram, shares, or the first values."""
     if {name for name, _ in column.levels} == {"0", "1"}:
-        told = {name: percent(share) for name, share in column.levels}
-        says = ", ".join(f"{name}: {share}" for name, share in told.items())
-        return {"two": column.levels, "percent": told, "says": says}
+        shares = {name: percent(share) for name, share in column.levels}
+        words = ", ".join(f"{name}: {share}" for name, share in shares.items())
+        return {"two": column.levels, "percent": shares, "says": words}
     levels = role in LEVEL_ROLES or not len(column.bins)
     if column.levels and levels:
-        says = ", ".join(f"{name} {percent(share)}" for name, share in column.levels)
-        return {"levels": column.levels, "ordered": role == "ordinal", "says": says}
+        words = ", ".join(f"{name} {percent(share)}" for name, share in column.levels)
+        return {"levels": column.levels, "ordered": role == "ordinal", "says": words}
     if len(column.bins):
-        says = f"from {column.low} to {column.high}"
+        words = f"from {column.low} to {column.high}"
         return {
             "bins": column.bins.tolist(),
             "low": column.low,
             "high": column.high,
-            "says": says,
+            "says": words,
         }
     return {"says": column.first}

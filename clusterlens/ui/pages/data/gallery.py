@@ -146,8 +146,14 @@ def _card(name: str) -> str:
     words = "Open with its run" if first else "Open"
     start = "<span class='badge'>start here</span>" if first else ""
     opens, data_only = (
-        link(told, f"{does} {safe(name)}", css=css, kind="", name=f"{told}: {title}")
-        for told, does, css in (
+        link(
+            title_words,
+            f"{does} {safe(name)}",
+            css=css,
+            kind="",
+            name=f"{title_words}: {title}",
+        )
+        for title_words, does, css in (
             (words, "open", "cl-open-run"),
             ("Data only", "load", "cl-data-only cl-load-example"),
         )

@@ -16,5 +16,7 @@ class PreparedMap(MapFrame):
         As for `Frame`.
     """
 
-    def __init__(self, told: Callable[..., None]) -> None:
-        super().__init__(told, css="cl-prepared-figure", tools=["box_zoom", "save"])
+    def __init__(self, on_change: Callable[..., None]) -> None:
+        super().__init__(
+            on_change, css="cl-prepared-figure", tools=["box_zoom", "save"]
+        )

@@ -122,7 +122,7 @@ class FuzzyHeadline(Panel):
             fills=False,
         )
 
-    def _say(self, needed: Mapping[str, Result]) -> str:
+    def _status_text(self, needed: Mapping[str, Result]) -> str:
         """Name the first missing input."""
         analysis = self.session.analysis
         has_table = (analysis.samples or analysis.dataset) is not None
@@ -133,7 +133,7 @@ class FuzzyHeadline(Panel):
             missing = _NO_RUN
         if missing and needed["fuzzy_pair"].state == "empty":
             return f"<div class='empty'>{missing}</div>"
-        return super()._say(needed)
+        return super()._status_text(needed)
 
     def _key(self, which: str) -> str | None:
         pair = self.session.derived.get("fuzzy_pair")

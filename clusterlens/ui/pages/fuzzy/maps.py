@@ -83,12 +83,12 @@ class FuzzyMaps(Panel):
             css="cl-fuzzy-maps",
         )
 
-    def _say(self, needed: Mapping[str, Result]) -> str:
+    def _status_text(self, needed: Mapping[str, Result]) -> str:
         """Say nothing if only the size is missing: a hidden card never gets a size."""
         waits = self.session.look.fuzzy_case == "table" and needed["projection"].ready
         if waits and needed["fuzzy_maps"].state == "empty":
             return ""
-        return super()._say(needed)
+        return super()._status_text(needed)
 
     def show(
         self,

@@ -70,9 +70,9 @@ class LabelsHeadline(Panel):
             look.judge,
         )
         # Not a note of the card, because an empty note would hide the select, too.
-        said = pn.Column(self.status, self._text, margin=0, styles={"flex": "1 1 0"})
+        texts = pn.Column(self.status, self._text, margin=0, styles={"flex": "1 1 0"})
         row = pn.Row(
-            said,
+            texts,
             self._source,
             margin=0,
             sizing_mode="stretch_width",
@@ -80,21 +80,21 @@ class LabelsHeadline(Panel):
         )
         return card("", row, css="cl-labels-headline", fills=False)
 
-    def _say(self, needed: Mapping[str, Result]) -> str:
+    def _status_text(self, needed: Mapping[str, Result]) -> str:
         """Ask for a table first."""
         analysis = self.session.analysis
         if (analysis.samples or analysis.dataset) is None:
             return f"<div class='empty'>{self._missing(_NO_TABLE)}</div>"
-        return super()._say(needed)
+        return super()._status_text(needed)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Offer columns of labels, the consensus and every distinct model."""
-        judged = self.session.look.judged
+        source = self.session.look.judged
         offers = self._offers(results)
-        if judged not in offers.values():
+        if source not in offers.values():
             # Set by an address, or by the page Clusters.
-            offers[judged.partition(":")[2] or judged] = judged
-        self.offer(self._source, options=offers, value=judged)
+            offers[source.partition(":")[2] or source] = source
+        self.offer(self._source, options=offers, value=source)
         self._source.visible = _table(results) is not None
         failed = any(results[name].state == "failed" for name in self.needs)
         if failed or not results["judged_named"].ready:
@@ -137,16 +137,16 @@ class LabelsHeadline(Panel):
     ) -> None:
         """Write the verdict, its main grounds and its scope."""
         if judged_named.noun == "class":
-            says = _extremes(judged_named, label_check)
+            grounds = _extremes(judged_named, label_check)
             basis = _scored(label_check, label_evidence)
         else:
-            says = _passes(judged_by, judged_again, judged_apart)
+            grounds = _passes(judged_by, judged_again, judged_apart)
             basis = self._measured(judged_by, judged_again)
         script = copy_as_python(lambda: self._script(judged_named, judged_by.value))
         copies = beside_score(judged_named.dataset, dataset.value)
         self._text.body = (
             f"<p style='font-size:1.1em'>{safe(question(judged_named))} "
-            f"<b class='cl-verdict'>{label_verdict.answer}.</b> {says}</p>"
+            f"<b class='cl-verdict'>{label_verdict.answer}.</b> {grounds}</p>"
             f"<p class='muted'>{basis} {_rests_on(judged_named)} "
             f"<span class='cl-copies'>{copies}</span> · "
             f"{script}</p>"
@@ -248,10 +248,10 @@ def _rests_on(judged: Judged) -> str:
 def _say_result(lines: Lines, result: AnalysisResult, samples: str) -> str:
     """Assign the clusters of the result for a prepared table, from 0 as on screen."""
     labels, dataset = lines.name("labels"), lines.dataset(result.run_id)
-    lines.say(labels, f"[k - (k > 0) for k in {lines.name('clusters')}]")
+    lines.assign(labels, f"[k - (k > 0) for k in {lines.name('clusters')}]")
     if dataset != samples:
-        lines.say(labels, f"dict(zip({dataset}.row_ids, {labels}, strict=True))")
-        lines.say(labels, f"[{labels}[row] for row in {samples}.row_ids]")
+        lines.assign(labels, f"dict(zip({dataset}.row_ids, {labels}, strict=True))")
+        lines.assign(labels, f"[{labels}[row] for row in {samples}.row_ids]")
     return labels
 
 

@@ -233,8 +233,8 @@ def _lowest(table: pd.DataFrame) -> Any:
 def _densities(view: PairView) -> tuple[np.ndarray, np.ndarray]:
     """Estimate the density of both classes along y, scaled to at most 1."""
     y = view.coordinates[:, 1]
-    room = 0.05 * max(float(np.ptp(y)), 1e-12)
-    heights = np.linspace(y.min() - room, y.max() + room, _DENSITY_STEPS)
+    margin = 0.05 * max(float(np.ptp(y)), 1e-12)
+    heights = np.linspace(y.min() - margin, y.max() + margin, _DENSITY_STEPS)
     found = np.zeros((2, _DENSITY_STEPS))
     for at, members in enumerate((y[~view.is_b], y[view.is_b])):
         step = -(-len(members) // _DENSITY_SAMPLES)

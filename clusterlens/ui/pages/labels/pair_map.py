@@ -55,7 +55,7 @@ class ClassPair(Panel):
             css="cl-class-pair",
         )
 
-    def _looked_at(self) -> Any:
+    def _zoom_subject(self) -> Any:
         """Return the classes and the pair that a zoom belongs to."""
         look = self.session.look
         return look.judged, look.merged, look.label_pair
@@ -66,7 +66,7 @@ class ClassPair(Panel):
         A zoom is reported after it has rested, and another pair may have been chosen by
         then.
         """
-        if self._shown != self._looked_at():
+        if self._shown != self._zoom_subject():
             seen = {name: seen[name] for name in seen.keys() - {"x", "y"}}
         self._take_in(**seen)
 
@@ -82,7 +82,7 @@ class ClassPair(Panel):
         pair = label_pair
         picture = more["label_picture"]
         if picture.ready:
-            self._shown = self._looked_at()
+            self._shown = self._zoom_subject()
             self._put(picture.value)
             self._mark(pair)
         self._heading.body = self._title(judged_named, pair)
@@ -102,8 +102,8 @@ class ClassPair(Panel):
         xy = pair.view.coordinates
         low, high = pair_frame(xy)
         right = float(xy[:, 0].max())
-        room = float(high[0]) - right
-        edge = (right + 0.25 * room, right + 0.95 * room)
+        margin = float(high[0]) - right
+        edge = (right + 0.25 * margin, right + 0.95 * margin)
         self._figure.mark(
             pair.view.means,
             pair.heights,

@@ -21,9 +21,9 @@ class PairMap(MapFrame):
         As for `Frame`.
     """
 
-    def __init__(self, told: Callable[..., None]) -> None:
+    def __init__(self, on_change: Callable[..., None]) -> None:
         super().__init__(
-            told,
+            on_change,
             css="cl-pair-figure",
             tools=["box_zoom", "save"],
         )

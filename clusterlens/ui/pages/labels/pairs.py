@@ -158,10 +158,11 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
         )
     sizes = {_FEW: "few", _LARGE: "", _NUMBERED: "some"}
     kind = next((kind for n, kind in sizes.items() if len(classes) <= n), "many")
-    foot = "".join(f"<td>{safe(mark)}</td>" for mark in marks)
+    marks_row = "".join(f"<td>{safe(mark)}</td>" for mark in marks)
     rows_of = f"style='--n:{len(classes)}'"
     return (
-        f"<table class='pairs {kind}' {rows_of}>{body}<tr><th></th>{foot}</tr></table>"
+        f"<table class='pairs {kind}' {rows_of}>{body}<tr><th></th>{marks_row}</tr>"
+        "</table>"
     )
 
 

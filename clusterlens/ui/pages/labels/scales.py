@@ -197,8 +197,11 @@ def _write(
     title = f"{line.name}: {fixed(line[1 + side], 3)}"
     colour = OWN if own else "#8a949c"
     canvas.dot(x, place, colour, size=13 if own else 8, title=title)
-    told = safe(line.name)
-    name, value = f"<bdi title='{told}'>{told}</bdi>", fixed(line[1 + side])
+    name_markup = safe(line.name)
+    name, value = (
+        f"<bdi title='{name_markup}'>{name_markup}</bdi>",
+        fixed(line[1 + side]),
+    )
     canvas.text(
         x + 0.04 * outwards,
         y,

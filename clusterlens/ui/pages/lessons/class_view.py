@@ -66,9 +66,9 @@ class ClassView(Panel):
             "else is counted, and nothing is stored.</span></p>"
         ) + (_link(word) + _table(counts, self.room.lessons) if word else "")
 
-    def _choose(self, wish: str) -> None:
+    def _choose(self, request: str) -> None:
         """Take the word that was typed, or say why it is none."""
-        word = " ".join(wish.split(" ", 1)[1].split())
+        word = " ".join(request.split(" ", 1)[1].split())
         if len(word) > MOST_LETTERS:
             self.session.jobs.notify(
                 "warning",

@@ -72,10 +72,10 @@ class Coach(Panel):
     def build(self) -> Any:
         self._text = Text(css_classes=["cl-coach-text"], does=self._do)
         self._busy = Text(css_classes=["cl-coach-busy"], styles={"flex": "none"})
-        self._foot = Text(
+        self._buttons = Text(
             does=self._do, css_classes=["cl-coach-foot"], styles={"flex": "none"}
         )
-        for text in (self._text, self._foot):
+        for text in (self._text, self._buttons):
             text.stylesheets = [TEXT_CSS, CSS, BESIDE_CSS]
         self._pointer = Pointer()
         room = self.room
@@ -93,7 +93,7 @@ class Coach(Panel):
         return box(
             place,
             self._busy,
-            self._foot,
+            self._buttons,
             self._pointer,
             css="cl-coach",
             stylesheets=[":host { border-color: var(--panel-primary-color); }"],
@@ -140,7 +140,7 @@ class Coach(Panel):
             + "</div>"
             + _steps(lesson, room.step)
         )
-        self._foot.body = _ASK if self._asks else _foot(lesson, task, room)
+        self._buttons.body = _ASK if self._asks else _buttons(lesson, task, room)
         points = self._seen and not (room.reached or room.opening)
         self._pointer.target = task.target if points else ""
 
@@ -208,7 +208,7 @@ def _steps(lesson: Lesson, step: int) -> str:
     return f"<ol>{''.join(row(k, task) for k, task in enumerate(lesson.steps))}</ol>"
 
 
-def _foot(lesson: Lesson, task: Task, room: Classroom) -> str:
+def _buttons(lesson: Lesson, task: Task, room: Classroom) -> str:
     last = room.step + 1 == len(lesson.steps)
     off = "" if room.step and not room.opening else "disabled"
     show = ""

@@ -67,11 +67,11 @@ class LessonList(Panel):
 def _entry(at: int, key: str, lesson: Lesson, done: bool) -> str:
     table = EXAMPLES[lesson.example].title
     mark, kind = ("✓", "at done") if done else (str(at), "at")
-    told = " (finished)" if done else ""
+    status = " (finished)" if done else ""
     return (
         f"<button class='lesson' data-do='{safe(key)}'><span class='{kind}' "
         f"aria-hidden='true'>{mark}</span><span><b>{safe(lesson.title)}</b>"
-        f"<span class='said'>{told}</span><span>{safe(lesson.teaser)}</span>"
+        f"<span class='said'>{status}</span><span>{safe(lesson.teaser)}</span>"
         f"<span class='muted'>{lesson.minutes} min · {safe(table)}</span></span>"
         f"<img alt='' src='{thumbnail(lesson.example)}'></button>"
     )

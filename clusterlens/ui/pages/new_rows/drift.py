@@ -56,17 +56,17 @@ class DriftCard(Panel):
     def show(self, segmentation: Segmentation, drifted: Drifted) -> None:
         """Write the rows nowhere, the rows that return, and the columns."""
         back = drifted.returned
-        told = _returned(back, segmentation.names) if back is not None else ""
-        self._text.body = _nowhere(drifted) + told + _columns(drifted)
+        returning = _returned(back, segmentation.names) if back is not None else ""
+        self._text.body = _nowhere(drifted) + returning + _columns(drifted)
 
 
 def _nowhere(found: Drifted) -> str:
     """Compare the rows that belong nowhere with the expected number."""
     drift = found.drift
     if drift.nowhere != drift.nowhere:
-        told = "No cluster has enough rows to tell who belongs nowhere."
+        text = "No cluster has enough rows to tell who belongs nowhere."
     else:
-        told = (
+        text = (
             f"<b>{percent(drift.nowhere)}</b> belong nowhere, "
             f"{percent(drift.nowhere_expected)} expected "
             f"(p\u00a0{_p(drift.nowhere_p)})."
@@ -77,7 +77,7 @@ def _nowhere(found: Drifted) -> str:
     moved = len(drift.moved)
     told_columns = f"{count(moved, 'column')} moved" if moved else "No column moved"
     return (
-        f"<p>{told} {told_columns}, of {len(drift.columns)}; shares of the clusters, "
+        f"<p>{text} {told_columns}, of {len(drift.columns)}; shares of the clusters, "
         "rows that belong nowhere counted with the nearest, taken together: "
         f"p\u00a0{_p(drift.shares_p)}.{few}</p>"
     )
@@ -94,8 +94,8 @@ def _returned(found: Migration, names: Mapping[int, str]) -> str:
         f"{whole(rows)} from {safe(names[then])} to {safe(names[now])}"
         for (then, now), rows in most.items()
     )
-    rest = whole(n - found.n_stayed - int(most.sum()))
-    more = f"; {rest} in other ways" if rest != "0" else ""
+    others = whole(n - found.n_stayed - int(most.sum()))
+    more = f"; {others} in other ways" if others != "0" else ""
     return (
         f"<p class='cl-returned'><b>{count(n, 'row returns', 'rows return')}</b> by "
         f"{'its' if n == 1 else 'their'} id, {percent(found.n_stayed / n)} to the "
@@ -112,20 +112,20 @@ def _columns(found: Drifted) -> str:
         for row in columns.head(SHOWN_COLUMNS).itertuples()
     )
     more = len(columns) - SHOWN_COLUMNS
-    told = f"<p class='muted'>{count(more, 'column')} more, less changed.</p>"
+    note = f"<p class='muted'>{count(more, 'column')} more, less changed.</p>"
     return (
         "<table><tr><th>column</th><th class='number'>then</th><th class='number'>now"
         "</th><th title='Population stability index: how far the distribution moved. "
         "The line is what an unchanged column has in tables of this size.'>"
         "change (PSI)</th><th class='number' title='Chi-squared test, corrected for "
         f"the number of columns (Holm)'>p</th></tr>{rows}</table>"
-        f"{told if more > 0 else ''}"
+        f"{note if more > 0 else ''}"
     )
 
 
-def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
+def _column(row: Any, change: tuple[str, str, str], top: float) -> str:
     """Write one column as markup, with its bar and the expected value."""
-    what, then, now = told
+    what, then, now = change
     name = row.column if what in ("mean", "") else f"{row.column} {what}"
     colour = "#c2570c" if row.moved else "#78909c"
     words = (

@@ -106,11 +106,11 @@ def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
     moves by d spreads, otherwise the share of a level; or the share of the gaps.
     """
     gaps = [float(one.isna().mean()) for one in (then, now)]
-    told, index = _told(then, now)
+    change, index = _largest_change(then, now)
     is_other = abs(gaps[1] - gaps[0]) > _LEAST_GAPS
     if is_other and _index(*gaps, len(then), len(now)) > index:
         return "gaps", percent(gaps[0]), percent(gaps[1])
-    return told
+    return change
 
 
 def _index(then: Any, now: Any, n_then: int, n_now: int) -> Any:
@@ -119,12 +119,14 @@ def _index(then: Any, now: Any, n_then: int, n_now: int) -> Any:
     return (now - then) * np.log(now / then)
 
 
-def _told(then: pd.Series, now: pd.Series) -> tuple[tuple[str, str, str], float]:
+def _largest_change(
+    then: pd.Series, now: pd.Series
+) -> tuple[tuple[str, str, str], float]:
     """Return quantity and values of a column without its gaps, and its index."""
     kinds = pd.api.types
     if all(map(kinds.is_datetime64_any_dtype, (then, now))):
-        told = "mean", f"{then.mean():%Y-%m-%d}", f"{now.mean():%Y-%m-%d}"
-        return told, float((now.mean() - then.mean()) / then.std()) ** 2
+        found = "mean", f"{then.mean():%Y-%m-%d}", f"{now.mean():%Y-%m-%d}"
+        return found, float((now.mean() - then.mean()) / then.std()) ** 2
     if all(
         kinds.is_numeric_dtype(one) and not kinds.is_bool_dtype(one)
         for one in (then, now)
@@ -142,8 +144,8 @@ def _told(then: pd.Series, now: pd.Series) -> tuple[tuple[str, str, str], float]
         return ("", "–", "–"), 0.0
     index = _index(both["then"], both["now"], len(then), len(now))
     level, shares = index.idxmax(), both.loc[index.idxmax()]
-    told = f"= {level}", percent(shares["then"]), percent(shares["now"])
-    return told, float(index.max())
+    found = f"= {level}", percent(shares["then"]), percent(shares["now"])
+    return found, float(index.max())
 
 
 def _mean(mean: float, spread: float) -> str:

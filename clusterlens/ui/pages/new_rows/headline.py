@@ -171,7 +171,7 @@ def _refitted(kept: KeptPartition) -> str:
     """Write which clusters of the older segmentation remain."""
     if (found := kept.follows) is None:
         return ""
-    told = [
+    fates = [
         f"{named} {word}"
         for names, word in (
             (found.stays, "kept name and colour"),
@@ -183,7 +183,7 @@ def _refitted(kept: KeptPartition) -> str:
     of = "the new table" if found.rows == "new" else "both tables"
     return (
         f"<p class='cl-refitted'>Refit of {safe(found.of)} on {of}: "
-        f"{'; '.join(told)}. Undo goes back.</p>"
+        f"{'; '.join(fates)}. Undo goes back.</p>"
     )
 
 
@@ -194,13 +194,12 @@ def _placed(placed: Result, drifted: Result, name: str) -> str:
     if not placed.ready:
         return f"<p>The rows of <b>{safe(name)}</b> are being placed.</p>"
     found: Placed = placed.value
-    said = "<b>Comparing the tables.</b>"
+    verdict = "<b>Comparing the tables.</b>"
     if drifted.ready:
         shares = _shares(found)
-        said = f"{_verdict(drifted.value)} <span class='muted'>{shares}</span>"
-    return (
-        f"<p>{said}</p><p>{' '.join(_chips(found, drifted))} {_rests_on(drifted)}</p>"
-    )
+        verdict = f"{_verdict(drifted.value)} <span class='muted'>{shares}</span>"
+    chips = " ".join(_chips(found, drifted))
+    return f"<p>{verdict}</p><p>{chips} {_rests_on(drifted)}</p>"
 
 
 def _verdict(found: Drifted) -> str:

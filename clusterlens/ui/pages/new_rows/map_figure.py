@@ -24,11 +24,11 @@ class NewRowsFigure(MapFrame):
 
     def __init__(
         self,
-        told: Callable[..., None],
+        on_change: Callable[..., None],
         tapped: Callable[[float, float, float], None],
     ) -> None:
         super().__init__(
-            told,
+            on_change,
             css="cl-new-rows-figure",
             tools=["box_zoom", "tap", "save"],
         )

@@ -74,7 +74,7 @@ class NewTable(Panel):
                     margin=(8, 0, 0, 0),
                     visible=False,
                 ),
-                partial(self._said, name),
+                partial(self._chosen, name),
                 partial(self._write, name),
             )
             for name, label, names in (
@@ -115,9 +115,9 @@ class NewTable(Panel):
         part, parts = new_part.value or (), new_parts.value or ()
         failed = any(one.state == "failed" for one in (segmentation, assigned, placed))
         is_text = part[:1] == ("separator",)
-        said = any(map(self._said, self._writing))
+        is_chosen = any(map(self._chosen, self._writing))
         # A text with recognised columns was most likely read correctly.
-        offered = failed or read_otherwise or said
+        offered = failed or read_otherwise or is_chosen
         offer_parts(self, self._part, part, parts, offered=offered or not is_text)
         for control in self._writing.values():
             self.offer(control, visible=offered and is_text)
@@ -136,9 +136,11 @@ class NewTable(Panel):
         """Read another part of the same file, or with another separator."""
         await self.session.act("take new table", **{**self._file(), "part": part})
 
-    async def _write(self, name: str, said: str) -> None:
+    async def _write(self, name: str, value: str) -> None:
         """Read the same file with the given format."""
-        await self.session.act("take new table", **{**self._file(), name: said or None})
+        await self.session.act(
+            "take new table", **{**self._file(), name: value or None}
+        )
 
     def _file(self) -> Mapping[str, Any]:
         """Return the options of the file of the new table; empty if there is none."""
@@ -146,7 +148,7 @@ class NewTable(Panel):
         taken = (s.values for s in reversed(done) if s.kind == "take new table")
         return next(taken, {})
 
-    def _said(self, name: str) -> str:
+    def _chosen(self, name: str) -> str:
         return str(self._file().get(name) or "")
 
     def _open(self, what: str) -> None:
@@ -217,12 +219,12 @@ def _shares(found: Placed) -> str:
     top = min(step * math.ceil(top / step + 0.1), 1.0)
     bars = "".join(_bars(one, top) for one in found.clusters)
     notes = "".join(f"<li>{safe(note)}</li>" for note in found.notes)
-    told = f"<h3>What was done to the rows</h3><ul>{notes}</ul>" if notes else ""
+    steps = f"<h3>What was done to the rows</h3><ul>{notes}</ul>" if notes else ""
     return (
         "<p><b>Shares then and now</b> <span class='muted'>pale: held-out rows of the "
         "first table as they are assigned; full: the new rows; lines: 95% intervals"
         f"</span></p>{bars}{_nowhere(found.nowhere, top)}{_axis(top)}"
-        f"{told}"
+        f"{steps}"
     )
 
 

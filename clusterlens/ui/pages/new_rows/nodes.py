@@ -258,8 +258,8 @@ def listed_rows(
     )
     some = np.flatnonzero(is_listed)
     raise_if_cancelled(job.cancelled)
-    turn = -1 if look_new_rows_first == "most sure" else 1
-    return some[np.lexsort([turn * key[some] for key in keys])][:LISTED_ROWS]
+    sign = -1 if look_new_rows_first == "most sure" else 1
+    return some[np.lexsort([sign * key[some] for key in keys])][:LISTED_ROWS]
 
 
 @node("idle", "Finding rules of the clusters", keep=8)

@@ -76,12 +76,12 @@ class NewRowCard(Panel):
             f"<p class='between'><b>Row {safe(new_row.row_id)}</b>"
             f"<span>{steps}</span></p>"
         )
-        told = "<p>It is not placed: it has gaps that are not filled.</p>"
+        text = "<p>It is not placed: it has gaps that are not filled.</p>"
         if (standing := new_row.standing) is not None:
             above = (_cluster, _belongs, _why)
-            told = "".join(part(standing, segmentation) for part in above)
-            told += _takes(new_changes, segmentation) + _near(standing, segmentation)
-        self._text.body = head + told
+            text = "".join(part(standing, segmentation) for part in above)
+            text += _takes(new_changes, segmentation) + _near(standing, segmentation)
+        self._text.body = head + text
 
     def _do(self, what: str) -> None:
         """Select the previous or the next row of the list."""
@@ -211,13 +211,13 @@ def _change(one: Any, segmentation: Segmentation) -> str:
 
 def _apart(value: Any, other: Any) -> tuple[str, str]:
     """Format two values with enough digits to distinguish them."""
-    told = _value(value), _value(other)
-    if told[0] == told[1] and value != other and isinstance(value, Real):
+    texts = _value(value), _value(other)
+    if texts[0] == texts[1] and value != other and isinstance(value, Real):
         for digits in range(4, 18):
-            told = f"{value:.{digits}g}", f"{other:.{digits}g}"
-            if told[0] != told[1]:
+            texts = f"{value:.{digits}g}", f"{other:.{digits}g}"
+            if texts[0] != texts[1]:
                 break
-    return told
+    return texts
 
 
 def _value(value: Any) -> str:

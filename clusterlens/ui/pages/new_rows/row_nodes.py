@@ -79,9 +79,9 @@ def new_row(
     row = look_new_row
     if row is None or row >= len(assigned):
         row = int(listed_rows[0]) if len(listed_rows) else 0
-    told = assigned.iloc[row]
+    assignment = assigned.iloc[row]
     standing = None
-    if pd.notna(told["cluster"]):
+    if pd.notna(assignment["cluster"]):
         raw = new_cells.frame.iloc[[row]]
         standing = _standing(segmentation, kept_partition, raw, assigned.iloc[[row]])
     return NewRow(row, assigned.index[row], standing)
@@ -94,14 +94,14 @@ def _standing(
     assigned: pd.DataFrame,
 ) -> Standing:
     """Explain the cluster of one row, from tables of that row alone."""
-    told = assigned.iloc[0]
-    label, beside = int(told["cluster"]), told["nearest other"]
+    assignment = assigned.iloc[0]
+    label, beside = int(assignment["cluster"]), assignment["nearest other"]
     other = None if pd.isna(beside) else int(beside)
     x = features_of(segmentation, raw).X[0]
     near = company(segmentation.assigner, x, label, ALPHA)
     return Standing(
         label,
-        float(told["margin"]),
+        float(assignment["margin"]),
         other,
         bool(is_nowhere(assigned)[0]),
         near,

@@ -110,18 +110,18 @@ def _origin(kept: KeptPartition) -> str:
 def _cluster(row: Any, rule: ClusterRule | None) -> str:
     """Write one cluster with its size, and its rule on held-out rows."""
     name = mark(cluster_colour(cluster_of(row.cluster)), f"<b>{safe(row.name)}</b>")
-    told = ""
+    rule_text = ""
     if rule is not None and rule.is_good:
-        told = (
+        rule_text = (
             f"<p>{safe(rule.text) or 'any row'}</p><p class='muted'>of these "
             f"{percent(rule.precision)} are in it · finds {percent(rule.recall)}</p>"
         )
     elif rule is not None:
-        told = "<p class='muted'>no short rule</p>"
+        rule_text = "<p class='muted'>no short rule</p>"
     return (
         f"<div class='cluster'><div class='sides'><span>{name}</span><span>"
         f"{whole(row.rows)} <span class='muted'>{percent(row.share)}</span></span>"
-        f"</div>{told}</div>"
+        f"</div>{rule_text}</div>"
     )
 
 
@@ -154,20 +154,20 @@ def _rules(rules: Result) -> str:
     if not rules.ready or rules.value is None:
         return ""
     found: ClusterRules = rules.value
-    judged = count(int(found.assigned.sum()), "row")
+    counted = count(int(found.assigned.sum()), "row")
     return (
-        f"<p class='muted'>Rules put {percent(found.right)} of {judged} that they were "
-        "not made of into their cluster.</p>"
+        f"<p class='muted'>Rules put {percent(found.right)} of {counted} that they "
+        "were not made of into their cluster.</p>"
     )
 
 
-def _typing(told: Result) -> str:
+def _typing(typing: Result) -> str:
     """Write the questions in the order of their gain, with the accuracy."""
-    if told.state == "pending":
+    if typing.state == "pending":
         return "<p class='muted'>Questions are being looked for.</p>"
-    if not told.ready or told.value is None:
+    if not typing.ready or typing.value is None:
         return ""
-    tool: TypingTool = told.value
+    tool: TypingTool = typing.value
     steps = tool.accuracy[tool.accuracy["used"]]
     rows = "".join(
         f"<tr><td class='number'>{row.n_questions}</td><td>{safe(row.column)}</td>"

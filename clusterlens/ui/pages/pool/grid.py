@@ -67,7 +67,7 @@ class PoolGrid(Panel):
 
     def build(self) -> Any:
         self._known: tuple[Dataset | None, Mapping[str, float]] = (None, {})
-        self._turn, self._offers_names = asyncio.Lock(), False
+        self._lock, self._offers_names = asyncio.Lock(), False
         self._preset = self._make_preset()
         self._k = self._field("Clusters", "n_clusters", "cl-fixed-k", start=2)
         self._seed = self._field("Seed", "random_state", "cl-seed", start=0)
@@ -171,7 +171,7 @@ class PoolGrid(Panel):
 
         Calls run one after another, because the store is accessed on another thread.
         """
-        async with self._turn:
+        async with self._lock:
             try:
                 try:
                     await deed(*given)
@@ -244,9 +244,9 @@ class PoolGrid(Panel):
         draft = replace(self._draft, **{"rejected": None, **changes})
         self.session.look.pool_draft = draft
 
-    def _do(self, wish: str) -> None:
+    def _do(self, request: str) -> None:
         """Handle a button or a field of the form."""
-        verb, _, rest = wish.partition(" ")
+        verb, _, argument = request.partition(" ")
         deeds: dict[str, Callable[[str], None]] = {
             "switch": lambda at: self._change(entries=switch(self._entries, int(at))),
             "add": lambda name: self._change(
@@ -261,7 +261,7 @@ class PoolGrid(Panel):
             "text": lambda _: self._show_text(True),
             "chips": lambda _: self._show_text(False),
         }
-        deeds[verb](rest)
+        deeds[verb](argument)
 
     def _remove(self, where: str) -> None:
         at, setting, index = where.split(" ")

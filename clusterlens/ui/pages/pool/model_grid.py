@@ -52,7 +52,7 @@ class ModelGrid(JSComponent):
     models = param.List(default=[], doc="Name and family of each model.")
     titles = param.Dict(default=TITLES, doc="Names of the states, by letter.")
     states = param.String("", doc="The letter of each model.")
-    said = param.List(default=[], doc="What is said of each model, plain text.")
+    texts = param.List(default=[], doc="Time and notes of each model, plain text.")
 
     def __init__(self, **params: Any) -> None:
         params.setdefault("margin", 0)
@@ -71,13 +71,13 @@ export function render({model}) {
   };
   const title = (at) => model.titles[model.states[at]] || '';
   const ended = (at) => !'wr'.includes(model.states[at]);
-  let told = null;
-  const tell = () => {
-    tip.hidden = told === null;
+  let described = null;
+  const describe = () => {
+    tip.hidden = described === null;
     if (tip.hidden) return;
-    const said = model.said[told] ? ', ' + model.said[told] : '';
-    tip.replaceChildren(make('b', '', model.models[told][0]), make('br'),
-      title(told) + said);
+    const text = model.texts[described] ? ', ' + model.texts[described] : '';
+    tip.replaceChildren(make('b', '', model.models[described][0]), make('br'),
+      title(described) + text);
   };
   const paint = () => {
     squares.forEach((square, at) => {
@@ -86,10 +86,10 @@ export function render({model}) {
     });
     for (const [place, list] of counts)
       place.textContent = list.filter(ended).length + '/' + list.length;
-    tell();
+    describe();
   };
   const build = () => {
-    box.replaceChildren(); squares = []; counts = []; told = null;
+    box.replaceChildren(); squares = []; counts = []; described = null;
     const legend = make('div', 'legend');
     for (const [letter, name] of Object.entries(model.titles)) {
       const entry = make('span');
@@ -120,16 +120,16 @@ export function render({model}) {
   };
   const show = (event) => {
     const at = event.target.dataset?.at;
-    told = at === undefined ? null : Number(at);
-    tell();
-    if (told === null) return;
+    described = at === undefined ? null : Number(at);
+    describe();
+    if (described === null) return;
     const here = event.target.getBoundingClientRect();
     const frame = box.getBoundingClientRect();
     tip.style.top = (here.bottom - frame.top + 6) + 'px';
     tip.style.left = Math.max(0, Math.min(here.left - frame.left, frame.width - 250))
       + 'px';
   };
-  const hide = () => { told = null; tell(); };
+  const hide = () => { described = null; describe(); };
   // Tab enters the squares once, where it left them; arrow keys lead on.
   const enter = ({target}) => {
     if (!squares.includes(target)) return;
@@ -151,7 +151,7 @@ export function render({model}) {
   box.addEventListener('focusout', hide);
   model.on('models', build);
   model.on('states', paint);
-  model.on('said', tell);
+  model.on('texts', describe);
   build();
   return box;
 }"""

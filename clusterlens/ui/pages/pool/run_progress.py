@@ -71,7 +71,7 @@ class RunProgress(Panel):
         partial = self.session.jobs.partial
         if partial is None:
             # The next run begins with an empty grid.
-            self._grid.param.update(models=[], states="", said=[])
+            self._grid.param.update(models=[], states="", texts=[])
         self.view.visible = self._seen and isinstance(partial, RunSoFar)
         if self.view.visible:
             self.show(partial)
@@ -87,7 +87,9 @@ class RunProgress(Panel):
         ]
         if models != self._grid.models:
             self._grid.models = models
-        self._grid.param.update(states=run_so_far.states, said=list(run_so_far.said))
+        self._grid.param.update(
+            states=run_so_far.states, texts=list(run_so_far.model_texts)
+        )
         self._bar.value = round(100 * ended / run_so_far.n_asked)
         self._keep.disabled = self.session.jobs.keeping or not run_so_far.models
         self._text.body = (

@@ -53,19 +53,21 @@ def size_line(n_samples: int) -> str:
         Size of the table, which is highlighted.
     """
     limits = size_limits()
-    told = {limit: _told(methods) for limit, methods in limits.items()}
+    changes = {limit: _change_words(methods) for limit, methods in limits.items()}
     n_changed = sum(len(limits[limit]) for limit in limits if limit < n_samples)
     here = "presets run every method as it is"
     if n_changed:
         here = f"presets leave out or change {count(n_changed, 'method')}"
-    words = "; ".join(f"beyond {whole(limit)}: {text}" for limit, text in told.items())
+    words = "; ".join(
+        f"beyond {whole(limit)}: {text}" for limit, text in changes.items()
+    )
     low = np.log10(min(n_samples, min(limits) / 10))
     high = np.log10(max(n_samples, max(limits))) + 0.12
 
     def at(size: int) -> float:
         return float((np.log10(size) - low) / (high - low))
 
-    texts = [(at(n_samples), "this table"), *((at(k), told[k]) for k in limits)]
+    texts = [(at(n_samples), "this table"), *((at(k), changes[k]) for k in limits)]
     places, rows = _rows(texts)
     depth = max(rows) + 1
     chart = Canvas(
@@ -97,7 +99,7 @@ def size_line(n_samples: int) -> str:
     )
 
 
-def _told(methods: dict[str, str]) -> str:
+def _change_words(methods: dict[str, str]) -> str:
     """Format the changes beyond a size: replacements, and dropped methods."""
     gone = [method for method, other in methods.items() if not other]
     others = sorted({other for other in methods.values() if other})

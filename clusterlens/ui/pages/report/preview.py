@@ -119,12 +119,12 @@ class ReportPreview(Panel):
 def _chip(key: str, found: Findings) -> str:
     """Write the switch of a section; an empty section shows the reason."""
     section = SECTIONS[key]
-    why, told = section.lacks(found), found.tells(key)
-    state = f"aria-pressed='{str(told).lower()}'"
+    why, is_shown = section.lacks(found), found.tells(key)
+    state = f"aria-pressed='{str(is_shown).lower()}'"
     if why:
         state = f"disabled title='{safe(section.name)}: {safe(why)}'"
-    tick = "✓ " if told else ""
-    if told and isinstance(found.asked.get(key), str):
+    tick = "✓ " if is_shown else ""
+    if is_shown and isinstance(found.asked.get(key), str):
         tick = "… "
     return (
         f"<button class='pill cl-section-{key}' data-do='{key}' {state}>{tick}"

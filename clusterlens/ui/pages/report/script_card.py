@@ -80,16 +80,16 @@ class ScriptCard(Panel):
             self._check.body = ""
             return
         if self._ran == self._script:
-            told = self._verdict
+            offer = self._verdict
         elif self._is_foreign and not self.session.server.alone:
-            told = f"<span class='muted'>{_NOT_HERE}</span>"
+            offer = f"<span class='muted'>{_NOT_HERE}</span>"
         elif self._asks:
-            told = f"{_question()} {link('Run it', 'run')} {link('Leave it', 'leave')}"
+            offer = f"{_question()} {link('Run it', 'run')} {link('Leave it', 'leave')}"
         else:
             seconds = _START_SECONDS + float(np.nansum(ensemble.seconds))
-            told = link(f"Check by running it, {duration(seconds)}", "check")
+            offer = link(f"Check by running it, {duration(seconds)}", "check")
         self._check.body = (
-            f"<p class='between'><span>{told}</span>{copier('Copy', self._script)}</p>"
+            f"<p class='between'><span>{offer}</span>{copier('Copy', self._script)}</p>"
         )
 
     @property

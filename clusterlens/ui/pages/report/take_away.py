@@ -55,8 +55,10 @@ class File:
 
 
 def _rows(found: Findings) -> Any:
-    told = found.told
-    return labelled_rows(told.dataset, told.clusters, told.names, told.memberships)
+    partition = found.told
+    return labelled_rows(
+        partition.dataset, partition.clusters, partition.names, partition.memberships
+    )
 
 
 def _ranking(found: Findings, session: Session) -> bytes:
@@ -198,9 +200,9 @@ class TakeAway(Panel):
 
     def show(self, **values: Any) -> None:
         """Offer the files, with the clusters of the result."""
-        told = values["told"]
-        what = "the result" if told.is_result else "no result is chosen yet"
-        head = f"<b>{safe(told.title)}</b>, {what}"
+        partition = values["told"]
+        what = "the result" if partition.is_result else "no result is chosen yet"
+        head = f"<b>{safe(partition.title)}</b>, {what}"
         late = ""
         if values["robustness"].state == "pending":
             late = (
