@@ -127,7 +127,7 @@ class Shell:
             margin=0,
             css_classes=["cl-content"],
         )
-        self.room = self.pages["lessons"].room
+        self.classroom = self.pages["lessons"].classroom
         keys = Keys(self._press, wanted=list(MOVES))
         self.view = pmu.Page(
             title=TITLE,
@@ -180,8 +180,10 @@ class Shell:
     @property
     def in_force(self) -> Session:
         """The session for undo, keys and the header; during a lesson, its session."""
-        in_lesson = self.session.look.page == "lessons" and self.room.lesson is not None
-        return self.room.session if in_lesson else self.session
+        in_lesson = (
+            self.session.look.page == "lessons" and self.classroom.lesson is not None
+        )
+        return self.classroom.session if in_lesson else self.session
 
     def begin(self) -> None:
         """Show the page in a connected browser, then begin to compile kernels."""
@@ -197,7 +199,7 @@ class Shell:
             go_on(self._leave())
 
     async def _leave(self) -> None:
-        for session in (self.session, self.room.session):
+        for session in (self.session, self.classroom.session):
             await session.ended()
         leave(self)
 
@@ -207,10 +209,10 @@ class Shell:
 
     def _whenever(self, write: Callable[..., None]) -> None:
         """Call now, and whenever another state may be in force."""
-        for session in (self.session, self.room.session):
+        for session in (self.session, self.classroom.session):
             session.history.param.watch(write, ["steps", "cursor"])
         self.session.look.param.watch(write, ["page"])
-        self.room.param.watch(write, ["key", "opening"])
+        self.classroom.param.watch(write, ["key", "opening"])
         write()
 
     def _state(self) -> Text:
@@ -257,7 +259,9 @@ class Shell:
 
     def _results(self) -> list[Text]:
         """Return the chips with the result of the session and of a lesson."""
-        self._chips = [ResultChip(one) for one in (self.session, self.room.session)]
+        self._chips = [
+            ResultChip(one) for one in (self.session, self.classroom.session)
+        ]
 
         def write(*events: Any) -> None:
             for chip in self._chips:

@@ -295,11 +295,11 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         await opened.rest()
         alone = derived.get("consensus").value.tile.values
         ensemble = session.analysis.ensemble
-        assert derived.get("heard").value is ensemble
+        assert derived.get("weighted_ensemble").value is ensemble
         assert "pool alone" not in opened.matrix._note.body
         answer_by(session, TRUTH, 20)
         await opened.rest()
-        heard = derived.get("heard").value
+        heard = derived.get("weighted_ensemble").value
         fits = derived.get("answers").value.posterior
         assert heard.votes.tolist() == np.floor(1000 * fits.values).tolist()
         asked = derived.get("threshold_in_force").value / ensemble.n_votes
@@ -316,11 +316,11 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         assert effective in opened.matrix._note.body
         opened.matrix._switch_votes("alone")
         await opened.rest()
-        assert derived.get("heard").value is ensemble
+        assert derived.get("weighted_ensemble").value is ensemble
         assert "with your answers" in opened.matrix._note.body
         opened.matrix._switch_votes("answers")
         await opened.rest()
-        assert derived.get("heard").value is heard
+        assert derived.get("weighted_ensemble").value is heard
 
     looked_at(scenario)
 
@@ -398,7 +398,7 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         assert "cl-with-answers" not in sentence.body
         answer_by(session, TRUTH, 20)
         await opened.rest()
-        heard = derived.get("heard").value
+        heard = derived.get("weighted_ensemble").value
         inside = within(heard.votes)
         assert inside != pool
         assert sentence.body.startswith(of_pool[: of_pool.index("</div>")])
@@ -445,7 +445,7 @@ def test_a_consensus_by_answers_is_made_again_by_action_and_script():
         session.look.param.update(partition="consensus", partition_k=4)
         await opened.rest()
         chosen = session.derived.get("chosen").value
-        heard = session.derived.get("heard").value
+        heard = session.derived.get("weighted_ensemble").value
         assert chosen.title == "consensus tree k=4 by answers"
         expected = cl.consensus_tree(heard, 20, 0).cut(4)
         assert np.array_equal(chosen.labels, expected)
@@ -476,7 +476,9 @@ def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
         before = names[session.derived.get("ranking").value.order[0]]
         answer_by(session, TRUTH, 20)
         session.act_now("leave unsure", a=0, b=3)
-        stop = session.derived.watch([*NEEDED, "answers", "heard"], lambda _: None)
+        stop = session.derived.watch(
+            [*NEEDED, "answers", "weighted_ensemble"], lambda _: None
+        )
         await opened.rest()
         found = gather(session)
         stop()
@@ -487,7 +489,7 @@ def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
         assert f"about {said.posterior.error_rate:.0%} of such answers" in text
         assert "contradicts 0 of them" in text
         assert f"Without answers <b>{before}</b> would be first" in text
-        assert found.heard is session.derived.get("heard").value
+        assert found.weighted_ensemble is session.derived.get("weighted_ensemble").value
         assert "models vote by how likely" in _votes(found)
 
     looked_at(scenario)

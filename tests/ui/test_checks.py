@@ -19,18 +19,25 @@ CHECKS = {
     "null_check": {"samples", "pool", "random_state", "noise"},
     "k_selection": {"samples", "random_state"},
     "chosen_stability": {"samples", "settled", "judge", "random_state"},
-    "judged_again": {"judged", "judged_by", "random_state"},
-    "told_stability": {"told", "told_run", "told_judged_by"},
-    "judged_apart": {"judged"},
-    "told_apart": {"told", "told_run"},
-    "chosen_apart": {"settled", "samples"},
-    "label_evidence": {"judged"},
+    "labels_stability": {"evaluated_labels", "labels_stability_model", "random_state"},
+    "export_stability": {"export_partition", "export_run", "export_stability_model"},
+    "labels_separation": {"evaluated_labels"},
+    "export_separation": {"export_partition", "export_run"},
+    "chosen_separation": {"settled", "samples"},
+    "label_evidence": {"evaluated_labels"},
 }
 # Words that change no value, with the results that contain them.
 WORDS = {
     "note": set(),
     "cluster_names": {
-        *("chosen", "other", "result_names", "told", "model_called", "judged_named"),
+        *(
+            "chosen",
+            "other",
+            "result_names",
+            "export_partition",
+            "model_called",
+            "named_labels",
+        ),
     },
 }
 FIRST_SAMPLE = np.random.default_rng(0).normal(size=(40, 3))
@@ -52,7 +59,7 @@ def test_the_table_has_all_checks_with_their_inputs():
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_key_of_a_check_is_made_of_what_it_is_measured_of(name):
     key = NODES[name].inputs[0]
-    digests = {"samples_digest": "samples", "judged_digest": "judged"}
+    digests = {"samples_digest": "samples", "labels_digest": "evaluated_labels"}
     assert {digests.get(one, one) for one in inputs(key)} == CHECKS[name]
 
 
@@ -71,7 +78,7 @@ def needed(name, seen=frozenset()) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(CHECKS.keys() - {"told_stability", "told_apart"})
+    "name", sorted(CHECKS.keys() - {"export_stability", "export_separation"})
 )
 def test_no_name_of_a_cluster_is_behind_a_check(name):
     assert "cluster_names" not in needed(name)

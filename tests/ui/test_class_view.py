@@ -58,13 +58,13 @@ def test_pages_of_a_class_are_counted_by_lesson_and_step():
         lecturer = pages.open(class_word="blue")
         assert "No page of this class is in a lesson." in body(lecturer)
         for word, step in (("blue", 0), ("blue", 1), ("blue", 1), ("red", 1), ("", 1)):
-            pages.open(class_word=word).room.param.update(key="rings", step=step)
+            pages.open(class_word=word).classroom.param.update(key="rings", step=step)
         assert "step 1: <b>1</b> · step 2: <b>2</b>" in body(lecturer)
         assert "Most typical is not true" in body(lecturer)
         assert "3 pages" in body(lecturer)
         one, other = pages.all[1:3]
         one.session.look.class_word = "red"
-        other.room.close()
+        other.classroom.close()
         assert "1 page<" in body(lecturer)
         assert "step 1" not in body(lecturer)
         pages.all[3].close()
@@ -80,7 +80,7 @@ def test_the_counts_follow_the_class_by_themselves(monkeypatch):
     async def scenario(pages):
         lecturer = pages.open(class_word="blue")
         (view,) = (p for p in lecturer.panels if isinstance(p, ClassView))
-        pages.open(class_word="blue").room.param.update(key="noise", step=2)
+        pages.open(class_word="blue").classroom.param.update(key="noise", step=2)
         async with asyncio.timeout(60):
             while "step 3: <b>1</b>" not in view._form.body:
                 await asyncio.sleep(0)

@@ -99,7 +99,7 @@ def test_class_labels_say_copies_beside_the_score_and_beside_density():
         assert "use each row once" not in density.body
         await headline._handle_msg("copies once")
         await opened.rest()
-        assert len(opened.value("judged").codes) == 60
+        assert len(opened.value("evaluated_labels").codes) == 60
         assert "of the rows are copies" not in headline.body
         assert "copies" not in density.body
 

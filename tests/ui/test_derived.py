@@ -342,7 +342,7 @@ def a_file(*functions, **more):
 
 
 def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
-    @node("live", "Trying", keep=8, rests=True)
+    @node("live", "Trying", keep=8, debounced=True)
     def tried(
         job: Job,
         score: str,
@@ -362,7 +362,7 @@ def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
             "live",
             "Trying",
             keep=8,
-            rests=True,
+            debounced=True,
         ),
         "leader": Node(("run_id?",), len),
     }

@@ -167,7 +167,7 @@ def test_what_waits_for_rest_is_done_once_no_newer_wish_comes():
                 "title",
                 lambda job, k=k: k,
                 lambda value, error: done.append(value),
-                rests=0.05,
+                debounce=0.05,
             )
             await asyncio.sleep(0)
             assert not jobs.at_rest
@@ -304,7 +304,7 @@ def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
                 "Checking",
                 lambda job, k=k: check(job, k),
                 lambda value, _: told.append(value),
-                rests=0.05,
+                debounce=0.05,
             )
             await asyncio.sleep(0)
             assert jobs.shown is None
@@ -341,7 +341,7 @@ def test_a_closed_session_stops_its_work_and_shows_nothing():
 def test_an_error_holds_nothing_of_what_it_was_told_to(lane, error):
     ended = []
 
-    class Told:
+    class Recorder:
         def __call__(self, *outcome):
             ended.append(None)
 
@@ -349,7 +349,7 @@ def test_an_error_holds_nothing_of_what_it_was_told_to(lane, error):
         raise error
 
     async def main():
-        jobs, told = Jobs(Server()), Told()
+        jobs, told = Jobs(Server()), Recorder()
         gone = weakref.ref(told)
         getattr(jobs, lane)("slot", "Computing", fail, told)
         del told

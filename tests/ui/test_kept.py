@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterlens.ui.work.kept import Kept, buffers
+from clusterlens.ui.work.kept import ResultCache, buffers
 
 KB = np.zeros(1000, np.uint8)
 
@@ -46,7 +46,7 @@ def test_bytes_are_those_of_all_arrays_each_counted_once():
 
 
 def test_beyond_the_bytes_what_was_not_used_for_longest_goes():
-    kept = Kept(10_000)
+    kept = ResultCache(10_000)
     for key in range(3):
         kept.put("a", key, fresh(3), most=9)
     assert kept.get("a", 0) is not None
@@ -56,7 +56,7 @@ def test_beyond_the_bytes_what_was_not_used_for_longest_goes():
 
 
 def test_the_latest_of_each_node_stays_whatever_it_takes():
-    kept = Kept(10)
+    kept = ResultCache(10)
     kept.put("a", 0, fresh(3), most=9)
     kept.put("b", 0, fresh(3), most=9)
     kept.put("b", 1, fresh(3), most=9)
@@ -66,7 +66,7 @@ def test_the_latest_of_each_node_stays_whatever_it_takes():
 
 
 def test_an_array_that_several_results_hold_counts_until_the_last_is_gone():
-    kept, shared = Kept(10_000), fresh(4)
+    kept, shared = ResultCache(10_000), fresh(4)
     for key in range(5):
         kept.put("a", key, [shared], most=9)
     assert kept.n_bytes == 4000
@@ -79,7 +79,7 @@ def test_an_array_that_several_results_hold_counts_until_the_last_is_gone():
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=40))
 def test_numbers_and_bytes_add_up_after_any_use(uses):
-    kept: Kept[np.ndarray] = Kept(5000)
+    kept: ResultCache[np.ndarray] = ResultCache(5000)
     for name, key in uses:
         if kept.get(name, key) is None:
             kept.put(name, key, fresh(1 + key % 3), most=3)

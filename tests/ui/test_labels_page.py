@@ -22,7 +22,7 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.nodes.verdict import weigh
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
@@ -160,7 +160,7 @@ def test_numbers_are_those_of_the_library():
 def test_the_most_mixed_pair_is_open_and_a_click_opens_another():
     async def scenario(opened):
         await opened.read(labelled())
-        judged, pair = opened.value("judged"), opened.value("label_pair")
+        judged, pair = opened.value("evaluated_labels"), opened.value("label_pair")
         assert {judged.name(pair.a), judged.name(pair.b)} == {"left", "right"}
         assert "the most mixed pair" in opened.pair._heading.body
         steering = opened.pair._steering
@@ -198,7 +198,7 @@ def test_merging_is_of_this_page_only_and_can_be_taken_back():
         pair = opened.value("label_pair")
         opened.merges._text._handle_msg(f"{pair.a} {pair.b}")
         await opened.rest()
-        judged = opened.value("judged")
+        judged = opened.value("evaluated_labels")
         assert len(judged.sizes) == 2
         assert opened.value("label_check").score > before
         assert opened.value("label_agreement").merged.values.max() == 1
@@ -219,7 +219,10 @@ def test_the_clusters_of_a_model_are_judged_in_the_same_way():
         assert len(offers) == 5
         opened.headline._source.value = "model:1"
         await opened.rest()
-        judged, ensemble = opened.value("judged"), opened.session.analysis.ensemble
+        judged, ensemble = (
+            opened.value("evaluated_labels"),
+            opened.session.analysis.ensemble,
+        )
         found = eval(judged.code, {"ensemble": ensemble})
         assert np.array_equal(judged.codes, found)
         pairs = set(zip(found, ensemble.labels[1].tolist(), strict=True))
@@ -265,11 +268,14 @@ def test_separate_clusters_of_a_model_are_groups_of_their_own():
         text = text_of(opened.headline._text.body)
         assert "4 of 4 clusters found again in other samples, 4 of 4 clusters" in text
         assert opened.evidence._table.body.count("scale passes") == 8
-        found, X = opened.value("judged_again"), opened.value("judged").dataset.X
+        found, X = (
+            opened.value("labels_stability"),
+            opened.value("evaluated_labels").dataset.X,
+        )
         again = clusterlens.cluster_stability(
             X,
             opened.session.analysis.ensemble.specs[2],
-            labels=opened.value("judged").codes,
+            labels=opened.value("evaluated_labels").codes,
             n_jobs=1,
         )
         assert np.array_equal(found.similarities, again.similarities)
@@ -334,7 +340,7 @@ def test_given_labels_as_the_result_stay_given_labels():
         await choose_result(opened, kind="labels")
         opened.look.judge("result")
         await opened.rest()
-        assert opened.value("judged").noun == "class"
+        assert opened.value("evaluated_labels").noun == "class"
         assert "Are the labels of" in opened.headline._text.body
 
     looked_at(scenario)
@@ -351,10 +357,10 @@ def test_any_column_and_the_consensus_are_judged_in_the_same_way():
         opened.headline._source.value = "column:side"
         await opened.rest()
         ds = prepare(table)
-        codes = eval(opened.value("judged").code, {"dataset": ds})
+        codes = eval(opened.value("evaluated_labels").code, {"dataset": ds})
         check = label_match(ds.X, codes, n_permutations="adaptive")
         assert opened.value("label_check").score == check.score
-        assert opened.value("judged").n_left_out == 30
+        assert opened.value("evaluated_labels").n_left_out == 30
         text = opened.headline._text.body
         assert ("It is a feature itself" in text) == (ds.roles["side"] != "ignore")
         assert "&lt;b&gt;l&lt;/b&gt;" in text
@@ -362,7 +368,7 @@ def test_any_column_and_the_consensus_are_judged_in_the_same_way():
         opened.look.judge("consensus:3")
         await opened.rest()
         ensemble = opened.session.analysis.ensemble
-        judged = opened.value("judged")
+        judged = opened.value("evaluated_labels")
         found = eval(judged.code, {"cl": clusterlens, "ensemble": ensemble})
         assert np.array_equal(judged.codes, found)
         assert len(judged.sizes) == 3
@@ -377,7 +383,7 @@ def test_a_brushed_group_is_judged_against_the_rest():
         opened.look.group = Brush(np.arange(60, 90), "map")
         opened.look.judge("group")
         await opened.rest()
-        judged = opened.value("judged")
+        judged = opened.value("evaluated_labels")
         assert judged.sizes == {0: 30, 1: 60}
         assert np.array_equal(judged.codes, eval(judged.code, {"dataset": ds}))
         check = label_match(ds.X, judged.codes, n_permutations="adaptive")
@@ -503,7 +509,7 @@ def test_labels_on_the_map_lead_here():
 
 
 def test_a_merged_class_bears_the_names_of_all():
-    judged = Judged(
+    judged = EvaluatedLabels(
         dataset=None,
         title="",
         noun="class",
@@ -518,8 +524,10 @@ def test_a_merged_class_bears_the_names_of_all():
 
 def copied(opened):
     """Return the variables of the copied Python."""
-    judge = opened.value("judged_by")
-    lines = opened.headline._script(opened.value("judged"), judge).splitlines()
+    judge = opened.value("labels_stability_model")
+    lines = opened.headline._script(
+        opened.value("evaluated_labels"), judge
+    ).splitlines()
     found = {"__name__": "__main__"}
     exec("\n".join(line for line in lines if "print" not in line), found)
     return found
@@ -534,8 +542,8 @@ def test_the_copied_python_gives_what_clusters_are_judged_by():
         await check_again(opened)
         found = copied(opened)
         for name, node in (
-            ("stability", "judged_again"),
-            ("separation", "judged_apart"),
+            ("stability", "labels_stability"),
+            ("separation", "labels_separation"),
         ):
             shown = opened.value(node)
             expected = shown.to_frame()
@@ -679,7 +687,7 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
         for judge in ("result", "model:1", "consensus:3"):
             opened.look.judge(judge)
             await opened.rest()
-            judged = opened.value("judged_named")
+            judged = opened.value("named_labels")
             assert set(judged.codes.tolist()) == {1, 2, 3}
             same = np.array_equal(judged.codes, result)
             assert same or judge == "consensus:3"
@@ -693,15 +701,15 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
                 assert np.array_equal(eval(judged.code, given), judged.codes)
         opened.look.judge("model:1")
         await check_again(opened)
-        measured = opened.value("judged_again")
+        measured = opened.value("labels_stability")
         assert measured.clusters.tolist() == [1, 2, 3]
         for k, name in sizes.items():
             await session.act(
                 "name cluster", partition={"kind": "result"}, cluster=k, name=name
             )
         await opened.rest()
-        assert opened.value("judged_again") is measured
-        judged = opened.value("judged_named")
+        assert opened.value("labels_stability") is measured
+        judged = opened.value("named_labels")
         chosen = session.derived.get("chosen").value
         assert {k: judged.name(k) for k in judged.sizes} == sizes == chosen.names
         pair = opened.value("label_pair")

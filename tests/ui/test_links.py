@@ -17,7 +17,7 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.rows import links_to_csv, links_to_json
 from clusterlens.ui.nodes.links import link_states
-from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
@@ -205,7 +205,7 @@ def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
     fewer = session.analysis.dataset
     rows = {row: k for k, row in enumerate(plain_ids(fewer.row_ids))}
     models = Ensemble([[0, 0, 1], [0, 1, 1]])
-    looked_at = LookedAt("a", 0)
+    looked_at = DisplayedPartition("a", 0)
     (state,) = link_states(session.analysis.links, rows, models, looked_at, None, 0.2)
     assert (state.ends, state.missing) == (None, (2,))
     session.undo()

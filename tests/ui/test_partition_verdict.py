@@ -7,7 +7,7 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui.nodes.found_again import choose_judge
+from clusterlens.ui.nodes.found_again import choose_stability_model
 from clusterlens.ui.nodes.partition_verdict import (
     PARTITION_CONCLUSIONS,
     partition_grounds,
@@ -62,8 +62,8 @@ def test_what_was_not_measured_is_said():
 def test_the_choice_of_the_judge_can_be_cancelled():
     ensemble = Ensemble([[0, 0, 1], [0, 1, 1]], seconds=[0.1, 0.1])
     partition = np.array([0, 1, 1])
-    assert choose_judge(Job("", Server()), partition, ensemble).model == 1
+    assert choose_stability_model(Job("", Server()), partition, ensemble).model == 1
     job = Job("", Server())
     job.stop.set()
     with pytest.raises(Cancelled):
-        choose_judge(job, partition, ensemble)
+        choose_stability_model(job, partition, ensemble)

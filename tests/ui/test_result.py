@@ -40,7 +40,7 @@ POOL = [
     {"clusterer": "DBSCAN", "eps": [0.6]},
     {"clusterer": "agglomerative", "n_clusters": [3], "linkage": ["ward"]},
 ]
-WATCHED = (*NEEDED, *WELCOME, "chosen", "looked_at", "model_names", "legend")
+WATCHED = (*NEEDED, *WELCOME, "chosen", "displayed_partition", "model_names", "legend")
 
 
 @contextmanager
@@ -83,8 +83,8 @@ def test_before_a_choice_every_page_is_about_the_model_that_is_looked_at():
             assert_array_equal(
                 value(session, "chosen").clusters, value(session, "clusters")
             )
-            assert value(session, "told").title == "d k=4"
-            assert not value(session, "told").is_result
+            assert value(session, "export_partition").title == "d k=4"
+            assert not value(session, "export_partition").is_result
             assert "No result was chosen" in write_report(gather(session))
 
     run(main())
@@ -158,7 +158,7 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
             shown._do("result")
             await rest(session)
             assert "beside the result" not in shown._legend.body
-            assert value(session, "looked_at").is_result
+            assert value(session, "displayed_partition").is_result
 
     run(main())
 
@@ -240,7 +240,7 @@ def test_a_result_outlives_its_run_and_is_there_in_a_run_of_some_of_its_rows():
             assert "from" in chip.text.body
             assert (value(session, "result_here") == 0).all()
             assert len(value(session, "result_here")) == len(few)
-            assert value(session, "told").clusters is result.clusters
+            assert value(session, "export_partition").clusters is result.clusters
             assert len(rows_of(session)) == 150
             first = session.analysis.runs[0].id
             session.act_now("delete run", id=first)
@@ -293,9 +293,9 @@ def test_the_script_makes_the_result_again(kind):
 
     found = run(main(), 300)
     if kind == "noise":
-        assert (found.told.clusters < 0).any()
+        assert (found.export_partition.clusters < 0).any()
     run_again = partial(replay, found.script(), found.steps, {}, found.ranking)
-    again = run_again(found.told.clusters, lambda: False, limited=False)
+    again = run_again(found.export_partition.clusters, lambda: False, limited=False)
     assert again.difference == ""
 
 
@@ -361,7 +361,7 @@ def test_the_menu_changes_the_result_and_leads_to_clusters():
             await chip._do("change")
             await rest(session)
             assert "Result: d k=4" in chip.text.body
-            assert value(session, "looked_at").is_result
+            assert value(session, "displayed_partition").is_result
             await chip._do("clusters")
             assert session.look.page == "clusters"
             assert re.search("popovertarget", chip.text.body)

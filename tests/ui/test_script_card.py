@@ -19,7 +19,9 @@ from tests.ui.test_links import session_of
 def test_what_a_replay_found_stands_until_the_script_is_another_one(
     monkeypatch, difference, said
 ):
-    found = SimpleNamespace(steps=(), ranking=None, told=SimpleNamespace(clusters=None))
+    found = SimpleNamespace(
+        steps=(), ranking=None, export_partition=SimpleNamespace(clusters=None)
+    )
     ran = []
     monkeypatch.setattr(script_card, "gather", lambda session: found)
     monkeypatch.setattr(
@@ -51,7 +53,9 @@ def test_what_a_replay_found_stands_until_the_script_is_another_one(
 def test_a_script_that_came_as_a_file_runs_when_asked_twice_where_one_is_alone(
     monkeypatch, alone
 ):
-    found = SimpleNamespace(steps=(), ranking=None, told=SimpleNamespace(clusters=None))
+    found = SimpleNamespace(
+        steps=(), ranking=None, export_partition=SimpleNamespace(clusters=None)
+    )
     ran = []
 
     def replay(script, *_, limited):

@@ -15,7 +15,7 @@ from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run
 
 
-class Told(list):
+class Recorder(list):
     """A list that records its calls."""
 
     def __call__(self, *what, **more):
@@ -24,8 +24,8 @@ class Told(list):
 
 def framed(whole):
     """Return a matrix that shows a whole, with its keyboard control."""
-    tapped = Told()
-    frame = MatrixFigure(Told(), tapped, Told(), css="c")
+    tapped = Recorder()
+    frame = MatrixFigure(Recorder(), tapped, Recorder(), css="c")
     frame._n = 100
     frame.follow(whole)
     return frame, Steering(frame), tapped
@@ -55,7 +55,7 @@ def test_zooming_stays_at_the_cursor_and_within_the_whole():
 
 def test_a_map_that_is_still_is_clicked_where_its_logarithmic_axis_says():
     async def main():
-        went = Told()
+        went = Recorder()
         frame = CriterionMap(lambda *at: went(at))
         whole = ((0.0, 40.0), (0.01, 1.0))
         frame.follow(whole)
@@ -74,7 +74,7 @@ def test_a_map_that_is_still_is_clicked_where_its_logarithmic_axis_says():
 def test_down_is_down_in_matrices_and_maps():
     async def main():
         matrix, *_ = framed(full_view(100))
-        plane = MapFigure(Told(), Told(), Told(), Told())
+        plane = MapFigure(Recorder(), Recorder(), Recorder(), Recorder())
         plane.follow(((0.0, 1.0), (0.0, 1.0)))
         for frame, sign in ((matrix, 1), (plane, -1)):
             steering = Steering(frame)
@@ -94,7 +94,7 @@ def test_a_picture_that_was_on_its_way_takes_no_key_back():
             nonlocal port
             port = replace(port, **seen)
 
-        frame = MatrixFigure(told, Told(), Told(), css="c")
+        frame = MatrixFigure(told, Recorder(), Recorder(), css="c")
         steering, whole = Steering(frame), full_view(100)
         edges = np.arange(101)
         tile = Tile(np.ones((100, 100)), edges, edges, "consensus", None, True, None)

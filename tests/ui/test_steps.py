@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 @pytest.fixture(autouse=True)
 def one_at_a_time(monkeypatch):
     """Make each turn one step."""
-    monkeypatch.setattr(turns, "_TURN_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "_STEP_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("wanted", [3, 5])
@@ -37,7 +37,7 @@ def test_steps_end_when_they_are_not_wanted_and_go_on_later(wanted):
             yield
 
     async def work():
-        made, own = steps(), turns.Turns()
+        made, own = steps(), turns.FairScheduler()
         await own.take(made, lambda: len(taken) < wanted)
         assert taken == list(range(wanted))
         await own.take(made, lambda: True)
@@ -61,7 +61,7 @@ def test_all_take_turns_and_the_loop_is_free_after_each_step():
 
     async def work():
         ticking = asyncio.create_task(tick())
-        own = turns.Turns()
+        own = turns.FairScheduler()
         await asyncio.gather(*(own.take(steps(k), lambda: True) for k in "ab"))
         ticking.cancel()
 
@@ -72,7 +72,7 @@ def test_all_take_turns_and_the_loop_is_free_after_each_step():
 
 
 def test_short_steps_are_taken_some_at_once(monkeypatch):
-    monkeypatch.setattr(turns, "_TURN_SECONDS", 10.0)
+    monkeypatch.setattr(turns, "_STEP_SECONDS", 10.0)
     taken = []
 
     def steps(name):
@@ -81,7 +81,7 @@ def test_short_steps_are_taken_some_at_once(monkeypatch):
             yield
 
     async def work():
-        own = turns.Turns()
+        own = turns.FairScheduler()
         await asyncio.gather(*(own.take(steps(k), lambda: True) for k in "ab"))
 
     run(work())

@@ -44,7 +44,7 @@ def body(panel):
 def test_a_question_is_asked_on_the_page_and_answered_there():
     async def main():
         session, panel, _ = await opened()
-        for node in ("null_check", "k_selection", "told_stability"):
+        for node in ("null_check", "k_selection", "export_stability"):
             assert f'data-do="{node}"' in body(panel)
             assert "Find out, " in body(panel)
             panel._do(node)
@@ -63,11 +63,11 @@ def test_page_report_and_clusters_show_one_paragraph():
     async def main():
         session, panel, bar = await opened()
         texts = set()
-        for node in (None, "null_check", "told_stability"):
+        for node in (None, "null_check", "export_stability"):
             if node:
                 session.derived.ask(node)
                 await rest(session)
-            text = session.derived.get("told_verdict").value.paragraph
+            text = session.derived.get("export_verdict").value.paragraph
             texts.add(text)
             assert safe(text) in body(panel)
             assert f'data-copy="{html.escape(text)}"' in body(panel)
@@ -86,7 +86,7 @@ def test_where_a_check_says_no_the_primary_button_is_amber_and_says_why():
         await rest(session)
         buttons = bar._choose, tab._choose
         assert [button.color for button in buttons] == ["primary", "primary"]
-        session.derived.ask("told_stability")  # of which no cluster is found again
+        session.derived.ask("export_stability")  # of which no cluster is found again
         await rest(session)
         verdict = session.derived.get("chosen_verdict").value
         assert verdict.light == "no"
@@ -106,7 +106,7 @@ def test_names_from_outside_are_text():
         assert await session.act(
             "name cluster", partition=partition, cluster=0, name=NAME
         )
-        session.derived.ask("told_stability")
+        session.derived.ask("export_stability")
         await rest(session)
         for text in (body(panel), write_report(gather(session))):
             assert safe(NAME) in text

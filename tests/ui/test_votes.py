@@ -154,7 +154,9 @@ def test_answers_make_a_model_without_a_vote_the_first():
         await rest(session)
         assert session.derived.get("ranking").value.order[0] == 6
         assert "columns 0" in panels["Headline"]._text.body
-        heard = session.derived.get("heard").value  # the votes of the matrices
+        heard = session.derived.get(
+            "weighted_ensemble"
+        ).value  # the votes of the matrices
         assert heard.votes[6:].sum() > 0.9 * heard.n_votes
         assert session.derived.get("broken_by_all").value == frozenset()
 

@@ -14,7 +14,12 @@ from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines, call, new_run
-from clusterlens.ui.actions.runs import joined, noise_in_python, say_joined, weighed
+from clusterlens.ui.actions.runs import (
+    joined,
+    noise_in_python,
+    say_joined,
+    weight_models,
+)
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.state.analysis import (
     Analysis,
@@ -132,7 +137,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
         dataset,
         base.pool if base else (),
         base.random_state if base else 0,
-        weighed(joined(base.ensemble, found), base.votes, job) if base else found,
+        weight_models(joined(base.ensemble, found), base.votes, job) if base else found,
         (*(base.kept if base else ()), {**values, "models": found.n_partitions}),
         votes=base.votes if base else "models",
         preset=base.preset if base else None,

@@ -29,7 +29,7 @@ from clusterlens.ui.actions.runs import (
     joined,
     noise_in_python,
     say_joined,
-    weighed,
+    weight_models,
 )
 from clusterlens.ui.state.analysis import Analysis, Link, Run, new_run_id
 from clusterlens.ui.state.forming import Forming
@@ -121,7 +121,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         dataset,
         tuple(pool),
         seed,
-        weighed(ensemble, votes, job),
+        weight_models(ensemble, votes, job),
         votes=votes,
         stopped_of=stopped_of,
         preset=preset,
@@ -199,7 +199,7 @@ def _with_more(
         name=f"run {number}",
         pool=(*run.pool, *entries),
         stopped_of=run.stopped_of + n_more if run.stopped_of else 0,
-        ensemble=weighed(joined(run.ensemble, added), run.votes, job),
+        ensemble=weight_models(joined(run.ensemble, added), run.votes, job),
     )
     return replace(analysis, runs_made=number).with_run(copy)
 
@@ -264,7 +264,7 @@ def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
     )
     number = analysis.runs_made + 1
     how = {"made": "for answers", **values, "models": made.n_made}
-    ensemble = weighed(made.ensemble, run.votes, job)
+    ensemble = weight_models(made.ensemble, run.votes, job)
     copy = replace(
         run,
         id=new_run_id(),
@@ -309,7 +309,7 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
         part,
         tuple(pool),
         run.random_state,
-        weighed(ensemble, run.votes, job),
+        weight_models(ensemble, run.votes, job),
         votes=run.votes,
         preset=run.preset if run.pool else preset_of(pool, len(part.X)),
     )

@@ -16,7 +16,7 @@ from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines, call, new_run
 from clusterlens.ui.actions.partitions import labels_in_python
 from clusterlens.ui.actions.pools import fitted, fitting
-from clusterlens.ui.actions.runs import weighed
+from clusterlens.ui.actions.runs import weight_models
 from clusterlens.ui.actions.tables import rules_of
 from clusterlens.ui.state.analysis import (
     Analysis,
@@ -61,7 +61,7 @@ def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis
         dataset,
         run.pool,
         run.random_state,
-        weighed(ensemble, run.votes, job),
+        weight_models(ensemble, run.votes, job),
         votes=run.votes,
         preset=run.preset,
     )

@@ -96,7 +96,7 @@ def weigh_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
     run = analysis.run
     if run is None:
         raise ValueError("there is no run whose models could vote; run a pool first.")
-    ensemble = weighed(run.ensemble, values["by"], job)
+    ensemble = weight_models(run.ensemble, values["by"], job)
     changed = replace(run, ensemble=ensemble, votes=values["by"])
     runs = tuple(changed if one is run else one for one in analysis.runs)
     return replace(analysis, runs=runs, threshold=None)
@@ -109,7 +109,7 @@ def _say_votes(lines: Lines, step: Step, before: Analysis) -> None:
             lines.weigh(run)
 
 
-def weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
+def weight_models(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
     """Weight the models as `vote_weights` does; models without a vote keep none.
 
     An ensemble that already has these weights is shared with other sessions, so it is

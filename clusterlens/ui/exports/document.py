@@ -50,7 +50,7 @@ from clusterlens.ui.nodes.leading import (
     typical,
 )
 from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
-from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Verdict
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
 from clusterlens.ui.state.checks import Check
@@ -68,7 +68,9 @@ SOURCES: dict[str, Callable[[Findings], bool]] = {
     "ranking).": lambda found: found.ranking.score.startswith("discotec"),
     "Fred, A., Jain, A. Combining multiple clusterings using evidence accumulation. "
     "IEEE TPAMI 27 (2005), doi 10.1109/TPAMI.2005.113 (the consensus matrix).": (
-        lambda found: found.tells("matrix") or found.told.made["kind"] == "consensus"
+        lambda found: (
+            found.tells("matrix") or found.export_partition.made["kind"] == "consensus"
+        )
     ),
     "Van Craenendonck, T., Blockeel, H. Constraint-based clustering selection. "
     "Machine Learning 106 (2017), doi 10.1007/s10994-017-5643-7 (choosing by "
@@ -128,7 +130,7 @@ class Findings:
     ----------
     steps : sequence of Step
         Steps in force, oldest first; the last holds the analysis.
-    ranking, rows, agreement, told, threshold, projection, links
+    ranking, rows, agreement, export_partition, threshold, projection, links
         Results of the nodes with these names; `rows` are the models that are listed.
     verdict : Verdict
         The verdict on the partition.
@@ -143,7 +145,7 @@ class Findings:
         text instead of a result gives the reason why there is none.
     has_classes : bool
         Whether there are class labels, or clusters that are evaluated as classes.
-    heard : Ensemble or None
+    weighted_ensemble : Ensemble or None
         The models with the vote weights of the matrices. Default: the models' own
         weights.
     answers : Answers or None
@@ -160,7 +162,7 @@ class Findings:
     ranking: Ranking
     rows: np.ndarray
     agreement: Agreement
-    told: Told
+    export_partition: ExportPartition
     threshold: int
     projection: Projection
     verdict: Verdict
@@ -175,7 +177,7 @@ class Findings:
     without: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = field(default_factory=dict)
     has_classes: bool = False
-    heard: Ensemble | None = None
+    weighted_ensemble: Ensemble | None = None
     answers: Answers | None = None
     near_copies: np.ndarray | None = None
     joined: Joined | None = None
@@ -195,7 +197,9 @@ class Findings:
 
     def script(self) -> str:
         """Write the script that gives the same labels and scores."""
-        return write_script(self.steps[1:], self.told, exact=self.agreement.exact)
+        return write_script(
+            self.steps[1:], self.export_partition, exact=self.agreement.exact
+        )
 
 
 @dataclass(frozen=True)
@@ -225,7 +229,7 @@ class Section:
 
 def _other_rows(found: Findings) -> str:
     """Return a reason to leave a section out if the result is of another run's rows."""
-    if found.told.is_here:
+    if found.export_partition.is_here:
         return ""
     return "the result is of other rows than this run; read the run it was chosen in"
 
@@ -448,12 +452,12 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     # Imported here because Matplotlib would delay the start of every server.
     from clusterlens.ui.exports.pictures import print_map, print_matrix, print_ranking
 
-    pool, clusters = found.ranking.ensemble, found.told.clusters
-    weighted = found.heard or pool
+    pool, clusters = found.ranking.ensemble, found.export_partition.clusters
+    weighted = found.weighted_ensemble or pool
     alone = None if weighted is pool else pool
     of_result = {
         "map": lambda: print_map(
-            found.projection, clusters, found.links, found.told.names
+            found.projection, clusters, found.links, found.export_partition.names
         ),
         "consensus matrix": lambda: print_matrix(
             weighted, clusters, "consensus", found.threshold, alone
@@ -462,13 +466,13 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
             weighted, clusters, "binarised", found.threshold, alone
         ),
     }
-    return (of_result if found.told.is_here else {}) | {
+    return (of_result if found.export_partition.is_here else {}) | {
         "ranking": lambda: print_ranking(found.ranking, found.rows),
     }
 
 
 def _picture(found: Findings, key: str) -> str:
-    name = safe(found.told.title)
+    name = safe(found.export_partition.title)
     captions = {
         "map": f"Samples on two principal components, coloured by {name}; links solid "
         "for must, dashed for cannot.",
@@ -482,7 +486,10 @@ def _votes(found: Findings) -> str:
     """Write the voters: the pool alone, or its models weighted by the answers."""
     if found.answers is None:
         return ""
-    if found.heard is None or found.heard is found.ranking.ensemble:
+    if (
+        found.weighted_ensemble is None
+        or found.weighted_ensemble is found.ranking.ensemble
+    ):
         return "; the pool alone votes, without the answers"
     answers = answers_words(found.answers)
     return f"; models vote by how likely each is, given the {answers}"
@@ -578,7 +585,7 @@ def _who_votes(run: Run | None) -> str:
 
 def _clusters(found: Findings) -> str:
     """Write the exported partition, the sizes of its clusters, and their separation."""
-    partition, stable = found.told, _stability(found)
+    partition, stable = found.export_partition, _stability(found)
     lines = []
     for k in np.unique(partition.clusters).tolist():
         size = int((partition.clusters == k).sum())
@@ -601,14 +608,14 @@ def _clusters(found: Findings) -> str:
         heads += "<th class='number'>in copies without groups</th>"
     heads += "<th>what sets it apart: here, of all</th>"
     table = table_of(heads, "".join(lines))
-    charts = write_charts(found.distributions or {}, found.told.names)
+    charts = write_charts(found.distributions or {}, found.export_partition.names)
     deciding = write_deciding(found.verdict)
     return f"{_chosen(found)}{_found_again(found)}{table}{deciding}{charts}"
 
 
 def _chosen(found: Findings) -> str:
     """Write the kind of the partition and how it was chosen."""
-    partition, analysis = found.told, found.analysis
+    partition, analysis = found.export_partition, found.analysis
     n_clusters = len(np.unique(partition.clusters[partition.clusters >= 0]))
     text = f"<b>{safe(partition.title)}</b>, {count(n_clusters, 'cluster')}"
     if not partition.is_result or analysis.result is None:
@@ -629,7 +636,7 @@ def _chosen(found: Findings) -> str:
 
 def _stability(found: Findings) -> dict[int, tuple[str, str]] | None:
     """Return stability and its chance level for each cluster; None if not measured."""
-    stability, clusters = found.stability, found.told.clusters
+    stability, clusters = found.stability, found.export_partition.clusters
     if stability is None or not np.array_equal(stability.labels, clusters):
         return None
     pairs = zip(stability.jaccard, stability.by_chance, strict=True)
@@ -638,7 +645,7 @@ def _stability(found: Findings) -> dict[int, tuple[str, str]] | None:
 
 
 def _found_again(found: Findings) -> str:
-    check = found.checks.get("told_stability")
+    check = found.checks.get("export_stability")
     if check is None or _stability(found) is None:
         stopped = check.stopped if check else ""
         return (

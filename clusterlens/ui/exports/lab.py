@@ -122,7 +122,7 @@ def _value(model: str, value: AdjustedIndex, side: Any) -> str:
 
 def write_labels(found: Labelled) -> str:
     """Write the verdict on classes or clusters, its grounds, and the pairs."""
-    labels, check = found.judged, found.check
+    labels, check = found.labels, found.check
     sizes = ", ".join(
         f"{safe(labels.name(code))} {whole(size)}"
         for code, size in labels.sizes.items()

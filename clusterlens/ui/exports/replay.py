@@ -48,14 +48,14 @@ import analysis
 
 if __name__ == "__main__":
     found = analysis.analyse()
-    told = [
+    values = [
         list(found["ensemble"].names),
         found["ensemble"].labels.tolist(),
         found["ranking"].values.tobytes().hex(),
         found["clusters"],
     ]
     with open("found.json", "w") as file:
-        json.dump([*told, left], file)
+        json.dump([*values, left], file)
 """
 # Environment variables that the script keeps: paths of programs and libraries, the
 # language, and numbers of threads.

@@ -18,7 +18,7 @@ from clusterlens.ui.actions.lines import Lines, call, comment, keywords
 from clusterlens.ui.actions.partitions import say_clusters
 from clusterlens.ui.exports.rows import file_stem, membership_columns
 from clusterlens.ui.kit.palette import cluster_name
-from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import links_as_json
@@ -47,14 +47,16 @@ def retold(steps: Sequence[Step]) -> Lines:
     return lines
 
 
-def write_script(steps: Sequence[Step], partition: Told, *, exact: bool = True) -> str:
+def write_script(
+    steps: Sequence[Step], partition: ExportPartition, *, exact: bool = True
+) -> str:
     """Write the steps of the latest table as a script.
 
     Parameters
     ----------
     steps : sequence of Step
         Steps in force, oldest first.
-    partition : Told
+    partition : ExportPartition
         Partition to write.
     exact : bool, default True
         Whether all agreements are counted; otherwise they are estimated as in the app.
@@ -188,7 +190,7 @@ def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> Non
     lines.assign(lines.name("ranking"), call("cl.rank_partitions", agreement, *options))
 
 
-def _say_rows(lines: Lines, partition: Told) -> None:
+def _say_rows(lines: Lines, partition: ExportPartition) -> None:
     """Add the lines of the exported clusters and of the table with them."""
     if not partition.is_result:
         run = lines.run(partition.run_id)

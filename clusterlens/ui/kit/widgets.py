@@ -129,7 +129,7 @@ def mark(colour: str, name: str) -> str:
     return f'<span class="dot" style="background:{colour}"></span>{name}'
 
 
-def told_apart(lead: str, tail: str) -> str:
+def join_keeping_tail(lead: str, tail: str) -> str:
     """Return markup of a name in two parts; the first shrinks, at its end."""
     ends = f"<span>{safe(lead)}</span><span>{safe(tail)}</span>"
     return f"<span class='told-apart'>{ends}</span>"

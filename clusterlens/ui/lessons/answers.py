@@ -10,36 +10,38 @@ Answers = tuple[tuple[str, int, int], ...]
 POOL = tuple(POOLS["quick"])
 
 
-def told(must: Sequence[tuple[int, int]], cannot: Sequence[tuple[int, int]]) -> Answers:
+def answers_about(
+    must: Sequence[tuple[int, int]], cannot: Sequence[tuple[int, int]]
+) -> Answers:
     """Return answers about pairs of rows, must-links first."""
     pairs = (("must", must), ("cannot", cannot))
     return tuple((kind, a, b) for kind, some in pairs for a, b in some)
 
 
 # Ann judges by the first column alone, in thirds; Bo by the second, in halves.
-ANN = told(
+ANN = answers_about(
     [(5, 10), (145, 110)],
     [
         *((136, 78), (90, 0), (125, 23), (88, 40), (35, 144)),
         *((2, 146), (120, 81), (65, 99), (84, 103), (108, 70)),
     ],
 )
-BO = told(
+BO = answers_about(
     [(5, 10), (125, 23), (35, 144), (84, 103)],
     [
         *((136, 78), (90, 0), (88, 40), (2, 146)),
         *((120, 81), (65, 99), (108, 70), (145, 110)),
     ],
 )
-CY = told(
+CY = answers_about(
     [(127, 145)],
     [
         *((33, 109), (123, 4), (65, 146), (111, 60), (58, 37), (36, 119)),
         *((115, 12), (79, 141), (124, 80), (19, 97), (92, 42)),
     ],
 )
-MISTAKE = told([], [(105, 143)])
-ECHOES = told([], [(135, 120), (122, 140), (107, 144), (130, 139)])
+MISTAKE = answers_about([], [(105, 143)])
+ECHOES = answers_about([], [(135, 120), (122, 140), (107, 144), (130, 139)])
 
 
 def answer(answers: Answers) -> tuple[Way, ...]:

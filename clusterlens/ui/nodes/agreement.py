@@ -99,7 +99,7 @@ def threshold_in_force(agreement: Agreement, threshold_asked: int | None) -> int
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class ScoredWithLinks:
     """Ranking by the score and links in force; one result keeps both parts consistent.
 
     Parameters
@@ -125,20 +125,20 @@ def scored(
 
 # On the event loop, so that an answer changes the ranking at once.
 @node(keep=64)
-def weighed(
+def scored_with_links(
     scored: Ranking, constraints: Constraints | None, link_weight: Weight
-) -> Weighed:
+) -> ScoredWithLinks:
     """Rank the models with the links, and compute their probabilities."""
     ranked = scored.with_constraints(constraints, link_weight)
     if constraints is None or link_weight != EVIDENCE:
-        return Weighed(ranked, None)
-    return Weighed(ranked, weigh_ranking(scored, constraints))
+        return ScoredWithLinks(ranked, None)
+    return ScoredWithLinks(ranked, weigh_ranking(scored, constraints))
 
 
 @node()
-def ranking(weighed: Weighed) -> Ranking:
+def ranking(scored_with_links: ScoredWithLinks) -> Ranking:
     """Return the models in order of the score in force."""
-    return weighed.ranking
+    return scored_with_links.ranking
 
 
 def _at(score: str, threshold: int | None) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def leader(ranking: Ranking) -> int:
     return int(ranking.order[0])
 
 
-@node("idle", "Looking for near-copies", keep=16, rests=True)
+@node("idle", "Looking for near-copies", keep=16, debounced=True)
 def likeness_to_leader(job: Job, ensemble: Ensemble, leader: int) -> np.ndarray:
     """Return the adjusted Rand index of each model with the leader."""
     return likeness(ensemble, leader)

@@ -10,7 +10,7 @@ from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.ranking import Ranking, Weight
-from clusterlens.ui.nodes.agreement import Weighed
+from clusterlens.ui.nodes.agreement import ScoredWithLinks
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.links import PlainId, as_constraints, rows_without
 from clusterlens.ui.work.derived import node
@@ -60,10 +60,12 @@ def unanswered(
 
 @node()
 def answers(
-    weighed: Weighed, copies: np.ndarray, unanswered: np.ndarray | None
+    scored_with_links: ScoredWithLinks,
+    copies: np.ndarray,
+    unanswered: np.ndarray | None,
 ) -> Answers | None:
     """Return the evidence of the answers; None if links are missing or no evidence."""
-    found = weighed.posterior
+    found = scored_with_links.posterior
     if found is None or unanswered is None:
         return None
     return Answers(
@@ -75,7 +77,7 @@ def answers(
 
 
 @node(keep=64)
-def heard(
+def weighted_ensemble(
     ensemble: Ensemble, answers: Answers | None, look_pool_alone: bool
 ) -> Ensemble:
     """Return the models with the vote weights of the consensus.
@@ -91,12 +93,14 @@ def heard(
 
 
 @node()
-def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold_in_force: int) -> int:
+def binarised_at(
+    ensemble: Ensemble, weighted_ensemble: Ensemble, threshold_in_force: int
+) -> int:
     """Return the votes that must join a pair, for the chosen share of the votes."""
-    if heard is ensemble:
+    if weighted_ensemble is ensemble:
         return threshold_in_force
-    needed = -(-threshold_in_force * heard.n_votes // ensemble.n_votes)
-    return min(needed, heard.n_votes + 1)
+    needed = -(-threshold_in_force * weighted_ensemble.n_votes // ensemble.n_votes)
+    return min(needed, weighted_ensemble.n_votes + 1)
 
 
 def answers_words(found: Answers) -> str:
@@ -135,7 +139,7 @@ class Outlook:
     likeness: float = 0.0
 
 
-@node("idle", "Looking at what one more answer may change", keep=16, rests=True)
+@node("idle", "Looking at what one more answer may change", keep=16, debounced=True)
 def outlook(job: Job, answers: Answers, copies_of_leader: np.ndarray) -> Outlook:
     """Return the possible effects of the most informative answers."""
     found = answers.posterior
@@ -191,7 +195,7 @@ class ByAnswer:
         return np.asarray(self.fits.argmax(axis=1))
 
 
-@node("idle", "Weighing the models answer by answer", keep=16, rests=True)
+@node("idle", "Weighing the models answer by answer", keep=16, debounced=True)
 def by_answer(
     job: Job,
     scored: Ranking,

@@ -23,8 +23,8 @@ from clusterlens.compute.pool.stability import (
     cluster_stability,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.nodes.judged import Judged
-from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.checks import (
     APART,
@@ -45,7 +45,7 @@ _SECONDS_PER_FIT = 0.005
 
 
 @dataclass(frozen=True)
-class Judge:
+class StabilityModel:
     """Model that is fitted to bootstrap samples to evaluate a partition, with the cost.
 
     Parameters
@@ -66,9 +66,9 @@ class Judge:
     spec: Mapping[str, Any]
 
 
-def choose_judge(
+def choose_stability_model(
     job: Job, clusters: np.ndarray, ensemble: Ensemble, own: int | None = None
-) -> Judge | None:
+) -> StabilityModel | None:
     """Choose the model that can evaluate a partition; None if none was fitted.
 
     `own` is the model of the partition, if it is one.
@@ -89,11 +89,11 @@ def choose_judge(
     fits = TABLES * (BOOTSTRAPS + 1)
     each = float(ensemble.seconds[model]) + _SECONDS_PER_FIT
     seconds = fits * each / RunOptions().n_workers
-    return Judge(model, agreement, seconds, ensemble.specs[model])
+    return StabilityModel(model, agreement, seconds, ensemble.specs[model])
 
 
 def stability_key(
-    digest: str, clusters: np.ndarray, judge: Judge, random_state: int
+    digest: str, clusters: np.ndarray, judge: StabilityModel, random_state: int
 ) -> str:
     """Return the key of the stability of clusters, given the digest of the features."""
     by = [judge.spec, random_state, BOOTSTRAPS, COPIES]
@@ -101,7 +101,11 @@ def stability_key(
 
 
 def find_again(
-    job: Job, samples: Dataset, clusters: np.ndarray, judge: Judge, random_state: int
+    job: Job,
+    samples: Dataset,
+    clusters: np.ndarray,
+    judge: StabilityModel,
+    random_state: int,
 ) -> ClusterStability:
     """Measure the stability of clusters, numbered by their first rows."""
     return cluster_stability(
@@ -168,26 +172,34 @@ def renumbered(found: Found, clusters: np.ndarray) -> Found:
 
 
 @node("live", "Looking for the closest model", keep=8)
-def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
+def labels_stability_model(
+    job: Job, evaluated_labels: EvaluatedLabels, ensemble: Ensemble
+) -> StabilityModel | None:
     """Return the model that evaluates the clusters of the page Given labels."""
-    if judged.noun == "class":
+    if evaluated_labels.noun == "class":
         return None
-    own = None if judged.merged else judged.model
-    return choose_judge(job, judged.codes, ensemble, own)
+    own = None if evaluated_labels.merged else evaluated_labels.model
+    return choose_stability_model(job, evaluated_labels.codes, ensemble, own)
 
 
 @node("live", "Looking for earlier checks", keep=8)
-def judged_digest(job: Job, judged: Judged) -> str:
+def labels_digest(job: Job, evaluated_labels: EvaluatedLabels) -> str:
     """Return the digest of the evaluated features."""
-    return features_digest(judged.dataset.X)
+    return features_digest(evaluated_labels.dataset.X)
 
 
 @node("live", "Looking for earlier checks", keep=8)
-def judged_again_key(
-    job: Job, judged_digest: str, judged: Judged, judged_by: Judge, random_state: int
+def labels_stability_key(
+    job: Job,
+    labels_digest: str,
+    evaluated_labels: EvaluatedLabels,
+    labels_stability_model: StabilityModel,
+    random_state: int,
 ) -> str:
     """Return the key of the stability of the clusters."""
-    return stability_key(judged_digest, judged.codes, judged_by, random_state)
+    return stability_key(
+        labels_digest, evaluated_labels.codes, labels_stability_model, random_state
+    )
 
 
 @node(
@@ -196,42 +208,68 @@ def judged_again_key(
     keep=8,
     asked_for=True,
     check=FOUND_AGAIN,
-    fitted=lambda found, key, judged, *more: renumbered(found, judged.codes),
-    cost="judged_by",
+    fitted=lambda found, key, evaluated_labels, *more: renumbered(
+        found, evaluated_labels.codes
+    ),
+    cost="labels_stability_model",
 )
-def judged_again(
-    job: Job, judged_again_key: str, judged: Judged, judged_by: Judge, random_state: int
+def labels_stability(
+    job: Job,
+    labels_stability_key: str,
+    evaluated_labels: EvaluatedLabels,
+    labels_stability_model: StabilityModel,
+    random_state: int,
 ) -> ClusterStability:
     """Measure the stability of each cluster."""
-    return find_again(job, judged.dataset, judged.codes, judged_by, random_state)
+    return find_again(
+        job,
+        evaluated_labels.dataset,
+        evaluated_labels.codes,
+        labels_stability_model,
+        random_state,
+    )
 
 
 @node(keep=8)
-def told_run(told: Told, run: Run, runs: tuple[Run, ...]) -> Run | None:
+def export_run(
+    export_partition: ExportPartition, run: Run, runs: tuple[Run, ...]
+) -> Run | None:
     """Return the run with models that evaluate the exported partition.
 
     It is the present run if it has the same rows, otherwise the run of the partition.
     """
-    if np.array_equal(told.dataset.row_ids, run.dataset.row_ids):
+    if np.array_equal(export_partition.dataset.row_ids, run.dataset.row_ids):
         return run
-    return next((one for one in runs if one.id == told.run_id), None)
+    return next((one for one in runs if one.id == export_partition.run_id), None)
 
 
 @node("live", "Looking for the closest model", keep=8)
-def told_judged_by(job: Job, told: Told, told_run: Run) -> Judge | None:
+def export_stability_model(
+    job: Job, export_partition: ExportPartition, export_run: Run
+) -> StabilityModel | None:
     """Choose the model that evaluates the exported partition."""
-    is_model = told.run_id == told_run.id and told.made["kind"] == "model"
-    own = told.made.get("model", 0) if is_model else None
-    return choose_judge(job, told.clusters, told_run.ensemble, own)
+    is_model = (
+        export_partition.run_id == export_run.id
+        and export_partition.made["kind"] == "model"
+    )
+    own = export_partition.made.get("model", 0) if is_model else None
+    return choose_stability_model(
+        job, export_partition.clusters, export_run.ensemble, own
+    )
 
 
 @node("live", "Looking for earlier checks", keep=8)
-def told_stability_key(
-    job: Job, told: Told, told_run: Run, told_judged_by: Judge
+def export_stability_key(
+    job: Job,
+    export_partition: ExportPartition,
+    export_run: Run,
+    export_stability_model: StabilityModel,
 ) -> str:
     """Return the key of the stability of the exported partition."""
-    digest, seed = features_digest(told_run.dataset.X), told_run.random_state
-    return stability_key(digest, told.clusters, told_judged_by, seed)
+    digest, seed = features_digest(export_run.dataset.X), export_run.random_state
+    return stability_key(
+        digest, export_partition.clusters, export_stability_model, seed
+    )
 
 
 @node(
@@ -240,23 +278,33 @@ def told_stability_key(
     keep=8,
     asked_for=True,
     check=FOUND_AGAIN,
-    fitted=lambda found, key, told, *more: renumbered(found, told.clusters),
-    cost="told_judged_by",
+    fitted=lambda found, key, export_partition, *more: renumbered(
+        found, export_partition.clusters
+    ),
+    cost="export_stability_model",
 )
-def told_stability(
-    job: Job, told_stability_key: str, told: Told, told_run: Run, told_judged_by: Judge
+def export_stability(
+    job: Job,
+    export_stability_key: str,
+    export_partition: ExportPartition,
+    export_run: Run,
+    export_stability_model: StabilityModel,
 ) -> ClusterStability:
     """Measure the stability of each cluster of the exported partition."""
-    dataset, seed = told_run.dataset, told_run.random_state
-    return find_again(job, dataset, told.clusters, told_judged_by, seed)
+    dataset, seed = export_run.dataset, export_run.random_state
+    return find_again(
+        job, dataset, export_partition.clusters, export_stability_model, seed
+    )
 
 
 @node("live", "Looking for earlier checks", keep=8)
-def judged_apart_key(job: Job, judged: Judged, judged_digest: str) -> str | None:
+def labels_separation_key(
+    job: Job, evaluated_labels: EvaluatedLabels, labels_digest: str
+) -> str | None:
     """Return the key of the separation of the clusters; None for given classes."""
-    if judged.noun == "class":
+    if evaluated_labels.noun == "class":
         return None
-    return separation_key(judged_digest, judged.codes)
+    return separation_key(labels_digest, evaluated_labels.codes)
 
 
 @node(
@@ -264,8 +312,12 @@ def judged_apart_key(job: Job, judged: Judged, judged_digest: str) -> str | None
     "Comparing neighbours with copies",
     keep=8,
     check=APART,
-    fitted=lambda found, key, judged: renumbered(found, judged.codes),
+    fitted=lambda found, key, evaluated_labels: renumbered(
+        found, evaluated_labels.codes
+    ),
 )
-def judged_apart(job: Job, judged_apart_key: str, judged: Judged) -> ClusterSeparation:
+def labels_separation(
+    job: Job, labels_separation_key: str, evaluated_labels: EvaluatedLabels
+) -> ClusterSeparation:
     """Measure the separation of each cluster."""
-    return find_apart(job, judged.dataset, judged.codes)
+    return find_apart(job, evaluated_labels.dataset, evaluated_labels.codes)

@@ -58,10 +58,14 @@ def held_together(
 
 @node("live", "Measuring what the answers keep together", keep=8)
 def held_by_answers(
-    job: Job, ensemble: Ensemble, heard: Ensemble, clusters: np.ndarray
+    job: Job, ensemble: Ensemble, weighted_ensemble: Ensemble, clusters: np.ndarray
 ) -> ClusterConsensus | None:
     """Measure the same with the votes weighted by answers; None without answers."""
-    return None if heard is ensemble else held_groups(heard, clusters, **job.kernels)
+    return (
+        None
+        if weighted_ensemble is ensemble
+        else held_groups(weighted_ensemble, clusters, **job.kernels)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +200,7 @@ class SelectionReading:
 
     brush: Brush
     within: float
-    rest: float
+    others: float
     answered: float | None
     sizes: list[tuple[int, int]]
     profiles: ClusterProfiles
@@ -208,7 +212,7 @@ def selection_reading(
     look_brush: Brush,
     samples: Dataset,
     ensemble: Ensemble,
-    heard: Ensemble,
+    weighted_ensemble: Ensemble,
     clusters: np.ndarray,
 ) -> SelectionReading | None:
     """Gather the facts about the brushed samples from the models and the table."""
@@ -217,7 +221,7 @@ def selection_reading(
     inside = np.zeros(ensemble.n_samples, np.int64)
     inside[look_brush.positions] = 1
     held = cluster_consensus(ensemble, inside, **job.kernels)
-    by_answers = heard is not ensemble
+    by_answers = weighted_ensemble is not ensemble
     found, counts = np.unique(clusters[look_brush.positions], return_counts=True)
     order = np.argsort(-counts, kind="stable")
     within = dict(zip(held.clusters.tolist(), held.within.tolist(), strict=True))
@@ -225,7 +229,7 @@ def selection_reading(
         look_brush,
         within[1],
         within.get(0, float("nan")),
-        mean_consensus(heard, look_brush.positions) if by_answers else None,
+        mean_consensus(weighted_ensemble, look_brush.positions) if by_answers else None,
         [(int(found[k]), int(counts[k])) for k in order],
         cluster_profiles(samples, inside),
     )

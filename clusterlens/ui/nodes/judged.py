@@ -37,7 +37,7 @@ _FEATURES = ("numeric", "categorical", "ordinal")
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class EvaluatedLabels:
     """Classes of the samples of a prepared table.
 
     Parameters
@@ -105,7 +105,7 @@ class Judged:
 
 
 @node("live", "Looking at what is judged")
-def judged(
+def evaluated_labels(
     job: Job,
     dataset: Dataset | None,
     samples: Dataset | None,
@@ -117,7 +117,7 @@ def judged(
     result_here: np.ndarray | None,
     run_id: str | None,
     numbering: Later[np.ndarray],
-) -> Judged | None:
+) -> EvaluatedLabels | None:
     """Return the classes of a column, the clusters of a partition, or a group."""
     table = samples if samples is not None else dataset
     if table is None:
@@ -135,7 +135,7 @@ def judged(
     elif kind == "group" and 0 < len(look_group) < len(table.row_ids):
         found = _of_group(table, look_group)
     elif table.labels_true is not None:
-        found = Judged(
+        found = EvaluatedLabels(
             table,
             label_column(table),
             "class",
@@ -161,7 +161,7 @@ def label_column(table: Dataset) -> str:
 
 def _of_model(
     table: Dataset, ensemble: Ensemble, at: int, numbering: np.ndarray | None
-) -> Judged:
+) -> EvaluatedLabels:
     """Return the clusters of a model."""
     code = f"ensemble.labels[{position_in_python(ensemble, at)}]"
     labels = ensemble.labels[at].astype(np.int64)
@@ -175,7 +175,7 @@ def _of_run(
     labels: np.ndarray,
     code: str,
     numbering: np.ndarray | None,
-) -> Judged:
+) -> EvaluatedLabels:
     """Return the clusters of a partition with the numbers of the other pages."""
     codes = labels if numbering is None else numbered_like(numbering, labels)
     shown = dict(zip(labels.tolist(), codes.tolist(), strict=True))
@@ -183,7 +183,9 @@ def _of_run(
         shown = {label: shown[label] for label in sorted(shown)}
         code = f"[{literal(shown)}[k] for k in {code}.tolist()]"
     names = _numbered(codes)
-    return Judged(table, title, "cluster", codes, codes, names, code, of_run=True)
+    return EvaluatedLabels(
+        table, title, "cluster", codes, codes, names, code, of_run=True
+    )
 
 
 def _numbered(codes: np.ndarray) -> tuple[str, ...]:
@@ -193,7 +195,7 @@ def _numbered(codes: np.ndarray) -> tuple[str, ...]:
 
 def _of_result(
     table: Dataset, result: AnalysisResult, here: np.ndarray, run_id: str | None
-) -> Judged:
+) -> EvaluatedLabels:
     """Return the clusters of the result."""
     # Given labels stay labels even if they were chosen as the result.
     noun: Literal["class", "cluster"] = "cluster"
@@ -201,7 +203,9 @@ def _of_result(
         noun = "class"
     model = result.model_of(run_id)
     names = _numbered(here)
-    return Judged(table, result.title, noun, here, here, names, "", model=model)
+    return EvaluatedLabels(
+        table, result.title, noun, here, here, names, "", model=model
+    )
 
 
 def _of_consensus(
@@ -210,7 +214,7 @@ def _of_consensus(
     ensemble: Ensemble,
     n_clusters: int,
     numbering: np.ndarray | None,
-) -> Judged:
+) -> EvaluatedLabels:
     """Return the clusters of a cut of the consensus tree."""
     count = min(max(n_clusters, 1), most_clusters(ensemble))
     tree = make_tree(ensemble, **job.kernels)
@@ -224,7 +228,7 @@ def consensus_title(n_clusters: int) -> str:
     return f"consensus tree k={n_clusters}"
 
 
-def _of_column(table: Dataset, name: str) -> Judged:
+def _of_column(table: Dataset, name: str) -> EvaluatedLabels:
     """Return the values of any column as classes."""
     values = table.table.loc[table.row_ids, name]
     codes, names = pd.factorize(values, sort=True)
@@ -237,7 +241,7 @@ def _of_column(table: Dataset, name: str) -> Judged:
         "It is a feature itself: what it tells apart lies apart by construction. "
         "Ignore it on Data for a fair answer."
     )
-    return Judged(
+    return EvaluatedLabels(
         table,
         name,
         "class",
@@ -249,12 +253,12 @@ def _of_column(table: Dataset, name: str) -> Judged:
     )
 
 
-def _of_group(table: Dataset, group: Brush) -> Judged:
+def _of_group(table: Dataset, group: Brush) -> EvaluatedLabels:
     """Return a brushed group and the rest as two classes."""
     codes = np.ones(len(table.row_ids), np.int64)
     codes[group.positions] = 0
     rows = plain_ids(np.asarray(table.row_ids)[group.positions])
-    return Judged(
+    return EvaluatedLabels(
         table,
         "brushed group",
         "cluster",
@@ -267,19 +271,21 @@ def _of_group(table: Dataset, group: Brush) -> Judged:
 
 
 @node("live", "Naming the clusters", keep=8)
-def judged_named(
-    job: Job, judged: Judged, cluster_names: tuple[ClusterName, ...]
-) -> Judged:
+def named_labels(
+    job: Job, evaluated_labels: EvaluatedLabels, cluster_names: tuple[ClusterName, ...]
+) -> EvaluatedLabels:
     """Return the evaluated labels with the names of the other pages.
 
     No measurement depends on this result, because names change no measure.
     """
-    if not judged.is_numbered:  # classes and groups have their own names
-        return judged
-    called = names_of(judged.given, judged.dataset.row_ids, cluster_names)
+    if not evaluated_labels.is_numbered:  # classes and groups have their own names
+        return evaluated_labels
+    called = names_of(
+        evaluated_labels.given, evaluated_labels.dataset.row_ids, cluster_names
+    )
     own = {k: str(name) for k, name in called.items()}
-    names = tuple(cluster_name(k, own) for k in range(len(judged.names)))
-    return replace(judged, names=names)
+    names = tuple(cluster_name(k, own) for k in range(len(evaluated_labels.names)))
+    return replace(evaluated_labels, names=names)
 
 
 @node("live", "Looking for other labels")
@@ -304,7 +310,7 @@ def label_columns(
     return tuple(found)
 
 
-def _refuse(found: Judged) -> None:
+def _refuse(found: EvaluatedLabels) -> None:
     """Raise ValueError if the number of classes does not allow pairwise comparison."""
     sizes = found.sizes
     if len(sizes) < 2:
@@ -322,8 +328,8 @@ def _refuse(found: Judged) -> None:
         )
 
 
-def question(judged: Judged) -> str:
+def question(labels: EvaluatedLabels) -> str:
     """Return the question that the page answers, plain text."""
-    if judged.noun == "class":
-        return f"Are the labels of “{judged.title}” clusters?"
-    return f"Are the clusters of “{judged.title}” groups of their own?"
+    if labels.noun == "class":
+        return f"Are the labels of “{labels.title}” clusters?"
+    return f"Are the clusters of “{labels.title}” groups of their own?"

@@ -14,7 +14,7 @@ from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
-from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.links import (
     Kind,
@@ -36,7 +36,7 @@ SUGGESTED = 6
 
 
 def links_broken(ranking: Ranking, links: Constraints) -> tuple[np.ndarray, np.ndarray]:
-    """Count the links that each model breaks, and the links that it is judged by.
+    """Count the links that each model breaks, and the links counted for it.
 
     If links count as a share, links of rows that a model left out do not count for it.
     """
@@ -105,15 +105,15 @@ def link_states(
     links: tuple[Link, ...],
     row_positions: dict[PlainId, int],
     ensemble: Ensemble,
-    looked_at: LookedAt,
+    displayed_partition: DisplayedPartition,
     result_here: np.ndarray | None,
     link_weight: Weight,
 ) -> list[LinkState]:
     """Return the state of each link in the displayed partition."""
-    if looked_at.model is not None:
-        codes = ensemble.codes_and_gaps[looked_at.model]
-        labels = ensemble.labels[looked_at.model]
-        certain = ensemble.seen_by(looked_at.model)
+    if displayed_partition.model is not None:
+        codes = ensemble.codes_and_gaps[displayed_partition.model]
+        labels = ensemble.labels[displayed_partition.model]
+        certain = ensemble.seen_by(displayed_partition.model)
     else:
         codes = labels = result_here
         certain = np.ones(ensemble.n_samples, bool)
@@ -269,7 +269,7 @@ def pair_reading(
     samples: Dataset,
     row_positions: dict[PlainId, int],
     ranking: Ranking,
-    heard: Ensemble,
+    weighted_ensemble: Ensemble,
     link_weight: Weight,
     spreads: np.ndarray,
 ) -> PairReading | None:
@@ -286,8 +286,8 @@ def pair_reading(
         "cannot": preview.cannot_ranks,
     }
     votes, answered = _votes(ranking.ensemble, look_pair), None
-    if heard is not ranking.ensemble:
-        answered = _summed(_votes(heard, look_pair))
+    if weighted_ensemble is not ranking.ensemble:
+        answered = _summed(_votes(weighted_ensemble, look_pair))
     return PairReading(
         (a, b),
         votes,
@@ -371,7 +371,7 @@ def rises(
     return ranking.with_constraints(before, link_weight).ranks - ranking.ranks
 
 
-@node("idle", "Looking for pairs worth an answer", keep=16, rests=True)
+@node("idle", "Looking for pairs worth an answer", keep=16, debounced=True)
 def suggestions(
     job: Job,
     ensemble: Ensemble,

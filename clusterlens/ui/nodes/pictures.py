@@ -216,9 +216,9 @@ def places(order: np.ndarray) -> np.ndarray:
 
 
 @node("live", "Preparing the matrices")
-def tile_source(job: Job, heard: Ensemble, order: np.ndarray) -> TileSource:
+def tile_source(job: Job, weighted_ensemble: Ensemble, order: np.ndarray) -> TileSource:
     """Prepare the label matrix in the order of the samples."""
-    return TileSource(heard, order)
+    return TileSource(weighted_ensemble, order)
 
 
 @node("live", "Drawing the matrix")
@@ -272,11 +272,13 @@ def _of_cells(tile: Tile) -> bool:
     return tile.values.shape == (r1 - r0, c1 - c0)
 
 
-def _shared(ensemble: Ensemble, heard: Ensemble, *, single: bool) -> Reading:
+def _shared(
+    ensemble: Ensemble, weighted_ensemble: Ensemble, *, single: bool
+) -> Reading:
     """Return the words for a share of votes: of one pair, or of a pixel's pairs."""
     mean = "" if single else "on average "
-    whose = "" if heard is ensemble else ", with your answers"
-    if heard.is_partial:
+    whose = "" if weighted_ensemble is ensemble else ", with your answers"
+    if weighted_ensemble.is_partial:
         words = f"{mean}together in #% of the votes on both rows{whose}"
         return Reading(words, words)
     words = f"{mean}together in # of {voters(ensemble)}{whose}"

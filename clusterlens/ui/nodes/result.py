@@ -55,7 +55,7 @@ def numbered_like(numbering: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LookedAt:
+class DisplayedPartition:
     """Displayed partition of map, matrices and inspector.
 
     Parameters
@@ -90,20 +90,20 @@ def shows_result(
 
 
 @node()
-def looked_at(
+def displayed_partition(
     selected: int,
     shows_result: bool,
     ensemble: Ensemble,
     result: AnalysisResult | None,
     run_id: str | None,
-) -> LookedAt:
+) -> DisplayedPartition:
     """Return the displayed partition: the chosen model, by default the result."""
     if result is not None and shows_result:
-        return LookedAt(result.title, None, is_result=True)
+        return DisplayedPartition(result.title, None, is_result=True)
     name = ensemble.names[selected]
     if result is None or result.model_of(run_id) == selected:
-        return LookedAt(name, selected, is_result=result is not None)
-    return LookedAt(name, selected, beside=result.title)
+        return DisplayedPartition(name, selected, is_result=result is not None)
+    return DisplayedPartition(name, selected, beside=result.title)
 
 
 @node("live", "Matching the clusters", keep=8)
@@ -132,7 +132,7 @@ def shared_with_leader(
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class ExportPartition:
     """Exported partition: the result, by default the displayed model.
 
     Parameters
@@ -175,7 +175,7 @@ class Told:
 
 
 @node("live", "Naming the clusters", keep=8)
-def told(
+def export_partition(
     job: Job,
     selected: int,
     run: Run,
@@ -184,7 +184,7 @@ def told(
     result_here: np.ndarray | None,
     cluster_names: tuple[ClusterName, ...],
     links: tuple[Link, ...],
-) -> Told:
+) -> ExportPartition:
     """Choose the exported partition: the result, else the displayed model."""
     if result is None:
         made = {"kind": "model", "model": selected}
@@ -201,7 +201,7 @@ def told(
     if model is not None:
         soft = run.ensemble.memberships.get(model)
     called = names_of(result.clusters, result.dataset.row_ids, cluster_names)
-    return Told(
+    return ExportPartition(
         result.title,
         result.dataset,
         result.clusters,
@@ -217,6 +217,6 @@ def told(
 
 
 @node("live", "Describing the clusters", keep=8)
-def told_profiles(job: Job, told: Told) -> ClusterProfiles:
+def export_profiles(job: Job, export_partition: ExportPartition) -> ClusterProfiles:
     """Return the distinguishing features of exported clusters, in original units."""
-    return cluster_profiles(told.dataset, told.clusters)
+    return cluster_profiles(export_partition.dataset, export_partition.clusters)

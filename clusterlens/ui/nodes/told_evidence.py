@@ -20,7 +20,7 @@ from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.nodes.found_again import find_apart, renumbered, separation_key
 from clusterlens.ui.nodes.judged import label_column
 from clusterlens.ui.nodes.leading import Leads
-from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.checks import APART, features_digest
@@ -31,8 +31,8 @@ from clusterlens.ui.work.jobs import Job
 CHECK_OF = {
     "copies": "null_check",
     "numbers": "k_selection",
-    "again": "told_stability",
-    "apart": "told_apart",
+    "again": "export_stability",
+    "apart": "export_separation",
 }
 _SHOWN_COLUMNS = 3
 _SHOWN_CLUSTERS = 12
@@ -61,9 +61,13 @@ def find_columns(dataset: Dataset, clusters: np.ndarray) -> TypingTool | None:
 
 
 @node("live", "Looking for earlier checks", keep=8)
-def told_apart_key(job: Job, told: Told, told_run: Run) -> str:
+def export_separation_key(
+    job: Job, export_partition: ExportPartition, export_run: Run
+) -> str:
     """Return the key of the separation of the exported partition."""
-    return separation_key(features_digest(told_run.dataset.X), told.clusters)
+    return separation_key(
+        features_digest(export_run.dataset.X), export_partition.clusters
+    )
 
 
 @node(
@@ -71,70 +75,77 @@ def told_apart_key(job: Job, told: Told, told_run: Run) -> str:
     "Comparing neighbours with copies",
     keep=8,
     check=APART,
-    fitted=lambda found, key, told, run: renumbered(found, told.clusters),
+    fitted=lambda found, key, export_partition, run: renumbered(
+        found, export_partition.clusters
+    ),
 )
-def told_apart(
-    job: Job, told_apart_key: str, told: Told, told_run: Run
+def export_separation(
+    job: Job,
+    export_separation_key: str,
+    export_partition: ExportPartition,
+    export_run: Run,
 ) -> ClusterSeparation:
     """Measure how far each cluster of the exported partition lies apart."""
-    return find_apart(job, told_run.dataset, told.clusters)
+    return find_apart(job, export_run.dataset, export_partition.clusters)
 
 
 @node("idle", "Looking for columns that tell the clusters apart", keep=8)
-def told_columns(job: Job, told: Told) -> TypingTool | None:
+def export_columns(job: Job, export_partition: ExportPartition) -> TypingTool | None:
     """Find the columns that tell the clusters of the exported partition apart."""
-    return find_columns(told.dataset, told.clusters)
+    return find_columns(export_partition.dataset, export_partition.clusters)
 
 
 @node("live", "Comparing with given labels", keep=8)
-def told_labels(job: Job, told: Told) -> tuple[str, float] | None:
+def export_labels_match(
+    job: Job, export_partition: ExportPartition
+) -> tuple[str, float] | None:
     """Compare the exported partition with given labels; None for the labels."""
-    if told.made["kind"] == "labels":
+    if export_partition.made["kind"] == "labels":
         return None
-    return match_labels_given(told.dataset, told.clusters)
+    return match_labels_given(export_partition.dataset, export_partition.clusters)
 
 
 @node("live", "Describing the clusters", keep=4)
-def told_distributions(
-    job: Job, told: Told, told_profiles: ClusterProfiles
+def export_distributions(
+    job: Job, export_partition: ExportPartition, export_profiles: ClusterProfiles
 ) -> dict[int, list[ColumnDistribution]]:
     """Compare the columns that set each cluster apart most with the rest."""
     found = {}
-    for k in np.unique(told.clusters).tolist()[:_SHOWN_CLUSTERS]:
-        inside = told.clusters == k
-        top = told_profiles.top(k, _SHOWN_COLUMNS).dropna(subset="effect")
+    for k in np.unique(export_partition.clusters).tolist()[:_SHOWN_CLUSTERS]:
+        inside = export_partition.clusters == k
+        top = export_profiles.top(k, _SHOWN_COLUMNS).dropna(subset="effect")
         columns = list(dict.fromkeys(top["column"]))
         if columns and not inside.all():
-            found[k] = column_distributions(told.dataset, inside, columns)
+            found[k] = column_distributions(export_partition.dataset, inside, columns)
     return found
 
 
 @node()
-def told_verdict(
-    told: Told,
+def export_verdict(
+    export_partition: ExportPartition,
     samples: Dataset,
     leads: Leads,
     null_check: Later[NullAgreement],
     k_selection: Later[KSelection],
-    told_stability: Later[ClusterStability],
-    told_apart: Later[ClusterSeparation],
-    told_columns: Later[TypingTool],
-    told_labels: Later[tuple[str, float]],
+    export_stability: Later[ClusterStability],
+    export_separation: Later[ClusterSeparation],
+    export_columns: Later[TypingTool],
+    export_labels_match: Later[tuple[str, float]],
 ) -> Verdict:
     """Make the verdict on the exported partition."""
     return weigh_result(
         Evidence(
-            told.title,
-            told.dataset.name,
-            told.clusters,
-            told.names,
-            np.array_equal(told.dataset.row_ids, samples.row_ids),
+            export_partition.title,
+            export_partition.dataset.name,
+            export_partition.clusters,
+            export_partition.names,
+            np.array_equal(export_partition.dataset.row_ids, samples.row_ids),
             leads,
             null_check,
             k_selection,
-            told_stability,
-            told_apart,
-            told_columns,
-            told_labels,
+            export_stability,
+            export_separation,
+            export_columns,
+            export_labels_match,
         )
     )

@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 
-class Room(NamedTuple):
+class PageSpec(NamedTuple):
     """A page of the app: its key, its title and its icon in the navigation.
 
     Its folder is named after its key. `heading` is a word above it in the navigation. A
@@ -53,15 +53,15 @@ class Room(NamedTuple):
 # In reading order. LAB: methods to try apart from the pool; LEARN: lessons with tables
 # of their own.
 PAGES = (
-    Room("data", "Data", "table_chart"),
-    Room("pool", "Pool", "tune"),
-    Room("consensus", "Consensus", "grid_on"),
-    Room("clusters", "Clusters", "bubble_chart"),
-    Room("verdict", "Verdict", "gavel"),
-    Room("labels", "Given labels", ""),
-    Room("new-rows", "New rows", "playlist_add"),
-    Room("report", "Report", "description"),
-    Room("fuzzy", "Fuzzy", "blur_on", "LAB"),
-    Room("cns", "CNS", "water"),
-    Room("lessons", "Lessons", "school", "LEARN"),
+    PageSpec("data", "Data", "table_chart"),
+    PageSpec("pool", "Pool", "tune"),
+    PageSpec("consensus", "Consensus", "grid_on"),
+    PageSpec("clusters", "Clusters", "bubble_chart"),
+    PageSpec("verdict", "Verdict", "gavel"),
+    PageSpec("labels", "Given labels", ""),
+    PageSpec("new-rows", "New rows", "playlist_add"),
+    PageSpec("report", "Report", "description"),
+    PageSpec("fuzzy", "Fuzzy", "blur_on", "LAB"),
+    PageSpec("cns", "CNS", "water"),
+    PageSpec("lessons", "Lessons", "school", "LEARN"),
 )

@@ -13,18 +13,18 @@ NEEDED = (
     "ranking",
     "rows",
     "agreement",
-    "told",
+    "export_partition",
     "clusters",
     "binarised_at",
     "projection",
     "link_states",
-    "told_verdict",
+    "export_verdict",
 )
 # Results that a report includes if they are ready.
 WELCOME = (
-    *("robustness", "null_check", "told_profiles", "told_stability", "k_selection"),
-    *("heard", "answers", "copies_of_leader", "joined"),
-    *("kept_partition", "cluster_rules", "told_apart", "told_distributions"),
+    *("robustness", "null_check", "export_profiles", "export_stability", "k_selection"),
+    *("weighted_ensemble", "answers", "copies_of_leader", "joined"),
+    *("kept_partition", "cluster_rules", "export_separation", "export_distributions"),
 )
 
 
@@ -39,23 +39,23 @@ def gather(session: Session) -> Findings | None:
         ranking=values["ranking"],
         rows=values["rows"],
         agreement=values["agreement"],
-        told=values["told"],
+        export_partition=values["export_partition"],
         threshold=values["binarised_at"],
         projection=values["projection"],
-        verdict=values["told_verdict"],
+        verdict=values["export_verdict"],
         links=values["link_states"],
         robustness=values["robustness"],
         null=values["null_check"],
-        profiles=values["told_profiles"],
-        stability=values["told_stability"],
+        profiles=values["export_profiles"],
+        stability=values["export_stability"],
         numbers=values["k_selection"],
-        distributions=values["told_distributions"],
+        distributions=values["export_distributions"],
         checks={
             name: one.check
             for name, one in found.items()
             if one.check and (one.ready or one.stopped)
         },
-        heard=values["heard"],
+        weighted_ensemble=values["weighted_ensemble"],
         answers=values["answers"],
         near_copies=values["copies_of_leader"],
         joined=values["joined"],

@@ -8,7 +8,7 @@ from clusterlens.compute._numbers import count
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import scaled
 from clusterlens.ui.kit.widgets import link, safe
-from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult
@@ -54,7 +54,7 @@ class ResultChip(Panel):
     needs = ("run_id",)
     also = (
         "result?",
-        "looked_at",
+        "displayed_partition",
         "result_names?",
         "model_called",
         "clusters",
@@ -83,7 +83,7 @@ class ResultChip(Panel):
         self,
         run_id: str,
         result: Result,
-        looked_at: Result,
+        displayed_partition: Result,
         result_names: Result,
         model_called: Result,
         **more: Result,
@@ -103,7 +103,7 @@ class ResultChip(Panel):
         what = safe(chosen.title)
         more_told = safe(" · ".join(origin))
         entries = [
-            _beside(looked_at.value, names, model_called.value or {}),
+            _beside(displayed_partition.value, names, model_called.value or {}),
             f"<button data-do='clusters'>Go to Clusters<small>{what} as chosen, "
             "cluster by cluster</small></button>",
             "<p>Report, rows and files use the result.</p>",
@@ -122,7 +122,7 @@ class ResultChip(Panel):
         if what == "clusters":
             look.param.update(page="clusters", partition="auto", cluster=None)
             return
-        found, clusters = derived.get("looked_at"), derived.get("clusters")
+        found, clusters = derived.get("displayed_partition"), derived.get("clusters")
         if found.ready and clusters.ready and found.value.model is not None:
             at = found.value.model
             labels = self.session.analysis.ensemble.labels[at]
@@ -147,16 +147,18 @@ def _since(chosen: AnalysisResult, analysis: Analysis) -> list[str]:
 
 
 def _beside(
-    looked_at: LookedAt | None, names: dict[int, str], called: dict[int, Called]
+    displayed_partition: DisplayedPartition | None,
+    names: dict[int, str],
+    called: dict[int, Called],
 ) -> str:
     """Offer to make the displayed model the result."""
-    if looked_at is None or not looked_at.beside:
+    if displayed_partition is None or not displayed_partition.beside:
         return ""
     alike = {one.text for one in called.values()}
     carried = [name for name in names.values() if name in alike]
     left = [safe(name) for name in names.values() if name not in carried]
     left_words = f"; {', '.join(left)} would stay behind" if left else ""
     kept = f"{len(carried)} of {count(len(names), 'name')} carry over{left_words}"
-    words = f"{safe(looked_at.title)}{'; ' + kept if names else ''}"
+    words = f"{safe(displayed_partition.title)}{'; ' + kept if names else ''}"
     text = f"Change to this model<small>{words}</small>"
     return f"<button data-do='change'>{text}</button>"

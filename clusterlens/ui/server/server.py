@@ -22,7 +22,7 @@ from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
 from clusterlens.ui.work.collector import Collector
 from clusterlens.ui.work.results import Results
-from clusterlens.ui.work.turns import Turns
+from clusterlens.ui.work.turns import FairScheduler
 from clusterlens.ui.work.warm import Warming
 
 # Value of CLUSTERLENS_HOME that disables the store.
@@ -59,7 +59,7 @@ class Server:
         Cache of expensive results.
     warming : Warming
         Thread that prepares kernels and workers.
-    turns : Turns
+    turns : FairScheduler
         Scheduler of long work on the event loop.
     collector : Collector
         The garbage collector.
@@ -93,7 +93,7 @@ class Server:
         if store is not None:
             self.results = Results(folder=store.found, writer=store.name)
         self.warming = Warming(self.workers, self.readers)
-        self.turns, self.collector = Turns(), Collector()
+        self.turns, self.collector = FairScheduler(), Collector()
         self.pages: WeakSet[Any] = WeakSet()
         self.left: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()

@@ -23,12 +23,12 @@ from clusterlens.ui.state.checks import Check, Checks
 from clusterlens.ui.state.history import History
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.jobs import Job, Jobs
-from clusterlens.ui.work.kept import Kept
+from clusterlens.ui.work.kept import ResultCache
 
 _LOG = logging.getLogger(__name__)
 # Bytes of the cached results of a session, beside the latest one of each node.
 MOST_BYTES = 300_000_000
-REST_SECONDS = 0.2
+DEBOUNCE_SECONDS = 0.2
 # Largest factor by which the time of a check is assumed to differ from its estimate.
 _LARGEST_PACE = 100.0
 State = Literal["empty", "pending", "ready", "failed", "declined"]
@@ -60,8 +60,8 @@ class Node:
         Number of cached results, within the cache size of a session.
     asked_for : bool
         Whether it is computed only when the analyst requests it.
-    rests : bool
-        Whether a computation in the lane live or idle is debounced by REST_SECONDS,
+    debounced : bool
+        Whether a computation in the lane live or idle is debounced by DEBOUNCE_SECONDS,
         which leaves the processor to the work for the screen.
     check : str
         Kind of check. Its result is stored with the analysis, under a key: the value
@@ -79,7 +79,7 @@ class Node:
     title: str = ""
     keep: int = 4
     asked_for: bool = False
-    rests: bool = False
+    debounced: bool = False
     check: str = ""
     fitted: Callable[..., Any] = lambda value, *inputs: value
     cost: str = ""
@@ -220,7 +220,7 @@ class _Watch:
     """Subscription to results. Subscriptions that are `first` are notified first."""
 
     names: tuple[str, ...]
-    told: Watcher
+    on_change: Watcher
     first: bool
 
 
@@ -237,20 +237,20 @@ class Derived:
     ) -> None:
         self.nodes, self._history, self._look, self._jobs = nodes, history, look, jobs
         self._checks, self._paces = checks, dict[str, float]()
-        self._known = Kept[Result](MOST_BYTES)
+        self._known = ResultCache[Result](MOST_BYTES)
         self._under_way: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
         self._asked_early: set[str] = set()
         self._watchers: dict[object, _Watch] = {}
-        self._told: dict[object, Any] = {}
+        self._notified: dict[object, Any] = {}
         self._refreshing = self._again = False
         self._filling = False
         history.param.watch(self.refresh, ["steps", "cursor", "forming"])
-        look.param.watch(self._turn, list(look.param.values()))
+        look.param.watch(self._notify_now, list(look.param.values()))
         checks.param.watch(self.refresh, "held")
 
     def watch(
-        self, names: Sequence[str], told: Watcher, *, first: bool = False
+        self, names: Sequence[str], on_change: Watcher, *, first: bool = False
     ) -> Callable[[], None]:
         """Notify of named results now and at each change; return a stop function.
 
@@ -258,12 +258,12 @@ class Derived:
         before others.
         """
         token = object()
-        self._watchers[token] = _Watch(tuple(names), told, first)
-        self._turn()
+        self._watchers[token] = _Watch(tuple(names), on_change, first)
+        self._notify_now()
 
         def stop() -> None:
             self._watchers.pop(token, None)
-            self._told.pop(token, None)
+            self._notified.pop(token, None)
 
         return stop
 
@@ -337,7 +337,7 @@ class Derived:
         """
         self._filling = True
 
-    def _turn(self, *events: Any) -> None:
+    def _notify_now(self, *events: Any) -> None:
         """Notify at once after an action of the analyst."""
         self._filling = False
         self.refresh()
@@ -366,11 +366,11 @@ class Derived:
             state = tuple(
                 (key, result.state, result.check) for key, result in found.values()
             )
-            if token in self._watchers and self._told.get(token) != state:
-                self._told[token] = state
+            if token in self._watchers and self._notified.get(token) != state:
+                self._notified[token] = state
                 results = {name.rstrip("?"): r for name, (_, r) in found.items()}
                 try:
-                    watch.told(results)
+                    watch.on_change(results)
                 except Exception as error:
                     # A view that cannot draw must not block the others.
                     self._jobs.fail("Drawing", error)
@@ -460,12 +460,12 @@ class Derived:
             self.refresh()
 
         title = node.title or name
-        rests = REST_SECONDS if node.rests else 0.0
+        debounce = DEBOUNCE_SECONDS if node.debounced else 0.0
         if node.lane == "idle":
-            self._jobs.idle(name, title, work, outcome, rests=rests)
+            self._jobs.idle(name, title, work, outcome, debounce=debounce)
         else:
             self._jobs.live(
-                name, title, work, outcome, long=node.asked_for, rests=rests
+                name, title, work, outcome, long=node.asked_for, debounce=debounce
             )
 
     def _measure(

@@ -129,14 +129,14 @@ class Job:
 
 
 @dataclass(eq=False)
-class _Wish:
+class _Request:
     """Work that waits in a slot, with the receiver of its outcome."""
 
     title: str
     work: Callable[[Job], Any]
     outcome: Outcome
     long: bool = False
-    rests: float = 0.0
+    debounce: float = 0.0
 
 
 class Jobs(param.Parameterized):
@@ -165,19 +165,19 @@ class Jobs(param.Parameterized):
         # The session whose action is shown here; sessions that show an action of this
         # one follow.
         self._leader: Jobs | None = None
-        self._heard: tuple[Notice, ...] = ()
+        self._notices_before: tuple[Notice, ...] = ()
         self._following: asyncio.Task[None] | None = None
         self.followers: WeakSet[Jobs] = WeakSet()
         self._asked = 0
-        self._turn = asyncio.Lock()
+        self._action_lock = asyncio.Lock()
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._drawing: set[str] = set()
         self._drawn = asyncio.Event()
         self._drawn.set()
         self._live: dict[str, Job] = {}
-        self._next_live: dict[str, _Wish] = {}
-        self._idle: dict[str, _Wish] = {}
+        self._next_live: dict[str, _Request] = {}
+        self._idle: dict[str, _Request] = {}
         self._idle_job: tuple[str, Job] | None = None
         self._in_sight: frozenset[str] = frozenset()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -219,7 +219,7 @@ class Jobs(param.Parameterized):
         self._displace_idle()
         seen = self.notices
         try:
-            async with self._turn:
+            async with self._action_lock:
                 if self._closed:
                     return None
                 job = self._action = Job(title, self._server, kind=kind)
@@ -260,7 +260,7 @@ class Jobs(param.Parameterized):
         outcome: Outcome,
         *,
         long: bool = False,
-        rests: float = 0.0,
+        debounce: float = 0.0,
     ) -> None:
         """Run work now; a newer request of the same slot replaces an older one.
 
@@ -268,10 +268,10 @@ class Jobs(param.Parameterized):
         finished after a newer request was made.
 
         Work that may take minutes is `long`, so that it does not occupy the threads for
-        pictures. Debounced work begins when no newer request has come for `rests`
+        pictures. Debounced work begins when no newer request has come for `debounce`
         seconds.
         """
-        self._next_live[slot] = _Wish(title, work, outcome, long, rests)
+        self._next_live[slot] = _Request(title, work, outcome, long, debounce)
         if slot in self._live:
             self._live[slot].displaced = True
             self._live[slot].stop.set()
@@ -283,8 +283,8 @@ class Jobs(param.Parameterized):
         try:
             while (request := self._next_live.pop(slot, None)) and not self._closed:
                 self._draws(slot, not request.long)
-                if request.rests:
-                    await asyncio.sleep(request.rests)
+                if request.debounce:
+                    await asyncio.sleep(request.debounce)
                     if slot in self._next_live:
                         continue
                 job = self._live[slot] = Job(request.title, self._server)
@@ -301,14 +301,20 @@ class Jobs(param.Parameterized):
         (self._drawn.clear if self._drawing else self._drawn.set)()
 
     def idle(
-        self, slot: str, title: str, work: Any, outcome: Outcome, *, rests: float = 0.0
+        self,
+        slot: str,
+        title: str,
+        work: Any,
+        outcome: Outcome,
+        *,
+        debounce: float = 0.0,
     ) -> None:
         """Run work while no action runs; actions interrupt it, and it restarts.
 
-        Work that competes with pictures for the processor may be debounced by `rests`
-        seconds.
+        Work that competes with pictures for the processor may wait for `debounce`
+        seconds without a newer request.
         """
-        self._idle[slot] = _Wish(title, work, outcome, rests=rests)
+        self._idle[slot] = _Request(title, work, outcome, debounce=debounce)
         if self._idle_job is None:
             self._idle_job = ("", Job(""))
             self._spawn(self._serve_idle())
@@ -324,7 +330,7 @@ class Jobs(param.Parameterized):
             self._displace_idle()
 
     async def _serve_idle(self) -> None:
-        rested: _Wish | None = None
+        debounced: _Request | None = None
         try:
             while self._idle and not self._closed:
                 while not (self._quiet.is_set() and self._drawn.is_set()):
@@ -337,9 +343,9 @@ class Jobs(param.Parameterized):
                     next(iter(self._idle)),
                 )
                 request = self._idle[slot]
-                if request.rests and rested is not request:
-                    self._idle_job, rested = ("", Job("")), request
-                    await asyncio.sleep(request.rests)
+                if request.debounce and debounced is not request:
+                    self._idle_job, debounced = ("", Job("")), request
+                    await asyncio.sleep(request.debounce)
                     continue
                 job = Job(request.title, self._server)
                 self._idle_job = (slot, job)
@@ -351,7 +357,9 @@ class Jobs(param.Parameterized):
             self._idle_job = None
             self._show()
 
-    async def _attend(self, pool: ThreadPoolExecutor, job: Job, request: _Wish) -> bool:
+    async def _attend(
+        self, pool: ThreadPoolExecutor, job: Job, request: _Request
+    ) -> bool:
         """Run requested work and deliver its outcome; return False if interrupted."""
         try:
             result, error = await self._carry_on(pool, job, request.work), None
@@ -440,11 +448,11 @@ class Jobs(param.Parameterized):
             if self._leader is not None:
                 self._leader.followers.discard(self)
                 for notice in self._leader.notices:
-                    if notice not in self._heard:
+                    if notice not in self._notices_before:
                         self.notify(notice.severity, notice.text)
             if leader is not None:
                 leader.followers.add(self)
-                self._heard = leader.notices
+                self._notices_before = leader.notices
             self._leader = leader
         self._show()
         self._tell_partial()

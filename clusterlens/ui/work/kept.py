@@ -21,7 +21,7 @@ _LEAVES = (str, bytes, int, float, complex, type, FunctionType, ModuleType, np.g
 _LOOKED_INTO = 1000
 
 
-class Kept(Generic[T]):
+class ResultCache(Generic[T]):
     """Cached results of nodes.
 
     Parameters

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 
 # Steps are much shorter than this; several are taken before the loop is released.
-_TURN_SECONDS = 0.015
+_STEP_SECONDS = 0.015
 # An answer to a browser takes several rounds of the loop, which fit in this pause.
 _PAUSE_SECONDS = 0.01
 
 
-class Turns:
+class FairScheduler:
     """Scheduler that alternates the steps of all sessions on an event loop."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def take(self, steps: Iterator[None], wanted: Callable[[], bool]) -> None:
         """Take steps while they are wanted, and release the loop between them.
@@ -30,12 +30,12 @@ class Turns:
             Called before each step; returns whether to go on.
         """
         while True:
-            async with self._turn:
+            async with self._lock:
                 begun = perf_counter()
                 while True:
                     if not wanted() or next(steps, steps) is steps:
                         return
-                    if perf_counter() - begun >= _TURN_SECONDS:
+                    if perf_counter() - begun >= _STEP_SECONDS:
                         break
                 await asyncio.sleep(_PAUSE_SECONDS)
 

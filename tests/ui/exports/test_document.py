@@ -163,7 +163,9 @@ def test_a_caption_says_who_votes(told):
     assert bars["consensus matrix"] == share
     needed = "joined by at least 4 of 8 models, with the answers"
     assert bars["binarised matrix"] == needed
-    alone = replace(told.found, heard=told.found.ranking.ensemble, threshold=4)
+    alone = replace(
+        told.found, weighted_ensemble=told.found.ranking.ensemble, threshold=4
+    )
     bars = {k: draw().bar for k, draw in picture_makers(alone).items()}
     assert "answers" not in bars["consensus matrix"]
     caption = sections(write_report(alone))["Matrix"]

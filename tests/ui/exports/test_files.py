@@ -89,7 +89,7 @@ def found():
 
 def test_rows_keep_their_columns_and_ids(found):
     analysis = found.analysis
-    told = found.told
+    told = found.export_partition
     table = labelled_rows(
         analysis.samples,
         told.clusters,

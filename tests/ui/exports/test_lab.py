@@ -178,15 +178,15 @@ def test_clusters_are_told_beside_copies_and_not_by_their_pool():
         session.look.judge("model:0")
         session.look.model = 0
         panel._switch("labels")
-        for node in ("judged_again", "chosen_stability"):
+        for node in ("labels_stability", "chosen_stability"):
             await rest(session)
             session.derived.ask(node)
         # Results are computed only while they are watched.
-        stop = session.derived.watch(("chosen_stability", "judged_again"), str)
+        stop = session.derived.watch(("chosen_stability", "labels_stability"), str)
         await rest(session)
         found = gather(session)
         stop()
-        return session.derived.get("judged_again").value, found
+        return session.derived.get("labels_stability").value, found
 
     stability, found = run(main(), 300)
     text = section(found, "Class labels")

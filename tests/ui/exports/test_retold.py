@@ -14,7 +14,7 @@ import pytest
 import clusterlens as cl
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.script import write_script
-from clusterlens.ui.nodes.judged import judged
+from clusterlens.ui.nodes.judged import evaluated_labels
 from clusterlens.ui.nodes.result import told
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
 from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices
@@ -259,9 +259,9 @@ class Worked:
         group = Brush(np.arange(7), "box"), analysis.result, here, analysis.run_id, None
         for source in (*sources, *(f"model:{k}" for k in twins)):
             given = (JOB, analysis.dataset, samples, ensemble, source)
-            classes = np.unique(judged(*given, (), *group).codes)
+            classes = np.unique(evaluated_labels(*given, (), *group).codes)
             two = (tuple(classes[:2].tolist()),) if len(classes) > 2 else ()
-            shown = judged(*given, two, *group)
+            shown = evaluated_labels(*given, two, *group)
             text = card._script(shown, None).partition("check = ")[0]
             self.texts[f"{name}, {source}"] = text
             self.shown[f"{name}, {source}"] = [shown.codes.tolist()]

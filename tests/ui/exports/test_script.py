@@ -18,7 +18,7 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_card, write_script
-from clusterlens.ui.nodes.result import Told, told
+from clusterlens.ui.nodes.result import ExportPartition, told
 from clusterlens.ui.pages.new_rows.nodes import segmentation
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -79,7 +79,7 @@ async def analysed(
     return session
 
 
-def told_of(session: Session, model: int) -> Told:
+def told_of(session: Session, model: int) -> ExportPartition:
     """Return the exported partition of a model, clusters numbered by their labels."""
     analysis = session.analysis
     run_ = analysis.run

@@ -29,21 +29,21 @@ def walk(key):
     """Walk a lesson by Next; return the titles of its steps."""
 
     async def main():
-        room, titles = Classroom(Server()), []
-        await room.open(key)
-        while room.lesson is not None:
-            titles.append(room.task.title)
-            here = room.step
+        classroom, titles = Classroom(Server()), []
+        await classroom.open(key)
+        while classroom.lesson is not None:
+            titles.append(classroom.task.title)
+            here = classroom.step
             for _ in range(2):
-                if (room.key, room.step) == (key, here):
-                    await room.next()
-                while not room.session.jobs.at_rest:
+                if (classroom.key, classroom.step) == (key, here):
+                    await classroom.next()
+                while not classroom.session.jobs.at_rest:
                     await asyncio.sleep(0.01)
-                if room.key and room.step == here:
-                    assert room.reached
-            assert not room.session.jobs.notices
-        assert key in room.finished
-        room.session.close()
+                if classroom.key and classroom.step == here:
+                    assert classroom.reached
+            assert not classroom.session.jobs.notices
+        assert key in classroom.finished
+        classroom.session.close()
         return titles
 
     return run(main(), 300)
@@ -51,10 +51,10 @@ def walk(key):
 
 def test_the_lesson_of_the_manual_is_listed_behind_the_others_and_walked(folder):
     (folder / "moons.toml").write_text(MOONS)
-    room = Classroom(Server())
-    assert list(room.lessons) == [*LESSONS, "own/moons"]
-    assert not room.problems
-    room.session.close()
+    classroom = Classroom(Server())
+    assert list(classroom.lessons) == [*LESSONS, "own/moons"]
+    assert not classroom.problems
+    classroom.session.close()
     assert walk("own/moons") == [
         "See the moons",
         "Ward linkage",
@@ -105,25 +105,25 @@ def test_a_file_that_is_no_lesson_says_why(folder, content, message):
     with pytest.raises(ValueError, match=message):
         read_lesson(path)
     (folder / "moons.toml").write_text(MOONS)
-    room = Classroom(Server())
-    assert list(room.lessons)[len(LESSONS) :] == ["own/moons"]
-    (problem,) = room.problems
+    classroom = Classroom(Server())
+    assert list(classroom.lessons)[len(LESSONS) :] == ["own/moons"]
+    (problem,) = classroom.problems
     assert problem.startswith("bad.toml is no lesson: ")
-    room.session.close()
+    classroom.session.close()
 
 
 def test_a_folder_that_is_none_and_too_many_files_are_told(folder, monkeypatch):
     for k in range(MOST_FILES + 1):
         (folder / f"{k:03}.toml").write_text(MOONS)
-    room = Classroom(Server())
-    assert len(room.lessons) == len(LESSONS) + MOST_FILES
-    assert room.problems == [f"{FOLDER} has 51 files; the first 50 are read."]
-    room.session.close()
+    classroom = Classroom(Server())
+    assert len(classroom.lessons) == len(LESSONS) + MOST_FILES
+    assert classroom.problems == [f"{FOLDER} has 51 files; the first 50 are read."]
+    classroom.session.close()
     monkeypatch.setenv(FOLDER, str(folder / "none"))
-    room = Classroom(Server())
-    assert list(room.lessons) == list(LESSONS)
-    assert "is no folder" in room.problems[0]
-    room.session.close()
+    classroom = Classroom(Server())
+    assert list(classroom.lessons) == list(LESSONS)
+    assert "is no folder" in classroom.problems[0]
+    classroom.session.close()
 
 
 def test_markup_in_a_file_is_text(folder):
@@ -138,16 +138,16 @@ def test_markup_in_a_file_is_text(folder):
         )
     (folder / f"{evil} bad.toml").write_text("")
     session = Session(Server())
-    room = Classroom(session.server)
-    panel = LessonList(session, room)
+    classroom = Classroom(session.server)
+    panel = LessonList(session, classroom)
     panel.show()
     assert "<img src=x" not in panel._text.body
     assert panel._text.body.count("&lt;img src=x") >= 4
-    step = room.lessons["own/good"].steps[0]
+    step = classroom.lessons["own/good"].steps[0]
     for words in (step.text, step.task, step.after):
         assert words.startswith("&lt;img src=x onerror=alert(1)&gt; ")
     assert "<b>600</b> points" in step.text
     assert "<b>Colour</b>" in step.task
     assert "**bold" in step.after
-    room.session.close()
+    classroom.session.close()
     session.close()

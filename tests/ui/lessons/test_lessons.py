@@ -42,34 +42,34 @@ SERVER = Server()
 class Pupil:
     """A user of a lesson, with access to the results of its claims."""
 
-    def __init__(self, key, room=None):
-        self.room, self.key = room or Classroom(SERVER), key
-        self.session = self.room.session
+    def __init__(self, key, classroom=None):
+        self.classroom, self.key = classroom or Classroom(SERVER), key
+        self.session = self.classroom.session
 
     async def rest(self):
         while not self.session.jobs.at_rest:
             await asyncio.sleep(0.01)
 
     async def open(self):
-        await self.room.open(self.key)
+        await self.classroom.open(self.key)
         await self.rest()
 
     async def do(self):
         """Do the task of the step; return the text on its outcome."""
-        assert not self.room.reached
-        await self.room.show()
+        assert not self.classroom.reached
+        await self.classroom.show()
         await self.rest()
-        assert self.room.reached
-        return self.room.task.after
+        assert self.classroom.reached
+        return self.classroom.task.after
 
     async def next(self):
         """Press Next, twice if it first shows the outcome of the step."""
-        here = self.room.key, self.room.step
-        await self.room.next()
+        here = self.classroom.key, self.classroom.step
+        await self.classroom.next()
         await self.rest()
-        if (self.room.key, self.room.step) == here:
-            assert self.room.reached
-            await self.room.next()
+        if (self.classroom.key, self.classroom.step) == here:
+            assert self.classroom.reached
+            await self.classroom.next()
             await self.rest()
 
     async def get(self, node):
@@ -102,7 +102,7 @@ def taken(key, scenario):
         try:
             await scenario(pupil)
         finally:
-            pupil.room.session.close()
+            pupil.classroom.session.close()
 
     run(main(), 300)
 
@@ -148,10 +148,10 @@ def test_a_lesson_is_walked_from_its_start_to_its_end_by_names_on_the_page(key):
         session = Session(SERVER)
         page = LessonsPage(session)
         page.look(True)
-        pupil = Pupil(key, page.room)
+        pupil = Pupil(key, page.classroom)
         await pupil.open()
         for k, task in enumerate(lesson.steps):
-            assert (pupil.room.step, pupil.room.opening) == (k, False)
+            assert (pupil.classroom.step, pupil.classroom.opening) == (k, False)
             assert bool(task.task) == bool(task.done) == bool(task.way and task.after)
             assert task.button or task.target or not task.task
             named = set(re.findall("<b>(.*?)</b>", task.task)) - NOT_OF_THE_PAGE
@@ -161,8 +161,8 @@ def test_a_lesson_is_walked_from_its_start_to_its_end_by_names_on_the_page(key):
                 await pupil.do()
             await pupil.next()
             assert not pupil.session.jobs.notices
-        assert pupil.room.lesson is None
-        assert key in pupil.room.finished
+        assert pupil.classroom.lesson is None
+        assert key in pupil.classroom.finished
         page.look(False)
         page.close()
         session.close()
@@ -172,34 +172,34 @@ def test_a_lesson_is_walked_from_its_start_to_its_end_by_names_on_the_page(key):
 
 def test_next_shows_what_a_step_finds_before_it_goes_on():
     async def scenario(pupil):
-        room = pupil.room
-        await room.next()
+        classroom = pupil.classroom
+        await classroom.next()
         await pupil.rest()
-        assert (room.step, room.reached) == (0, True)
-        await room.next()
+        assert (classroom.step, classroom.reached) == (0, True)
+        await classroom.next()
         await pupil.rest()
-        assert (room.step, room.reached) == (1, False)
+        assert (classroom.step, classroom.reached) == (1, False)
         await pupil.do()
-        await room.next()
+        await classroom.next()
         await pupil.rest()
-        assert room.step == 2
+        assert classroom.step == 2
 
     taken("rings", scenario)
 
 
 def test_a_must_link_in_place_of_a_cannot_link_gets_a_hint():
     async def scenario(pupil):
-        room, session = pupil.room, pupil.session
+        classroom, session = pupil.classroom, pupil.session
         await pupil.next()
         a, b = one_link.FIRST
         assert await session.act("add link", kind="must", a=a, b=b)
         await pupil.rest()
-        assert (room.mistaken, room.reached) == (True, False)
-        assert "Ctrl+Z" in room.task.hint
+        assert (classroom.mistaken, classroom.reached) == (True, False)
+        assert "Ctrl+Z" in classroom.task.hint
         session.undo()
         assert await session.act("add link", kind="cannot", a=a, b=b)
         await pupil.rest()
-        assert (room.mistaken, room.reached) == (False, True)
+        assert (classroom.mistaken, classroom.reached) == (False, True)
 
     taken("one link", scenario)
 
@@ -210,13 +210,13 @@ def test_a_lesson_opens_at_a_step_with_the_steps_before_it_done():
             await pupil.next()
         walked = pupil.session
         other = Pupil("rings")
-        await other.room.open("rings", 3)
+        await other.classroom.open("rings", 3)
         await other.rest()
-        assert (other.room.step, other.room.opening) == (3, False)
+        assert (other.classroom.step, other.classroom.opening) == (3, False)
         assert other.session.look.model == walked.look.model
         assert other.session.look.colour_by == walked.look.colour_by
-        other.room.back()
-        assert other.room.step == 2
+        other.classroom.back()
+        assert other.classroom.step == 2
         other.session.close()
 
     taken("rings", scenario)
@@ -227,19 +227,19 @@ def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
         first = Session(SERVER)
         page = LessonsPage(first)
         page.look(True)
-        page.room.finished = frozenset({"noise"})
-        await page.room.open("rings", 2)
+        page.classroom.finished = frozenset({"noise"})
+        await page.classroom.open("rings", 2)
         analysis, look = from_query(to_query(None, first.look))
         assert analysis is None
         second = Session(SERVER)
         again = LessonsPage(second)
         restore_look(second.look, look)
-        assert again.room.key == ""
+        assert again.classroom.key == ""
         again.look(True)
-        while again.room.step < 2 or again.room.opening:
+        while again.classroom.step < 2 or again.classroom.opening:
             await asyncio.sleep(0.01)
-        assert again.room.key == "rings"
-        assert again.room.finished == {"noise"}
+        assert again.classroom.key == "rings"
+        assert again.classroom.finished == {"noise"}
         for one in (page, again):
             one.close()
         for session in (first, second):
@@ -257,7 +257,7 @@ def test_an_address_of_no_lesson_opens_the_list(look):
         page = LessonsPage(session)
         restore_look(session.look, look)
         page.look(True)
-        assert page.room.key == ""
+        assert page.classroom.key == ""
         page.close()
         session.close()
 
@@ -266,7 +266,7 @@ def test_an_address_of_no_lesson_opens_the_list(look):
 
 def test_next_does_what_was_not_done_back_restores_and_reset_begins_again():
     async def scenario(pupil):
-        session, room = pupil.session, pupil.room
+        session, classroom = pupil.session, pupil.classroom
         begun = (session.analysis, session.look.colour_by, session.look.model)
         for _ in range(3):
             await pupil.next()
@@ -274,16 +274,16 @@ def test_next_does_what_was_not_done_back_restores_and_reset_begins_again():
         assert session.look.model == session.analysis.ensemble.names.index(rings.RINGS)
         await pupil.do()
         assert session.analysis.threshold == 22
-        room.back()
+        classroom.back()
         await pupil.rest()
-        assert (room.step, room.reached) == (2, False)
+        assert (classroom.step, classroom.reached) == (2, False)
         assert session.analysis is asked
         assert session.look.model is None
         await pupil.next()
         await pupil.do()
-        room.reset()
+        classroom.reset()
         await pupil.rest()
-        assert (room.step, room.reached) == (0, False)
+        assert (classroom.step, classroom.reached) == (0, False)
         now = (session.analysis, session.look.colour_by, session.look.model)
         assert now == begun
         session.undo()
@@ -296,11 +296,11 @@ def test_a_step_is_reached_in_any_way_and_stays_so():
     async def scenario(pupil):
         look = pupil.session.look
         look.colour_by = "disagreement"
-        assert not pupil.room.reached
+        assert not pupil.classroom.reached
         look.colour_by = "labels"
-        assert pupil.room.reached
+        assert pupil.classroom.reached
         look.colour_by = "model"
-        assert pupil.room.reached
+        assert pupil.classroom.reached
 
     taken("rings", scenario)
 
@@ -323,9 +323,9 @@ def test_the_links_of_a_lesson_offer_no_more_models():
         parts = LinksTab(session).parts
         assert sum(isinstance(part, MoreModels) for part in parts) == offered
         session.close()
-    room = Classroom(SERVER)
-    assert room.session.in_lesson
-    room.session.close()
+    classroom = Classroom(SERVER)
+    assert classroom.session.in_lesson
+    classroom.session.close()
 
 
 def test_what_is_done_in_a_lesson_is_an_action_with_plain_values():
@@ -354,7 +354,7 @@ def test_claims_about_a_consensus_matrix():
         await pupil.next()
         await pupil.do()
         await pupil.next()
-        text = pupil.room.task.text
+        text = pupil.classroom.task.text
         assert f"in {mean:.0%} of" in text
         assert await pupil.get("threshold_in_force") == 2
         says(text, f"{(models >= 2).mean():.0%}")
@@ -570,7 +570,7 @@ def test_claims_about_labels():
 
 def test_claims_about_random_models():
     async def scenario(pupil):
-        text = pupil.room.task.text
+        text = pupil.classroom.task.text
         says(text, f"{float(await pupil.get('fuzzy_ndc')):.3f}")
         for _ in range(2):
             await pupil.next()
@@ -606,7 +606,7 @@ def test_claims_about_the_same_customers_later():
         is_firm = far.index >= "K0600"
         says(after, str((far["name"] == "families").sum()), str(is_firm.sum()))
         await pupil.next()
-        text, after = pupil.room.task.text, await pupil.do()
+        text, after = pupil.classroom.task.text, await pupil.do()
         found = await pupil.get("drifted")
         assert found.drift.moved == ["basket"]
         assert "basket is the only one that moved" in text
@@ -636,7 +636,7 @@ def test_claims_about_answers():
 
         dataset = pupil.session.analysis.run.dataset
         before = await pupil.leader()
-        assert f"{pupil.ari(before):.2f}" in pupil.room.task.text
+        assert f"{pupil.ari(before):.2f}" in pupil.classroom.task.text
         length, width = np.asarray(dataset.X)[:, :2].T
         third = np.digitize(length, np.quantile(length, [1 / 3, 2 / 3]))
         for rule, given in (

@@ -53,13 +53,13 @@ from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 from tests.ui.loop import rest, run
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
-ASKED = ("null_check", "k_selection", "chosen_stability", "judged_again")
+ASKED = ("null_check", "k_selection", "chosen_stability", "labels_stability")
 # The nodes that show each kind of check.
 SHOWN = {
     COPIES: ("null_check",),
     NUMBERS: ("k_selection",),
-    FOUND_AGAIN: ("chosen_stability", "judged_again", "told_stability"),
-    APART: ("judged_apart",),
+    FOUND_AGAIN: ("chosen_stability", "labels_stability", "export_stability"),
+    APART: ("labels_separation",),
     DENSITY: ("label_evidence",),
 }
 NODES = tuple(name for names in SHOWN.values() for name in names)
@@ -453,7 +453,7 @@ def test_the_report_has_what_was_measured_with_seed_and_day(kept, tmp_path, meas
         html = write_report(gather(session))
         for name in ("null_check", "k_selection"):
             assert results[name].value.sentence.split(":")[0] in html
-        for name in ("null_check", "k_selection", "told_stability"):
+        for name in ("null_check", "k_selection", "export_stability"):
             assert results[name].check.settings in html
         assert "not measured" not in html.lower()
 
@@ -605,7 +605,9 @@ def test_a_file_with_a_made_up_check_is_refused_in_words(change, kept, tmp_path)
     assert store.entries() == []
 
 
-@pytest.mark.parametrize("name", ["chosen_stability", "judged_apart", "label_evidence"])
+@pytest.mark.parametrize(
+    "name", ["chosen_stability", "labels_separation", "label_evidence"]
+)
 def test_a_check_of_other_clusters_says_so_and_is_measured_anew(name):
     async def main():
         session = await begun(Server())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.exports.script import write_card, write_script
-from clusterlens.ui.nodes.result import Told, told
+from clusterlens.ui.nodes.result import ExportPartition, told
 from clusterlens.ui.server.memory.archive import ArchiveError, import_analysis
 from clusterlens.ui.server.memory.records import RecordError, Records
 from clusterlens.ui.server.memory.store import Row, Store
@@ -154,7 +154,7 @@ def test_mutants_of_a_file_are_refused_or_open_and_run_nothing(base, tmp_path):
     assert min(outcomes["refused"], outcomes["opened"]) > 0, outcomes
 
 
-def told_of(analysis: Analysis) -> Told:
+def told_of(analysis: Analysis) -> ExportPartition:
     """Return the exported partition of an analysis; raise ValueError without a run."""
     if analysis.run is None:
         raise ValueError("there is no run")

@@ -729,14 +729,14 @@ def test_a_step_is_written_though_the_process_ends_right_after(tmp_path, monkeyp
 def test_the_store_is_used_on_its_own_thread_only(tmp_path):
     threads = set()
 
-    class Told(SlowToMakeSmall):
+    class RecordsThread(SlowToMakeSmall):
         def execute(self, sql, *values):
             threads.add(threading.current_thread().name)
             return self._db.execute(sql, *values)
 
     async def main():
         server = Server(Store(tmp_path))
-        server.store._db = Told(server.store._db)
+        server.store._db = RecordsThread(server.store._db)
         session = Session(server)
         await session.act("load example", name="iris")
         await session.memory.settled()

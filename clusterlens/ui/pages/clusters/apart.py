@@ -86,7 +86,7 @@ class ClusterApart(Panel):
         self._head.body = (
             "<p class='muted'>"
             f"{mark(colour, f'{safe(name)}, {whole(apart.size)}')}&ensp;"
-            f"{mark('#9aa1a9', f'the rest, {whole(apart.rest)}')}&ensp;<span "
+            f"{mark('#9aa1a9', f'the rest, {whole(apart.others)}')}&ensp;<span "
             "class='how'>each scaled to its own number; triangles are means; a + or − "
             "marks a tail that is cut</span></p>"
         )

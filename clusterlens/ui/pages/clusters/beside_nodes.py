@@ -41,7 +41,7 @@ def other_choice(
     ensemble: Ensemble,
     result: AnalysisResult | None,
     run_id: str | None,
-    heard: Ensemble,
+    weighted_ensemble: Ensemble,
 ) -> Choice | None:
     """Return the other partition: the selected model, or the tree for that model.
 
@@ -60,7 +60,7 @@ def other_choice(
             model = choice.model if choice.kind == "model" else selected
             k = int(ensemble.n_clusters[model])
         k = int(np.clip(k, 2, max(partition_tree.most, 2)))
-        return Choice("consensus", k=k, votes=own_votes(ensemble, heard))
+        return Choice("consensus", k=k, votes=own_votes(ensemble, weighted_ensemble))
     return Choice("model", model=selected)
 
 

@@ -31,14 +31,14 @@ from clusterlens.compute.table.profiles import (
 )
 from clusterlens.ui.kit.palette import cluster_name, label_title
 from clusterlens.ui.nodes.found_again import (
-    Judge,
-    choose_judge,
+    StabilityModel,
+    choose_stability_model,
     find_again,
     renumbered,
     stability_key,
 )
 from clusterlens.ui.nodes.inspector import held_groups
-from clusterlens.ui.nodes.result import LookedAt, numbered_like
+from clusterlens.ui.nodes.result import DisplayedPartition, numbered_like
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
 from clusterlens.ui.state.checks import FOUND_AGAIN
 from clusterlens.ui.state.looking import Brush
@@ -97,9 +97,11 @@ class Tree:
 
 
 @node("live", "Growing the consensus tree")
-def partition_tree(job: Job, heard: Ensemble, numbering: np.ndarray) -> Tree:
+def partition_tree(
+    job: Job, weighted_ensemble: Ensemble, numbering: np.ndarray
+) -> Tree:
     """Grow the tree; matched clusters have the numbers of `numbering`."""
-    tree = make_tree(heard, **job.kernels)
+    tree = make_tree(weighted_ensemble, **job.kernels)
     nodes = tree.to_frame()
     k = int(np.clip(len(np.unique(numbering)), 1, tree.n_leaves))
     at = tree.nodes_at(k)
@@ -125,7 +127,7 @@ def methods(job: Job, ensemble: Ensemble) -> list[str]:
 def closest(
     job: Job,
     look_partition: str,
-    heard: Ensemble,
+    weighted_ensemble: Ensemble,
     partition_tree: Tree,
     exact: bool,
 ) -> int:
@@ -136,7 +138,7 @@ def closest(
     if look_partition != "consensus":
         return 0
     tree = partition_tree.tree
-    return closest_cut(heard, tree, exact=exact, **job.kernels).n_clusters
+    return closest_cut(weighted_ensemble, tree, exact=exact, **job.kernels).n_clusters
 
 
 @node(keep=32)
@@ -151,7 +153,7 @@ def choice(
     samples: Dataset,
     constraints: Constraints | None,
     result_here: np.ndarray | None,
-    heard: Ensemble,
+    weighted_ensemble: Ensemble,
     closest: int,
 ) -> Choice | None:
     """Return the displayed partition; None if it does not exist."""
@@ -172,13 +174,15 @@ def choice(
     obeys = look_obey_links and constraints is not None
     obeying = look_consensus_by in ("kmeans", "sec")
     method = look_consensus_by if obeying or not obeys else "kmeans"
-    votes = own_votes(ensemble, heard)
+    votes = own_votes(ensemble, weighted_ensemble)
     return Choice("consensus", k=k, method=method, obeys=obeys, votes=votes)
 
 
-def own_votes(ensemble: Ensemble, heard: Ensemble) -> tuple[int, ...]:
+def own_votes(ensemble: Ensemble, weighted_ensemble: Ensemble) -> tuple[int, ...]:
     """Return the votes weighted by answers; empty if the run's own votes apply."""
-    return () if heard is ensemble else tuple(heard.votes.tolist())
+    return (
+        () if weighted_ensemble is ensemble else tuple(weighted_ensemble.votes.tolist())
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +298,7 @@ def chosen(
     )
 
 
-@node("live", "Making the partition", keep=24, rests=True)
+@node("live", "Making the partition", keep=24, debounced=True)
 def settled(job: Job, partition: Partition) -> Partition:
     """Return the partition after the slider has rested.
 
@@ -332,10 +336,15 @@ def model_called(
 
 @node("live", "Naming the clusters", keep=16)
 def model_names(
-    job: Job, model_called: dict[int, Called], ensemble: Ensemble, looked_at: LookedAt
+    job: Job,
+    model_called: dict[int, Called],
+    ensemble: Ensemble,
+    displayed_partition: DisplayedPartition,
 ) -> dict[int, str]:
     """Return the names of the displayed clusters, and of gaps."""
-    gaps = looked_at.model is not None and _only_gaps(ensemble, looked_at.model)
+    gaps = displayed_partition.model is not None and _only_gaps(
+        ensemble, displayed_partition.model
+    )
     return {k: str(name) for k, name in model_called.items()} | (
         {NOISE: LEFT_OUT} if gaps else {}
     )
@@ -372,12 +381,12 @@ def chosen_held(job: Job, ensemble: Ensemble, settled: Partition) -> ClusterCons
 
 @node("live", "Measuring what the answers keep together", keep=8)
 def chosen_answered(
-    job: Job, ensemble: Ensemble, heard: Ensemble, settled: Partition
+    job: Job, ensemble: Ensemble, weighted_ensemble: Ensemble, settled: Partition
 ) -> ClusterConsensus | None:
     """Measure the same with the votes weighted by answers; None without answers."""
-    if heard is ensemble:
+    if weighted_ensemble is ensemble:
         return None
-    return held_groups(heard, settled.clusters, **job.kernels)
+    return held_groups(weighted_ensemble, settled.clusters, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,7 +395,7 @@ class Apart:
 
     Parameters
     ----------
-    cluster, size, rest : int
+    cluster, size, others : int
         The cluster, the number of its samples and of all others.
     columns : list of (ColumnDistribution, dict)
         Columns, each with its row of the profile.
@@ -394,7 +403,7 @@ class Apart:
 
     cluster: int
     size: int
-    rest: int
+    others: int
     columns: list[tuple[ColumnDistribution, dict[Any, Any]]]
 
 
@@ -472,17 +481,21 @@ def judge(
     ensemble: Ensemble,
     result: AnalysisResult | None,
     run_id: str | None,
-) -> Judge | None:
+) -> StabilityModel | None:
     """Choose the model that can evaluate the partition; None if none was fitted."""
     own = settled.choice.model if settled.choice.kind == "model" else None
     if settled.choice.kind == "result" and result is not None:
         own = result.model_of(run_id)
-    return choose_judge(job, settled.clusters, ensemble, own)
+    return choose_stability_model(job, settled.clusters, ensemble, own)
 
 
 @node("live", "Looking for earlier checks", keep=16)
 def chosen_stability_key(
-    job: Job, samples_digest: str, settled: Partition, judge: Judge, random_state: int
+    job: Job,
+    samples_digest: str,
+    settled: Partition,
+    judge: StabilityModel,
+    random_state: int,
 ) -> str:
     """Return the key of the stability of the partition."""
     return stability_key(samples_digest, settled.clusters, judge, random_state)
@@ -501,7 +514,7 @@ def chosen_stability(
     job: Job,
     chosen_stability_key: str,
     settled: Partition,
-    judge: Judge,
+    judge: StabilityModel,
     samples: Dataset,
     random_state: int,
 ) -> ClusterStability:

@@ -14,7 +14,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, Judge
+from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, StabilityModel
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.parts.tab import WIDEST_EFFECT
@@ -291,7 +291,7 @@ def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
         return "stability: looking for the closest model …"
     if not judge.ready:
         return "stability: no model was fitted here, nothing to run again"
-    found: Judge = judge.value
+    found: StabilityModel = judge.value
     if stability.ready:
         result = stability.value
         of = (

@@ -19,7 +19,9 @@ from clusterlens.ui.work.jobs import Job
 
 
 @node("live", "Looking for earlier checks", keep=16)
-def chosen_apart_key(job: Job, samples_digest: str, settled: Partition) -> str | None:
+def chosen_separation_key(
+    job: Job, samples_digest: str, settled: Partition
+) -> str | None:
     """Return the key of the separation of the partition; None for groups and labels."""
     if settled.choice.kind in ("group", "labels"):
         return None
@@ -30,18 +32,20 @@ def chosen_apart_key(job: Job, samples_digest: str, settled: Partition) -> str |
     "idle",
     "Comparing neighbours with copies",
     keep=16,
-    rests=True,
+    debounced=True,
     check=APART,
     fitted=lambda found, key, settled, samples: renumbered(found, settled.clusters),
 )
-def chosen_apart(
-    job: Job, chosen_apart_key: str, settled: Partition, samples: Dataset
+def chosen_separation(
+    job: Job, chosen_separation_key: str, settled: Partition, samples: Dataset
 ) -> ClusterSeparation:
     """Measure how far each cluster of the partition lies apart."""
     return find_apart(job, samples, settled.clusters)
 
 
-@node("idle", "Looking for columns that tell the clusters apart", keep=16, rests=True)
+@node(
+    "idle", "Looking for columns that tell the clusters apart", keep=16, debounced=True
+)
 def chosen_columns(job: Job, settled: Partition, samples: Dataset) -> TypingTool | None:
     """Find the columns that tell the clusters of the partition apart."""
     return find_columns(samples, settled.clusters)
@@ -63,7 +67,7 @@ def chosen_verdict(
     null_check: Later[NullAgreement],
     k_selection: Later[KSelection],
     chosen_stability: Later[ClusterStability],
-    chosen_apart: Later[ClusterSeparation],
+    chosen_separation: Later[ClusterSeparation],
     chosen_columns: Later[TypingTool],
     chosen_labels: Later[tuple[str, float]],
 ) -> Verdict | None:
@@ -81,7 +85,7 @@ def chosen_verdict(
             null_check,
             k_selection,
             chosen_stability,
-            chosen_apart,
+            chosen_separation,
             chosen_columns,
             chosen_labels,
         )

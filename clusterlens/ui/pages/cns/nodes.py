@@ -131,7 +131,7 @@ def cns_setting(cns_released: Setting, look_cns_preview: Chosen | None) -> Setti
     return Setting(*look_cns_preview) if look_cns_preview is not None else cns_released
 
 
-@node("live", "Following", rests=True)
+@node("live", "Following", debounced=True)
 def cns_held(job: Job, look_cns_preview: Chosen) -> Setting:
     """Return the setting of a held slider after it has rested."""
     return Setting(*look_cns_preview)
@@ -149,14 +149,14 @@ def cns_neighbors(cns_setting: Setting) -> int:
     return cns_setting.n_neighbors
 
 
-@node("live", "Preparing previews", keep=1, rests=True)
+@node("live", "Preparing previews", keep=1, debounced=True)
 def cns_filled(job: Job, cns_graph: CNSGraph, cns_neighbors: int) -> int:
     """Fill the cache of previews at the neighbourhood size in force; return it."""
     cns_graph.fill(cns_neighbors, progress=job.report, cancel=job.cancelled)
     return cns_neighbors
 
 
-@node("live", "Making the memberships exact", rests=True)
+@node("live", "Making the memberships exact", debounced=True)
 def cns_exact(job: Job, cns_graph: CNSGraph, cns_setting: Setting) -> LiveSolution:
     """Solve at the setting as `CNS` does."""
     return cns_graph.solve(

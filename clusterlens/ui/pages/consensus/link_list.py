@@ -160,8 +160,15 @@ class LinkList(Panel):
                 obey_links=True,
             )
             return
-        run, heard = session.analysis.run, session.derived.get("heard")
-        votes = own_votes(run.ensemble, heard.value) if heard.ready else ()
+        run, weighted_ensemble = (
+            session.analysis.run,
+            session.derived.get("weighted_ensemble"),
+        )
+        votes = (
+            own_votes(run.ensemble, weighted_ensemble.value)
+            if weighted_ensemble.ready
+            else ()
+        )
         choice = Choice("consensus", self._k, "kmeans", obeys=True, votes=votes)
         name = free_name(choice.title(run.ensemble), run.ensemble.names)
         values = choice.values(run.dataset)

@@ -137,7 +137,7 @@ class Matrix(Panel):
 class ConsensusMatrix(Matrix):
     """Share of the models that join two samples."""
 
-    needs = ("consensus", "ensemble", "heard", "answers?", *Matrix.drawn)
+    needs = ("consensus", "ensemble", "weighted_ensemble", "answers?", *Matrix.drawn)
     cell_of = attrgetter("consensus")
 
     def build(self) -> Any:
@@ -165,7 +165,7 @@ class ConsensusMatrix(Matrix):
         self,
         consensus: Heatmap,
         ensemble: Ensemble,
-        heard: Ensemble,
+        weighted_ensemble: Ensemble,
         answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
@@ -178,7 +178,7 @@ class ConsensusMatrix(Matrix):
             "<p class='muted sides whole'><span class='cut' title='share of the "
             f"{voters(ensemble)}; the co-association matrix'>Models that put two "
             f"rows together</span>{_scale(consensus.scale)}</p>"
-            f"{_votes(ensemble, heard, answers)}"
+            f"{_votes(ensemble, weighted_ensemble, answers)}"
         )
         self.draw("Consensus matrix", consensus, matrix_edges, link_marks, cross)
 
@@ -193,7 +193,7 @@ class BinarisedMatrix(Matrix):
     needs = (
         "binarised",
         "ensemble",
-        "heard",
+        "weighted_ensemble",
         "threshold_in_force",
         "answers?",
         *Matrix.drawn,
@@ -229,7 +229,7 @@ class BinarisedMatrix(Matrix):
         self,
         binarised: Heatmap,
         ensemble: Ensemble,
-        heard: Ensemble,
+        weighted_ensemble: Ensemble,
         threshold_in_force: int,
         answers: Answers | None,
         matrix_edges: Edges,
@@ -247,18 +247,24 @@ class BinarisedMatrix(Matrix):
         self._note.body = f"<p class='muted cut whole'>{_FILLED}{needed}{sampled}</p>"
         if answers is not None:
             # Equal heights of both notes keep both squares equal.
-            whose = "With your answers" if heard is not ensemble else "The pool alone"
+            whose = (
+                "With your answers"
+                if weighted_ensemble is not ensemble
+                else "The pool alone"
+            )
             self._note.body += f"<p class='muted cut'>{whose}</p>"
         self.draw("Binarised matrix", binarised, matrix_edges, link_marks, cross)
 
 
-def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
+def _votes(
+    ensemble: Ensemble, weighted_ensemble: Ensemble, answers: Answers | None
+) -> str:
     """Write whether answers weight the votes, with a button that changes it."""
     if answers is None:
         return ""
     if answers.posterior.none_fits:
         return "<p class='muted cut'>Pool alone: no model fits your answers.</p>"
-    if heard is ensemble:
+    if weighted_ensemble is ensemble:
         back = link("with your answers", "answers")
         return (
             "<p class='muted sides'><span class='cut'>The pool alone</span>"

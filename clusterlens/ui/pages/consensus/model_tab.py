@@ -15,7 +15,7 @@ from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import badge, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.links import is_judged_in_part
-from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.result_button import offer_result, result_button
 from clusterlens.ui.parts.saving import SaveButton
@@ -31,10 +31,10 @@ SHOWN_COLUMNS = 6
 class ModelTab(Tab):
     """Facts at once; sizes, consensus and columns of the clusters when ready."""
 
-    needs = ("looked_at", "ranking", "ensemble", "cluster_sizes", "clusters")
+    needs = ("displayed_partition", "ranking", "ensemble", "cluster_sizes", "clusters")
     also = (
         *("profiles", "held_together", "held_by_answers?", "model_names"),
-        *("null_check", "told_stability"),
+        *("null_check", "export_stability"),
     )
     css = "cl-model"
     empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
@@ -51,7 +51,7 @@ class ModelTab(Tab):
             css_classes=["cl-download"],
             disabled=True,
         )
-        self._shown = LookedAt("", None)
+        self._shown = DisplayedPartition("", None)
         self._clusters = np.empty(0, np.int64)
         self._names: dict[int, str] = {}
         return [pn.Row(self._choose, self._download.view, margin=0)]
@@ -60,10 +60,10 @@ class ModelTab(Tab):
         """Offer the rows only if there is a model."""
         super().prepare(results)
         self._download.button.disabled = not results["clusters"].ready
-        found = results["looked_at"]
+        found = results["displayed_partition"]
         self._choose.visible = not (found.ready and found.value.is_result)
         self._choose.disabled = not (found.ready and results["clusters"].ready)
-        stability = results["told_stability"].value
+        stability = results["export_stability"].value
         is_told = found.ready and not found.value.beside
         offer_result(
             self._choose, results["null_check"].value, stability if is_told else None
@@ -71,7 +71,7 @@ class ModelTab(Tab):
 
     def show(
         self,
-        looked_at: LookedAt,
+        displayed_partition: DisplayedPartition,
         ranking: Ranking,
         ensemble: Ensemble,
         cluster_sizes: dict[int, int],
@@ -83,10 +83,12 @@ class ModelTab(Tab):
         **checks: Result,
     ) -> None:
         """Write the facts, then one section per cluster."""
-        self._shown, self._clusters = looked_at, clusters
+        self._shown, self._clusters = displayed_partition, clusters
         self._names = model_names.value or {}
         self.text.body = (
-            self._facts(looked_at, ranking, ensemble, cluster_sizes, held_together)
+            self._facts(
+                displayed_partition, ranking, ensemble, cluster_sizes, held_together
+            )
             + "<table class='profile'><tr><th>column</th><th class='sides'>"
             "<span>below</span><span>above</span></th><th class='number'>here</th>"
             "<th class='number'>all</th></tr></table>"
@@ -98,7 +100,7 @@ class ModelTab(Tab):
 
     def _facts(
         self,
-        shown: LookedAt,
+        shown: DisplayedPartition,
         ranking: Ranking,
         ensemble: Ensemble,
         sizes: dict[int, int],

@@ -59,7 +59,7 @@ class ModelTable(Panel):
         "selected",
         "look.table_columns",
         "look.table_sort",
-        "judged",
+        "evaluated_labels",
         "label_check",
     )
     empty = f"<b>No run yet.</b> {TO_A_RUN}; its models are here."
@@ -105,7 +105,7 @@ class ModelTable(Panel):
         selected: Result,
         table_columns: Result,
         table_sort: Result,
-        judged: Result,
+        evaluated_labels: Result,
         label_check: Result,
     ) -> None:
         """Write the chosen columns in the chosen order."""
@@ -121,7 +121,7 @@ class ModelTable(Panel):
             f"<p class='muted'>{count(len(table), 'model')} of {whole(n_samples)} "
             "samples, seed 0. Click a title to sort, a model to select it. "
             f"{' '.join(notes)}"
-            f"{_trust(chosen, judged, label_check)}</p>"
+            f"{_trust(chosen, evaluated_labels, label_check)}</p>"
             + _markup(
                 table[chosen].head(MOST_ROWS),
                 selected.value,
@@ -194,12 +194,12 @@ def _choice(keys: list[str], chosen: list[str]) -> str:
     return f"<div class='columns'>{' '.join(parts)}</div>"
 
 
-def _trust(chosen: list[str], judged: Result, check: Result) -> str:
+def _trust(chosen: list[str], labels: Result, check: Result) -> str:
     """Write how far the classes are clusters, if models are compared with them."""
     if not any(key in INDICES and INDICES[key].kind == "external" for key in chosen):
         return ""
     words, value = "are the classes clusters?", ""
-    if judged.ready and check.ready and judged.value.is_label_column:
+    if labels.ready and check.ready and labels.value.is_label_column:
         found = check.value
         score = f"{fixed(found.score)} {error(found.standard_error)}"
         value = f" {badge(f'round groups (CH_btwn) {score}', kind='cl-label-trust')}"

@@ -48,7 +48,7 @@ class RankingTable(Panel):
         *RESULTS,
         "look.by_distance",
         "look.short_ranking",
-        "looked_at",
+        "displayed_partition",
         "links",
         "look.since",
         "runs",
@@ -169,7 +169,7 @@ class RankingTable(Panel):
         answers: Answers | None,
         by_distance: Result,
         short_ranking: Result,
-        looked_at: Result,
+        displayed_partition: Result,
         links: Result,
         since: Result,
         **more: Result,
@@ -198,8 +198,10 @@ class RankingTable(Panel):
             table["table"] = json.dumps(self.shown)
             table["css_classes"] = ["cl-ranking-table", *["cl-posterior"] * fits]
         place = None
-        if looked_at.ready and looked_at.value.model is not None:
-            here = np.flatnonzero(copies[rows] == copies[looked_at.value.model])
+        if displayed_partition.ready and displayed_partition.value.model is not None:
+            here = np.flatnonzero(
+                copies[rows] == copies[displayed_partition.value.model]
+            )
             place = int(here[0]) if len(here) else None
         self._table.param.update(selected=place, **table)
 

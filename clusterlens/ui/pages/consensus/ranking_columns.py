@@ -306,7 +306,7 @@ def _vote(ensemble: Ensemble, rows: np.ndarray, copies: np.ndarray) -> list[bool
 def _broken(
     ranking: Ranking, rows: np.ndarray, constraints: Result
 ) -> tuple[list[int], list[int]]:
-    """Count the links that each row breaks, and the links that it is judged by."""
+    """Count the links that each row breaks, and the links counted for it."""
     if constraints.value is None:
         return [0] * len(rows), [0] * len(rows)
     broken, counted = (of[rows] for of in links_broken(ranking, constraints.value))

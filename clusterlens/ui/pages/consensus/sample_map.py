@@ -31,7 +31,7 @@ from clusterlens.ui.kit.widgets import (
 )
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.pictures import Legend
-from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
 from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.parts.panel import Panel
@@ -60,7 +60,7 @@ class SampleMap(Panel):
         "contradiction",
         "nearest",
         "samples",
-        "looked_at",
+        "displayed_partition",
     )
 
     def build(self) -> Any:
@@ -119,7 +119,7 @@ class SampleMap(Panel):
         contradiction: Result,
         nearest: Result,
         samples: Result,
-        looked_at: Result,
+        displayed_partition: Result,
     ) -> None:
         """Show the picture, the rings and the legend."""
         self._figure.show_map(map_picture, self.session.look.map_view)
@@ -135,7 +135,7 @@ class SampleMap(Panel):
         self._offer(samples.value)
         bar = _linking_bar(linking.value, pair.value, samples.value)
         self._legend.body = (
-            f"{_besides(looked_at.value)}<div class='stack'>"
+            f"{_besides(displayed_partition.value)}<div class='stack'>"
             f"{_described(legend, projection, states, linking.value)}{bar}</div>"
         )
 
@@ -188,11 +188,13 @@ class SampleMap(Panel):
         self.session.look.param.update(brush=brush, tab="selection")
 
 
-def _besides(looked_at: LookedAt | None) -> str:
+def _besides(displayed_partition: DisplayedPartition | None) -> str:
     """Write that the displayed model is not the result, with a way back."""
-    if looked_at is None or not looked_at.beside:
+    if displayed_partition is None or not displayed_partition.beside:
         return ""
-    words = badge(f"{safe(looked_at.title)}, beside the result", kind="estimate")
+    words = badge(
+        f"{safe(displayed_partition.title)}, beside the result", kind="estimate"
+    )
     back = link("back to the result", "result", kind="pill", css="cl-back-to-result")
     return f"<p class='cl-beside-result'>{words} {back}</p>"
 

@@ -14,7 +14,7 @@ from clusterlens.ui.kit.palette import (
 from clusterlens.ui.kit.widgets import link, mark, safe
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.inspector import Place, SampleReading
-from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import find_in_matrices, link_from
 from clusterlens.ui.parts.tab import Tab, row_link, share_bar
 from clusterlens.ui.work.derived import Result
@@ -26,7 +26,7 @@ SHOWN_CLUSTERS = 6
 class SampleTab(Tab):
     """Disagreement, clusters, values and neighbours of the inspected sample."""
 
-    needs = ("sample_reading", "ensemble", "looked_at")
+    needs = ("sample_reading", "ensemble", "displayed_partition")
     also = ("model_names",)
     css = "cl-inspected"
     empty = (
@@ -47,7 +47,7 @@ class SampleTab(Tab):
         self,
         sample_reading: SampleReading,
         ensemble: Ensemble,
-        looked_at: LookedAt,
+        displayed_partition: DisplayedPartition,
         model_names: Result,
     ) -> None:
         """Write the facts about the sample."""
@@ -55,7 +55,8 @@ class SampleTab(Tab):
         colour = cluster_colour(read.cluster)
         chip = mark(
             colour,
-            f"{safe(cluster_name(read.cluster, names))} of {safe(looked_at.title)}",
+            f"{safe(cluster_name(read.cluster, names))} of "
+            f"{safe(displayed_partition.title)}",
         )
         stops = ", ".join(DISAGREEMENT_COLOURS)
         self.text.body = (

@@ -17,7 +17,7 @@ from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import badge, breakable, link, mark, pmu, pn, safe
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.inspector import SelectionReading
-from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.parts.tab import Tab, effect_rows, share_bar
@@ -34,7 +34,13 @@ MOST_JOINED = 1000
 class SelectionTab(Tab):
     """Size, consensus inside, clusters, columns and rows of the brushed samples."""
 
-    needs = ("selection_reading", "ensemble", "looked_at", "samples", "clusters")
+    needs = (
+        "selection_reading",
+        "ensemble",
+        "displayed_partition",
+        "samples",
+        "clusters",
+    )
     also = ("model_names",)
     css = "cl-brushed-note"
     empty = (
@@ -84,7 +90,7 @@ class SelectionTab(Tab):
         self,
         selection_reading: SelectionReading,
         ensemble: Ensemble,
-        looked_at: LookedAt,
+        displayed_partition: DisplayedPartition,
         samples: Dataset,
         clusters: np.ndarray,
         model_names: Result,
@@ -93,7 +99,7 @@ class SelectionTab(Tab):
         read, names = selection_reading, model_names.value or {}
         total = len(read.brush)
         held = percent(read.within) if total > 1 else "–"
-        compared = "" if np.isnan(read.rest) else f" · rest {percent(read.rest)}"
+        compared = "" if np.isnan(read.others) else f" · rest {percent(read.others)}"
         if read.answered is not None and total > 1:
             compared += f" · with your answers {percent(read.answered)}"
         self.text.body = (
@@ -102,7 +108,7 @@ class SelectionTab(Tab):
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
             "<dl><dt title='mean consensus of the pool'>agreement inside</dt>"
             f"<dd><b>{held}</b><span class='muted'>{compared}</span></dd></dl>"
-            f"<h3>In the clusters of {safe(looked_at.title)}</h3><table>"
+            f"<h3>In the clusters of {safe(displayed_partition.title)}</h3><table>"
             + "".join(
                 f"<tr><td class='cut'>"
                 f"{mark(cluster_colour(k), safe(cluster_name(k, names)))}</td>"

@@ -9,7 +9,7 @@ from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
-from clusterlens.ui.kit.widgets import card, link, pn, safe, told_apart
+from clusterlens.ui.kit.widgets import card, join_keeping_tail, link, pn, safe
 from clusterlens.ui.kit.words import brief, telling
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
@@ -114,7 +114,7 @@ class Threshold(Panel):
             f"<svg width='26' height='8' role='img' aria-label='{dash} line'>"
             "<line x1='0' y1='4' x2='26' y2='4' stroke='currentColor' "
             f"stroke-dasharray='{_STROKES[dash]}' stroke-width='1.6'/></svg>"
-            f"{told_apart(*parts)}</p>"
+            f"{join_keeping_tail(*parts)}</p>"
             for (name, dash), parts in zip(
                 legend(names), telling([brief(name) for name in names]), strict=False
             )

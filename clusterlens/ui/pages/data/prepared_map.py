@@ -12,7 +12,7 @@ class PreparedMap(MapFrame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     """
 

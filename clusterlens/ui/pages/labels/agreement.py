@@ -13,7 +13,7 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe, tinted
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import Reached
 from clusterlens.ui.parts.moves import run_preset
 from clusterlens.ui.parts.panel import Panel
@@ -31,7 +31,7 @@ DOTS_CSS = """
 class LabelAgreement(Panel):
     """A dot for each model by family; the leader and the highest are named."""
 
-    needs = ("judged", "label_agreement")
+    needs = ("evaluated_labels", "label_agreement")
     empty = (
         "<p>What agreement a pool reaches with these labels needs a run. "
         f"{link('Run the quick pool', 'quick', css='cl-quick-pool')} or "
@@ -57,13 +57,13 @@ class LabelAgreement(Panel):
 
     def prepare(self, results: Any) -> None:
         """Show the card for given classes; empty without a run."""
-        judged = results["judged"]
-        if judged.ready:
-            self.view.visible = judged.value.noun == "class"
+        labels = results["evaluated_labels"]
+        if labels.ready:
+            self.view.visible = labels.value.noun == "class"
         if not results["label_agreement"].ready:
             self._chart.body = self._text.body = self._how.body = ""
 
-    def show(self, judged: Judged, label_agreement: Reached) -> None:
+    def show(self, evaluated_labels: EvaluatedLabels, label_agreement: Reached) -> None:
         """Draw the dots and write the agreement of the leader and of the highest."""
         given, merged = label_agreement.given, label_agreement.merged
         run = self.session.analysis.run

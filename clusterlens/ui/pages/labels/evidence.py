@@ -12,7 +12,7 @@ from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -40,8 +40,8 @@ td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
 class ClusterEvidence(Panel):
     """A row for each cluster: stability and separation, with values of copies."""
 
-    needs = ("judged_named",)
-    also = ("judged_again", "judged_apart")
+    needs = ("named_labels",)
+    also = ("labels_stability", "labels_separation")
 
     def build(self) -> Any:
         self._how = Text(styles={"flex": "none"})
@@ -60,27 +60,30 @@ class ClusterEvidence(Panel):
 
     def prepare(self, results: Any) -> None:
         """Show the card for clusters, not for given classes."""
-        judged = results["judged_named"]
-        if judged.ready:
-            self.view.visible = judged.value.noun == "cluster"
+        labels = results["named_labels"]
+        if labels.ready:
+            self.view.visible = labels.value.noun == "cluster"
         else:
             self._table.body = ""
 
     def show(
-        self, judged_named: Judged, judged_again: Result, judged_apart: Result
+        self,
+        named_labels: EvaluatedLabels,
+        labels_stability: Result,
+        labels_separation: Result,
     ) -> None:
         """Write the table with the available results."""
-        if judged_named.noun == "class":
+        if named_labels.noun == "class":
             return
-        self._how.body = _how(judged_apart.value)
-        again, apart = _again(judged_again.value), _apart(judged_apart.value)
+        self._how.body = _how(labels_separation.value)
+        again, apart = _again(labels_stability.value), _apart(labels_separation.value)
         rows = "".join(
-            f"<tr><td title='{safe(judged_named.name(k))}'>"
-            f"{mark(cluster_colour(k), safe(judged_named.name(k)))}</td>"
+            f"<tr><td title='{safe(named_labels.name(k))}'>"
+            f"{mark(cluster_colour(k), safe(named_labels.name(k)))}</td>"
             f"<td class='number'>{whole(size)}</td>"
-            f"{again.get(k) or _missing(judged_again)}"
-            f"{apart.get(k) or _missing(judged_apart)}</tr>"
-            for k, size in judged_named.sizes.items()
+            f"{again.get(k) or _missing(labels_stability)}"
+            f"{apart.get(k) or _missing(labels_separation)}</tr>"
+            for k, size in named_labels.sizes.items()
         )
         self._table.body = (
             "<table><tr><th>cluster</th><th class='number'>rows</th>"

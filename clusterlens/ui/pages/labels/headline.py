@@ -14,8 +14,13 @@ from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, pn, safe, select
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, Judge
-from clusterlens.ui.nodes.judged import Judged, consensus_title, label_column, question
+from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, StabilityModel
+from clusterlens.ui.nodes.judged import (
+    EvaluatedLabels,
+    consensus_title,
+    label_column,
+    question,
+)
 from clusterlens.ui.nodes.partition_verdict import (
     COPIES_IN_WORDS,
     PartitionVerdict,
@@ -41,12 +46,12 @@ _NO_TABLE = (
 class LabelsHeadline(Panel):
     """The verdict with its grounds, and a select of the evaluated partition."""
 
-    needs = ("judged_named", "label_check", "label_verdict")
+    needs = ("named_labels", "label_check", "label_verdict")
     also = (
         "label_evidence",
-        "judged_by",
-        "judged_again",
-        "judged_apart",
+        "labels_stability_model",
+        "labels_stability",
+        "labels_separation",
         "label_columns",
         "dataset?",
         "samples?",
@@ -97,7 +102,7 @@ class LabelsHeadline(Panel):
         self.offer(self._source, options=offers, value=source)
         self._source.visible = _table(results) is not None
         failed = any(results[name].state == "failed" for name in self.needs)
-        if failed or not results["judged_named"].ready:
+        if failed or not results["named_labels"].ready:
             self._text.body = ""
 
     def _offers(self, results: Mapping[str, Result]) -> dict[str, str]:
@@ -125,29 +130,33 @@ class LabelsHeadline(Panel):
 
     def show(
         self,
-        judged_named: Judged,
+        named_labels: EvaluatedLabels,
         label_check: LabelCheck,
         label_verdict: Verdict | PartitionVerdict,
         label_evidence: Result,
-        judged_by: Result,
-        judged_again: Result,
-        judged_apart: Result,
+        labels_stability_model: Result,
+        labels_stability: Result,
+        labels_separation: Result,
         dataset: Result,
         **more: Result,
     ) -> None:
         """Write the verdict, its main grounds and its scope."""
-        if judged_named.noun == "class":
-            grounds = _extremes(judged_named, label_check)
+        if named_labels.noun == "class":
+            grounds = _extremes(named_labels, label_check)
             basis = _scored(label_check, label_evidence)
         else:
-            grounds = _passes(judged_by, judged_again, judged_apart)
-            basis = self._measured(judged_by, judged_again)
-        script = copy_as_python(lambda: self._script(judged_named, judged_by.value))
-        copies = beside_score(judged_named.dataset, dataset.value)
+            grounds = _passes(
+                labels_stability_model, labels_stability, labels_separation
+            )
+            basis = self._measured(labels_stability_model, labels_stability)
+        script = copy_as_python(
+            lambda: self._script(named_labels, labels_stability_model.value)
+        )
+        copies = beside_score(named_labels.dataset, dataset.value)
         self._text.body = (
-            f"<p style='font-size:1.1em'>{safe(question(judged_named))} "
+            f"<p style='font-size:1.1em'>{safe(question(named_labels))} "
             f"<b class='cl-verdict'>{label_verdict.answer}.</b> {grounds}</p>"
-            f"<p class='muted'>{basis} {_rests_on(judged_named)} "
+            f"<p class='muted'>{basis} {_rests_on(named_labels)} "
             f"<span class='cl-copies'>{copies}</span> · "
             f"{script}</p>"
         )
@@ -156,7 +165,7 @@ class LabelsHeadline(Panel):
         """Write the model and the settings of the stability check."""
         if not judge.ready:
             return ""
-        found: Judge = judge.value
+        found: StabilityModel = judge.value
         name = self.session.analysis.ensemble.names[found.model]
         by = f"Other samples are clustered by “{safe(name)}”"
         if found.agreement < 1:
@@ -166,26 +175,26 @@ class LabelsHeadline(Panel):
 
     async def _do(self, what: str) -> None:
         if not await answer(self.session, what):
-            self.session.derived.ask("judged_again")
+            self.session.derived.ask("labels_stability")
 
-    def _script(self, judged: Judged, judge: Judge | None) -> str:
+    def _script(self, labels: EvaluatedLabels, judge: StabilityModel | None) -> str:
         analysis, calls = self.session.analysis, []
 
         def wanted(lines: Lines) -> list[str]:
             names = [lines.samples(analysis)]
-            if not judged.code:
+            if not labels.code:
                 names.append(_say_result(lines, analysis.result, *names))
-            elif judged.of_run:
+            elif labels.of_run:
                 names.append(lines.ensemble(str(analysis.run_id)))
             return names
 
-        if judged.code:
-            calls.append(f"labels = {judged.code}")
+        if labels.code:
+            calls.append(f"labels = {labels.code}")
         calls += [
-            f"labels = cl.merge_classes(labels, [{a}, {b}])" for a, b in judged.merged
+            f"labels = cl.merge_classes(labels, [{a}, {b}])" for a, b in labels.merged
         ]
-        calls += label_lines(judged)
-        if judged.noun == "cluster":
+        calls += label_lines(labels)
+        if labels.noun == "cluster":
             calls.insert(0, "# Clusters count from 0 here, from 1 on the page.")
             calls += cluster_lines(judge, analysis.ensemble, analysis.random_state)
         return write_card(self.session.history.done, wanted, *calls)
@@ -230,18 +239,18 @@ def _offer(judge: Result, again: Result) -> str:
     )
 
 
-def _rests_on(judged: Judged) -> str:
+def _rests_on(labels: EvaluatedLabels) -> str:
     """Write the rows and columns of the verdict."""
     left_out = ""
-    if judged.n_left_out:
-        rows = count(judged.n_left_out, "row")
-        left_out = badge(f"{rows} without a {judged.noun} left out", kind="estimate")
-    scale = judged.dataset.prepared.settings.get("scale", "standard")
-    columns = count(judged.dataset.X.shape[1], "feature")
+    if labels.n_left_out:
+        rows = count(labels.n_left_out, "row")
+        left_out = badge(f"{rows} without a {labels.noun} left out", kind="estimate")
+    scale = labels.dataset.prepared.settings.get("scale", "standard")
+    columns = count(labels.dataset.X.shape[1], "feature")
     return (
         f"It rests on {columns}, scaling “{safe(scale)}”: another scaling, another "
-        f"{'score' if judged.noun == 'class' else 'answer'}. {left_out} "
-        f"{safe(judged.note)}"
+        f"{'score' if labels.noun == 'class' else 'answer'}. {left_out} "
+        f"{safe(labels.note)}"
     )
 
 
@@ -255,12 +264,12 @@ def _say_result(lines: Lines, result: AnalysisResult, samples: str) -> str:
     return labels
 
 
-def label_lines(judged: Judged) -> list[str]:
+def label_lines(labels: EvaluatedLabels) -> list[str]:
     """Return calls that give the numbers of the page."""
-    size = dbcv_sample(judged)
+    size = dbcv_sample(labels)
     sample = "" if size is None else f", sample_size={size}"
     names, by_rows = "labels", []
-    if judged.is_numbered:
+    if labels.is_numbered:
         names = "by_rows"
         by_rows = [
             "# Random draws depend on labels: here clusters count by their first rows.",
@@ -281,7 +290,7 @@ def label_lines(judged: Judged) -> list[str]:
 
 
 def cluster_lines(
-    judge: Judge | None, ensemble: Ensemble | None, random_state: int | None
+    judge: StabilityModel | None, ensemble: Ensemble | None, random_state: int | None
 ) -> list[str]:
     """Return calls that compare clusters with copies without groups."""
     lines = [
@@ -306,7 +315,7 @@ def _table(results: Mapping[str, Result]) -> Dataset | None:
     return results["samples"].value or results["dataset"].value
 
 
-def _extremes(judged: Judged, check: LabelCheck) -> str:
+def _extremes(labels: EvaluatedLabels, check: LabelCheck) -> str:
     """Name the least and the most separated pair."""
     table = check.pairs.dropna(subset="score")
     if not len(table):
@@ -314,7 +323,7 @@ def _extremes(judged: Judged, check: LabelCheck) -> str:
     low, high = table.loc[table["score"].idxmin()], table.loc[table["score"].idxmax()]
 
     def named(row: Any) -> str:
-        a, b = (safe(judged.name(int(row[key]))) for key in ("class_a", "class_b"))
+        a, b = (safe(labels.name(int(row[key]))) for key in ("class_a", "class_b"))
         return f"<b>{a}</b> and <b>{b}</b>"
 
     if len(table) == 1:

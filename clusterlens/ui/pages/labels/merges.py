@@ -11,7 +11,7 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -26,7 +26,7 @@ td.number, th.number { white-space: nowrap; }
 class LabelMerges(Panel):
     """The least separated pairs; a click merges one, on this page only."""
 
-    needs = ("judged_named", "label_check")
+    needs = ("named_labels", "label_check")
     also = ("label_gains",)
 
     def build(self) -> Any:
@@ -45,25 +45,28 @@ class LabelMerges(Panel):
 
     def prepare(self, results: Any) -> None:
         """Remove the text if there are no labels."""
-        if not results["judged_named"].ready:
+        if not results["named_labels"].ready:
             self._text.body = ""
 
     def show(
-        self, judged_named: Judged, label_check: LabelCheck, label_gains: Result
+        self,
+        named_labels: EvaluatedLabels,
+        label_check: LabelCheck,
+        label_gains: Result,
     ) -> None:
         """Write a row for each pair, and a command that undoes the last merge."""
         back = ""
-        if judged_named.merged:
-            a, b = judged_named.merged[-1]
-            names = f"{safe(judged_named.names[a])} and {safe(judged_named.names[b])}"
+        if named_labels.merged:
+            a, b = named_labels.merged[-1]
+            names = f"{safe(named_labels.names[a])} and {safe(named_labels.names[b])}"
             back = (
                 f"<p>On this page {names} are one. "
                 f"{link('Take it back', 'back', css='cl-unmerge')}</p>"
             )
-        self._text.body = back + self._table(judged_named, label_check, label_gains)
+        self._text.body = back + self._table(named_labels, label_check, label_gains)
 
-    def _table(self, judged: Judged, check: LabelCheck, gains: Result) -> str:
-        if len(judged.sizes) < 3:
+    def _table(self, labels: EvaluatedLabels, check: LabelCheck, gains: Result) -> str:
+        if len(labels.sizes) < 3:
             return "<p class='muted'>There are only two; merged they would be one.</p>"
         if not gains.ready:
             return (
@@ -72,7 +75,7 @@ class LabelMerges(Panel):
                 else f"<p>{link('Try merging the most mixed pairs', 'ask')}</p>"
             )
         frame: pd.DataFrame = gains.value
-        rows = "".join(_row(judged, row) for row in frame.itertuples())
+        rows = "".join(_row(labels, row) for row in frame.itertuples())
         return (
             "<p class='muted'>Lowest pairs, and the score of all after merging (now "
             f"{fixed(check.score, 3)}). A click merges, on this page only.</p>"
@@ -94,9 +97,9 @@ class LabelMerges(Panel):
             look.open_pair(merged=(*look.merged, (a, b)))
 
 
-def _row(judged: Judged, row: Any) -> str:
+def _row(labels: EvaluatedLabels, row: Any) -> str:
     a, b = int(row.class_a), int(row.class_b)
-    names = f"{safe(judged.name(a))} · {safe(judged.name(b))}"
+    names = f"{safe(labels.name(a))} · {safe(labels.name(b))}"
     arrow = "▲" if row.change > 0 else "▼"
     return (
         f"<tr><td>{link(names, f'{a} {b}', css='cl-merge')}</td>"

@@ -30,7 +30,7 @@ from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.profiles import cluster_profiles
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES, cluster_colour, rgb
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.nodes.partition_verdict import (
     PARTITION_CONCLUSIONS,
     PartitionVerdict,
@@ -57,46 +57,58 @@ _DENSITY_STEPS = 60
 _DENSITY_SAMPLES = 2_000
 
 
-def _measured(judged: Judged) -> np.ndarray:
+def _measured(labels: EvaluatedLabels) -> np.ndarray:
     """Return the codes that are measured: random draws depend on them.
 
     Clusters are numbered by their first rows, so that a measurement does not depend on
     the numbers that they have on screen; given classes and groups keep their codes.
     """
-    return numbered_by_rows(judged.codes) if judged.is_numbered else judged.codes
+    return numbered_by_rows(labels.codes) if labels.is_numbered else labels.codes
 
 
-def _shown(judged: Judged) -> dict[int, int]:
+def _shown(labels: EvaluatedLabels) -> dict[int, int]:
     """Return the code on screen of each code that is measured."""
-    codes = dict(zip(_measured(judged).tolist(), judged.codes.tolist(), strict=True))
+    codes = dict(zip(_measured(labels).tolist(), labels.codes.tolist(), strict=True))
     return {code: shown for code, shown in codes.items() if shown >= 0}
 
 
 @node("live", "Comparing pair by pair", keep=8)
-def label_check(job: Job, judged: Judged) -> LabelCheck:
+def label_check(job: Job, evaluated_labels: EvaluatedLabels) -> LabelCheck:
     """Compute CH_btwn of every pair of classes."""
     found = label_match(
-        judged.dataset.X, _measured(judged), n_permutations="adaptive", **job.kernels
+        evaluated_labels.dataset.X,
+        _measured(evaluated_labels),
+        n_permutations="adaptive",
+        **job.kernels,
     )
-    return rename_check(found, _shown(judged))
+    return rename_check(found, _shown(evaluated_labels))
 
 
-def dbcv_sample(judged: Judged) -> int | None:
+def dbcv_sample(labels: EvaluatedLabels) -> int | None:
     """Return the number of samples for DBCV and borders, None for all."""
-    return DBCV_SAMPLE if len(judged.codes) > DBCV_SAMPLE else None
+    return DBCV_SAMPLE if len(labels.codes) > DBCV_SAMPLE else None
 
 
 @node("live", "Looking for earlier checks", keep=8)
-def label_evidence_key(job: Job, judged: Judged, judged_digest: str) -> str:
+def label_evidence_key(
+    job: Job, evaluated_labels: EvaluatedLabels, labels_digest: str
+) -> str:
     """Return the key of the density of the classes."""
-    return check_key(DENSITY, judged_digest, _measured(judged), dbcv_sample(judged))
+    return check_key(
+        DENSITY,
+        labels_digest,
+        _measured(evaluated_labels),
+        dbcv_sample(evaluated_labels),
+    )
 
 
-def _of_these_classes(found: LabelEvidence, key: str, judged: Judged) -> LabelEvidence:
+def _of_these_classes(
+    found: LabelEvidence, key: str, labels: EvaluatedLabels
+) -> LabelEvidence:
     """Return evidence with the codes on screen; ValueError if of other classes."""
     ends = (("class_a", "n_a"), ("class_b", "n_b"))
     pairs = [found.pairs[list(one)].itertuples(index=False) for one in ends]
-    names, sizes = _shown(judged), judged.sizes
+    names, sizes = _shown(labels), labels.sizes
     own = {(code, sizes[shown]) for code, shown in names.items()}
     if {tuple(one) for side in pairs for one in side} != own:
         raise ValueError("the stored check is of other classes; measure it again.")
@@ -104,13 +116,15 @@ def _of_these_classes(found: LabelEvidence, key: str, judged: Judged) -> LabelEv
 
 
 @node("idle", "Measuring density", keep=8, check=DENSITY, fitted=_of_these_classes)
-def label_evidence(job: Job, label_evidence_key: str, judged: Judged) -> LabelEvidence:
+def label_evidence(
+    job: Job, label_evidence_key: str, evaluated_labels: EvaluatedLabels
+) -> LabelEvidence:
     """Compute both scores, for the classes and for the same labels shuffled."""
     return evidence.label_evidence(
-        judged.dataset.X,
-        _measured(judged),
+        evaluated_labels.dataset.X,
+        _measured(evaluated_labels),
         n_permutations="adaptive",
-        sample_size=dbcv_sample(judged),
+        sample_size=dbcv_sample(evaluated_labels),
         **job.kernels,
     )
 
@@ -127,19 +141,21 @@ def label_borders(job: Job, judged: Judged) -> pd.DataFrame:
 
 
 @node("idle", "Merging two of them", keep=8)
-def label_gains(job: Job, judged: Judged) -> pd.DataFrame | None:
+def label_gains(job: Job, evaluated_labels: EvaluatedLabels) -> pd.DataFrame | None:
     """Compute the scores after merging two of the least separated classes."""
-    if len(judged.sizes) < 3:
+    if len(evaluated_labels.sizes) < 3:
         return None
     found = merge_gains(
-        judged.dataset.X,
-        _measured(judged),
+        evaluated_labels.dataset.X,
+        _measured(evaluated_labels),
         n_pairs=_GAINS,
         n_permutations="adaptive",
         **job.kernels,
     )
     ends = ["class_a", "class_b"]
-    return found.assign(**{end: found[end].map(_shown(judged)) for end in ends})
+    return found.assign(
+        **{end: found[end].map(_shown(evaluated_labels)) for end in ends}
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,18 +173,18 @@ class Reached:
 
 @node("live", "Comparing the models with the labels")
 def label_agreement(
-    job: Job, judged: Judged, ensemble: Ensemble, ranking: Ranking
+    job: Job, evaluated_labels: EvaluatedLabels, ensemble: Ensemble, ranking: Ranking
 ) -> Reached | None:
     """Return the adjusted Rand index of every model with given classes.
 
     None for clusters, because the models agree with their own clusters by construction.
     """
-    if judged.noun == "cluster":
+    if evaluated_labels.noun == "cluster":
         return None
-    given = pool_agreement(ensemble, judged.given, ranking)
-    if not judged.merged:
+    given = pool_agreement(ensemble, evaluated_labels.given, ranking)
+    if not evaluated_labels.merged:
         return Reached(given, None)
-    return Reached(given, pool_agreement(ensemble, judged.codes, ranking))
+    return Reached(given, pool_agreement(ensemble, evaluated_labels.codes, ranking))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +221,10 @@ class PairOfClasses:
 
 @node("live", "Looking at two of them", keep=16)
 def label_pair(
-    job: Job, judged: Judged, label_check: LabelCheck, look_label_pair: tuple[int, ...]
+    job: Job,
+    evaluated_labels: EvaluatedLabels,
+    label_check: LabelCheck,
+    look_label_pair: tuple[int, ...],
 ) -> PairOfClasses:
     """Describe the chosen pair, by default the least separated one."""
     table = label_check.pairs
@@ -214,12 +233,12 @@ def label_pair(
     )
     row = table[mask].iloc[0] if mask.any() else table.loc[_lowest(table)]
     a, b = int(row["class_a"]), int(row["class_b"])
-    view = class_pair_view(judged.dataset.X, judged.codes, a, b)
+    view = class_pair_view(evaluated_labels.dataset.X, evaluated_labels.codes, a, b)
     heights, densities = _densities(view)
-    columns = _differences(judged, a, b)
+    columns = _differences(evaluated_labels, a, b)
     score, error = float(row["score"]), float(row["standard_error"])
     colours = PAIR_OF_CLASSES
-    if judged.noun == "cluster":
+    if evaluated_labels.noun == "cluster":
         colours = cluster_colour(a), cluster_colour(b)
     return PairOfClasses(a, b, colours, score, error, view, heights, densities, columns)
 
@@ -244,9 +263,9 @@ def _densities(view: PairView) -> tuple[np.ndarray, np.ndarray]:
     return heights, found / max(found.max(), 1e-12)
 
 
-def _differences(judged: Judged, a: int, b: int) -> pd.DataFrame:
+def _differences(labels: EvaluatedLabels, a: int, b: int) -> pd.DataFrame:
     """Return the differences of the numeric columns between two classes."""
-    profile = cluster_profiles(judged.dataset, judged.codes).table
+    profile = cluster_profiles(labels.dataset, labels.codes).table
     numeric = profile[profile["level"].isna()]
     of_a, of_b = (numeric[numeric["cluster"] == k].set_index("column") for k in (a, b))
     both = pd.DataFrame(
@@ -284,17 +303,17 @@ def pair_frame(xy: np.ndarray) -> np.ndarray:
 
 @node()
 def label_verdict(
-    judged: Judged,
+    evaluated_labels: EvaluatedLabels,
     label_check: LabelCheck,
     label_borders: pd.DataFrame,
     label_evidence: Later[LabelEvidence],
     label_agreement: Later[Reached],
-    judged_again: Later[ClusterStability],
-    judged_apart: Later[ClusterSeparation],
+    labels_stability: Later[ClusterStability],
+    labels_separation: Later[ClusterSeparation],
 ) -> Verdict | PartitionVerdict:
     """Derive the verdict on given classes, or on clusters."""
-    if judged.noun == "cluster":
-        return weigh_partition(judged_again, judged_apart)
+    if evaluated_labels.noun == "cluster":
+        return weigh_partition(labels_stability, labels_separation)
     now = label_agreement.now if label_agreement else None
     return weigh(label_check, label_borders, label_evidence, now)
 
@@ -322,12 +341,12 @@ def label_grounds(
     label_borders: pd.DataFrame,
     label_evidence: Later[LabelEvidence],
     label_agreement: Later[Reached],
-    judged_again: Later[ClusterStability],
-    judged_apart: Later[ClusterSeparation],
+    labels_stability: Later[ClusterStability],
+    labels_separation: Later[ClusterSeparation],
 ) -> Grounds:
     """Return the grounds of the verdict."""
     if isinstance(label_verdict, PartitionVerdict):
-        lines = partition_grounds(label_verdict, judged_again, judged_apart)
+        lines = partition_grounds(label_verdict, labels_stability, labels_separation)
         return Grounds(lines, PARTITION_CONCLUSIONS[label_verdict.answer])
     now = label_agreement.now if label_agreement else None
     lines = verdict_grounds(

@@ -9,7 +9,7 @@ from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
 from clusterlens.ui.parts.panel import Panel
@@ -30,7 +30,7 @@ th, td { padding: 1px 6px; }
 class ClassPair(Panel):
     """Both classes with their means; densities along the line through the means."""
 
-    needs = ("judged_named", "label_pair")
+    needs = ("named_labels", "label_pair")
     also = ("label_picture",)
 
     def build(self) -> Any:
@@ -72,11 +72,11 @@ class ClassPair(Panel):
 
     def prepare(self, results: Any) -> None:
         """Remove the text if there are no labels."""
-        if not results["judged_named"].ready:
+        if not results["named_labels"].ready:
             self._heading.body = self._below.body = ""
 
     def show(
-        self, judged_named: Judged, label_pair: PairOfClasses, **more: Result
+        self, named_labels: EvaluatedLabels, label_pair: PairOfClasses, **more: Result
     ) -> None:
         """Draw the pair and write its differences."""
         pair = label_pair
@@ -85,14 +85,14 @@ class ClassPair(Panel):
             self._shown = self._zoom_subject()
             self._put(picture.value)
             self._mark(pair)
-        self._heading.body = self._title(judged_named, pair)
-        names = " and ".join(judged_named.name(k) for k in (pair.a, pair.b))
+        self._heading.body = self._title(named_labels, pair)
+        names = " and ".join(named_labels.name(k) for k in (pair.a, pair.b))
         self._steering.words = (
             f"Map of {names}, score {fixed(pair.score)}: their means lie "
             f"{_gap(pair):.1f} standard "
             "deviations apart along the line through both."
         )
-        self._below.body = self._text(judged_named, pair)
+        self._below.body = self._text(named_labels, pair)
 
     def _put(self, picture: Picture) -> None:
         self._figure.show_map(picture, self.session.look.label_view)
@@ -112,10 +112,10 @@ class ClassPair(Panel):
             pair.colours,
         )
 
-    def _title(self, judged: Judged, pair: PairOfClasses) -> str:
+    def _title(self, labels: EvaluatedLabels, pair: PairOfClasses) -> str:
         a, b = (
-            f"{safe(judged.name(k))} <span "
-            f"class='muted'>{whole(judged.sizes[k])}</span>"
+            f"{safe(labels.name(k))} <span "
+            f"class='muted'>{whole(labels.sizes[k])}</span>"
             for k in (pair.a, pair.b)
         )
         of_a, of_b = pair.colours
@@ -123,15 +123,15 @@ class ClassPair(Panel):
             f"<span class='name'>{mark(of_a, a)}</span>&ensp;<wbr><span class='name'>"
             f"<span style='color:{of_b}'>▲</span> {b}</span>"
         )
-        chosen = self.session.look.label_pair or len(judged.sizes) == 2
+        chosen = self.session.look.label_pair or len(labels.sizes) == 2
         why = "" if chosen else " <span class='name spare'>the most mixed pair</span>"
         value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
         means = "<span class='name'><b>+</b> means</span>"
         return f"<p>{names}&ensp;<wbr>{means}&ensp;<wbr>{value}{why}</p>"
 
-    def _text(self, judged: Judged, pair: PairOfClasses) -> str:
+    def _text(self, labels: EvaluatedLabels, pair: PairOfClasses) -> str:
         share = percent(pair.view.variance_share)
-        a, b = (safe(judged.name(k)) for k in (pair.a, pair.b))
+        a, b = (safe(labels.name(k)) for k in (pair.a, pair.b))
         rows = "".join(
             f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
             f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"

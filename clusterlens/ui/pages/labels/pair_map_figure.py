@@ -17,7 +17,7 @@ class PairMap(MapFrame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     """
 

@@ -13,7 +13,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import APART_COLOURS, apart_colour
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import PairOfClasses
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -80,7 +80,7 @@ _SHORT = 3
 class LabelPairs(Panel):
     """Triangle of scores with the sizes on its diagonal, and their spread."""
 
-    needs = ("judged_named", "label_check")
+    needs = ("named_labels", "label_check")
     also = ("label_pair",)
 
     def build(self) -> Any:
@@ -108,27 +108,27 @@ class LabelPairs(Panel):
 
     def prepare(self, results: Any) -> None:
         """Remove the table if there are no labels."""
-        if not results["judged_named"].ready:
+        if not results["named_labels"].ready:
             self._table.body = self._strip.body = ""
 
     def show(
-        self, judged_named: Judged, label_check: LabelCheck, label_pair: Result
+        self, named_labels: EvaluatedLabels, label_check: LabelCheck, label_pair: Result
     ) -> None:
         """Write the triangle and the strip."""
-        self._how.body = _how(judged_named)
+        self._how.body = _how(named_labels)
         opened: PairOfClasses | None = label_pair.value
         at = (opened.a, opened.b) if opened else ()
-        self._table.body = pair_table(judged_named, label_check, at)
-        self._strip.body = _strip(judged_named, label_check, at)
+        self._table.body = pair_table(named_labels, label_check, at)
+        self._strip.body = _strip(named_labels, label_check, at)
 
     def _open(self, what: str) -> None:
         self.session.look.open_pair(*map(int, what.split()))
 
 
-def _how(judged: Judged) -> str:
+def _how(labels: EvaluatedLabels) -> str:
     """Explain the triangle, and its limits for clusters."""
     scale = "0 as random … 1 apart"
-    if judged.noun == "cluster":
+    if labels.noun == "cluster":
         scale = "0 shuffled … 1 apart; parts of noise come near 1, too"
     return (
         "<p class='how'>Low: the two mix. Click a cell to see them on the right. "
@@ -138,18 +138,20 @@ def _how(judged: Judged) -> str:
     )
 
 
-def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
+def pair_table(
+    labels: EvaluatedLabels, check: LabelCheck, opened: tuple[int, ...]
+) -> str:
     """Write the triangle of scores as a table of buttons."""
-    classes = list(judged.sizes)
+    classes = list(labels.sizes)
     numbered = len(classes) <= _NUMBERED
     rows = {(int(r.class_a), int(r.class_b)): r for r in check.pairs.itertuples()}
-    marks = _marks([str(judged.name(b)) for b in classes])
+    marks = _marks([str(labels.name(b)) for b in classes])
     body = ""
     for at, b in enumerate(classes):
         cells = "".join(
-            _cell(judged, rows[a, b], (a, b) == opened, numbered) for a in classes[:at]
+            _cell(labels, rows[a, b], (a, b) == opened, numbered) for a in classes[:at]
         )
-        name, size = safe(judged.name(b)), whole(judged.sizes[b])
+        name, size = safe(labels.name(b)), whole(labels.sizes[b])
         mark = safe(marks[at])
         heading = name if name == mark else f"{mark} {name}"
         body += (
@@ -178,9 +180,9 @@ def _marks(names: list[str]) -> list[str]:
     return [f"{sign}{k + 1}" for k in range(len(names))]
 
 
-def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:
+def _cell(labels: EvaluatedLabels, row: Any, opened: bool, numbered: bool) -> str:
     score, a, b = row.score, int(row.class_a), int(row.class_b)
-    names = f"{judged.name(a)} and {judged.name(b)}"
+    names = f"{labels.name(a)} and {labels.name(b)}"
     small = min(row.n_a, row.n_b) < SMALL_CLASS
     note = f"; fewer than {SMALL_CLASS} rows, means little" if small else ""
     title = safe(f"{names}: {fixed(score, 3)} {error(row.standard_error)}{note}")
@@ -195,7 +197,7 @@ def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:
     )
 
 
-def _strip(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
+def _strip(labels: EvaluatedLabels, check: LabelCheck, opened: tuple[int, ...]) -> str:
     """Draw all scores on one line, because the mean hides their spread."""
     table = check.pairs.dropna(subset="score")
     low = min(-0.1, float(table["score"].min()) - 0.02) if len(table) else -0.1
@@ -205,7 +207,7 @@ def _strip(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
     canvas.line([(low, 0.5), (1.02, 0.5)], opacity=0.25)
     canvas.ticks([(v, f"{v:g}") for v in (0, 0.25, 0.5, 0.75, 1)], -0.1)
     for row in table.itertuples():
-        names = f"{judged.name(int(row.class_a))} and {judged.name(int(row.class_b))}"
+        names = f"{labels.name(int(row.class_a))} and {labels.name(int(row.class_b))}"
         at = (int(row.class_a), int(row.class_b))
         canvas.dot(
             row.score,

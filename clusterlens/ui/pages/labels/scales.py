@@ -14,7 +14,7 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, safe, tinted
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.parts.copies import matter
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -49,7 +49,7 @@ class _Line(NamedTuple):
 class LabelScales(Panel):
     """CH_btwn and DBCV of the classes among values of well-known data sets."""
 
-    needs = ("judged", "label_check")
+    needs = ("evaluated_labels", "label_check")
     also = ("label_evidence",)
 
     def build(self) -> Any:
@@ -69,19 +69,19 @@ class LabelScales(Panel):
 
     def prepare(self, results: Any) -> None:
         """Remove the chart if there are no labels."""
-        if not results["judged"].ready:
+        if not results["evaluated_labels"].ready:
             self._chart.body = self._badge.body = ""
 
     def show(
         self,
-        judged: Judged,
+        evaluated_labels: EvaluatedLabels,
         label_check: LabelCheck,
         label_evidence: Result,
     ) -> None:
         """Draw the scales; the right one after density has been measured."""
         found: LabelEvidence | None = label_evidence.value
         shuffled = "labels shuffled."
-        if judged.noun == "cluster":
+        if evaluated_labels.noun == "cluster":
             shuffled = "clusters shuffled. Parts of noise score high, too."
         self._how.body = (
             f"<p class='how'>Two scales. <b style='color:{tinted(RISING)}'>Rising "
@@ -89,14 +89,14 @@ class LabelScales(Panel):
             f"{shuffled}</p>"
         )
         copies = ""
-        if matter(judged.dataset):
+        if matter(evaluated_labels.dataset):
             copies = badge("copies of rows count", kind="estimate")
         self._badge.body = (
             f"<p>{_badges(label_check, found, label_evidence)} {copies}</p>"
         )
         lines = [_Line(a.example, a.score, a.dbcv) for a in LABEL_ANCHORS]
         dbcv = float(found.dbcv) if found else np.nan
-        lines.append(_Line(judged.title, label_check.score, dbcv, "own"))
+        lines.append(_Line(evaluated_labels.title, label_check.score, dbcv, "own"))
         if found is not None and len(found.shuffled):
             chance = found.shuffled.mean()
             lines.append(_Line("shuffled", chance["score"], chance["dbcv"], "shuffled"))

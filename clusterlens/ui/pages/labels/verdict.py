@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS, Verdict
 from clusterlens.ui.pages.labels.nodes import Grounds
@@ -17,7 +17,7 @@ from clusterlens.ui.parts.panel import Panel
 class LabelVerdict(Panel):
     """One paragraph for each kind of evidence, and the conclusion."""
 
-    needs = ("judged", "label_verdict", "label_grounds")
+    needs = ("evaluated_labels", "label_verdict", "label_grounds")
 
     def build(self) -> Any:
         self._text = Text(
@@ -34,12 +34,12 @@ class LabelVerdict(Panel):
 
     def prepare(self, results: Any) -> None:
         """Remove the text if there are no labels."""
-        if not results["judged"].ready:
+        if not results["evaluated_labels"].ready:
             self._text.body = ""
 
     def show(
         self,
-        judged: Judged,
+        evaluated_labels: EvaluatedLabels,
         label_verdict: Verdict | PartitionVerdict,
         label_grounds: Grounds,
     ) -> None:
@@ -53,7 +53,8 @@ class LabelVerdict(Panel):
         )
         so = f"<p><b>So:</b> {label_grounds.conclusion}</p>"
         plain = re.sub(r"<[^>]+>", " ", body + so)
-        text = f"{judged.title}: {label_verdict.answer}. {' '.join(plain.split())}"
+        title, grounds = evaluated_labels.title, " ".join(plain.split())
+        text = f"{title}: {label_verdict.answer}. {grounds}"
         self._text.body = (
             f"{body}<hr style='border:0;border-top:1px solid;opacity:.2'>{so}"
             f"<p>{copier('Copy verdict', text, css='cl-copy-verdict')}</p>"

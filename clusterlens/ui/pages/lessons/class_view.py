@@ -28,8 +28,8 @@ class ClassView(Panel):
 
     needs = ("look.class_word",)
 
-    def __init__(self, session: Session, room: Classroom) -> None:
-        self.room = room
+    def __init__(self, session: Session, classroom: Classroom) -> None:
+        self.classroom = classroom
         self._following: asyncio.Task[None] | None = None
         super().__init__(session)
 
@@ -64,7 +64,7 @@ class ClassView(Panel):
             f"word' value='{safe(word)}'> <span class='muted'>A word of your choice; "
             "then you see here how many pages of the class are at which step. Nothing "
             "else is counted, and nothing is stored.</span></p>"
-        ) + (_link(word) + _table(counts, self.room.lessons) if word else "")
+        ) + (_link(word) + _table(counts, self.classroom.lessons) if word else "")
 
     def _choose(self, request: str) -> None:
         """Take the word that was typed, or say why it is none."""

@@ -65,8 +65,8 @@ _ASK = (
 class Coach(Panel):
     """Card of the present step, with the controls of the lesson."""
 
-    def __init__(self, session: Session, room: Classroom) -> None:
-        self.room = room
+    def __init__(self, session: Session, classroom: Classroom) -> None:
+        self.classroom = classroom
         super().__init__(session)
 
     def build(self) -> Any:
@@ -78,12 +78,12 @@ class Coach(Panel):
         for text in (self._text, self._buttons):
             text.stylesheets = [TEXT_CSS, CSS, BESIDE_CSS]
         self._pointer = Pointer()
-        room = self.room
-        room.param.watch(
+        classroom = self.classroom
+        classroom.param.watch(
             lambda *events: self.show(),
             ["key", "step", "reached", "mistaken", "opening"],
         )
-        room.session.jobs.param.watch(self._tell, ["shown"])
+        classroom.session.jobs.param.watch(self._tell, ["shown"])
         place = pn.Column(
             self._text,
             sizing_mode="stretch_both",
@@ -107,9 +107,9 @@ class Coach(Panel):
 
     def show(self) -> None:
         """Write the step."""
-        room, task = self.room, self.room.task
+        classroom, task = self.classroom, self.classroom.task
         selects = task is not None and task.done and "selected" in task.done.needs
-        self._compare(bool(self._seen and room.reached and selects))
+        self._compare(bool(self._seen and classroom.reached and selects))
         self._write()
 
     def _compare(self, wanted: bool) -> None:
@@ -120,7 +120,7 @@ class Coach(Panel):
             self._stop_comparing()
             self._beside, self._stop_comparing = "", None
         else:
-            derived = self.room.session.derived
+            derived = self.classroom.session.derived
             self._stop_comparing = derived.watch(RESULTS, self._put_beside)
 
     def _put_beside(self, found: Mapping[str, Result]) -> None:
@@ -128,20 +128,21 @@ class Coach(Panel):
         self._write()
 
     def _write(self) -> None:
-        lesson, task, room = self.room.lesson, self.room.task, self.room
+        classroom = self.classroom
+        lesson, task = classroom.lesson, classroom.task
         if lesson is None or task is None:
             self._pointer.target = ""
             return
-        at = list(room.lessons).index(room.key) + 1
+        at = list(classroom.lessons).index(classroom.key) + 1
         self._text.body = (
-            _head(lesson, at, room.step)
+            _head(lesson, at, classroom.step)
             + "<div class='two'>"
-            + _body(task, room, self._beside)
+            + _body(task, classroom, self._beside)
             + "</div>"
-            + _steps(lesson, room.step)
+            + _steps(lesson, classroom.step)
         )
-        self._buttons.body = _ASK if self._asks else _buttons(lesson, task, room)
-        points = self._seen and not (room.reached or room.opening)
+        self._buttons.body = _ASK if self._asks else _buttons(lesson, task, classroom)
+        points = self._seen and not (classroom.reached or classroom.opening)
         self._pointer.target = task.target if points else ""
 
     _seen = _asks = False
@@ -151,7 +152,7 @@ class Coach(Panel):
     def _tell(self, event: Any) -> None:
         """Show the progress of work in the lesson."""
         shown = event.new
-        if shown is None or (shown.in_background and not self.room.opening):
+        if shown is None or (shown.in_background and not self.classroom.opening):
             self._busy.body = ""
             return
         part = f" {whole(shown.done)} of {whole(shown.total)}" if shown.total else " …"
@@ -160,11 +161,11 @@ class Coach(Panel):
         )
 
     async def _do(self, what: str) -> None:
-        room = self.room
+        classroom = self.classroom
         if what in ("next", "show"):
-            await (room.next() if what == "next" else room.show())
+            await (classroom.next() if what == "next" else classroom.show())
         elif what in ("back", "reset", "close"):
-            getattr(room, what)()
+            getattr(classroom, what)()
         self._asks = what == "ask"
         self._write()
 
@@ -182,19 +183,19 @@ def _head(lesson: Lesson, at: int, step: int) -> str:
     )
 
 
-def _body(task: Task, room: Classroom, beside: str) -> str:
+def _body(task: Task, classroom: Classroom, beside: str) -> str:
     text = f"<h1>{safe(task.title)}</h1><p>{task.text}</p>"
     if task.task:
-        mark, kind = ("✓", "done") if room.reached else (room.step + 1, "")
+        mark, kind = ("✓", "done") if classroom.reached else (classroom.step + 1, "")
         press = ""
-        if task.button and not (room.reached or room.opening):
+        if task.button and not (classroom.reached or classroom.opening):
             press = f"<p>{link(safe(task.button), 'show', kind='main')}</p>"
         text += (
             f"<div class='task'><span class='{kind}'>{mark}</span>"
             f"<div>{task.task}{press}</div></div>"
         )
-    reached = f"<p>{task.after}</p>" if room.reached else ""
-    if room.mistaken and not room.reached:
+    reached = f"<p>{task.after}</p>" if classroom.reached else ""
+    if classroom.mistaken and not classroom.reached:
         reached = f"<p class='warn'>{task.hint}</p>"
     return f"{text}{beside}<div role='status' class='cl-coach-after'>{reached}</div>"
 
@@ -208,11 +209,11 @@ def _steps(lesson: Lesson, step: int) -> str:
     return f"<ol>{''.join(row(k, task) for k, task in enumerate(lesson.steps))}</ol>"
 
 
-def _buttons(lesson: Lesson, task: Task, room: Classroom) -> str:
-    last = room.step + 1 == len(lesson.steps)
-    off = "" if room.step and not room.opening else "disabled"
+def _buttons(lesson: Lesson, task: Task, classroom: Classroom) -> str:
+    last = classroom.step + 1 == len(lesson.steps)
+    off = "" if classroom.step and not classroom.opening else "disabled"
     show = ""
-    if task.way and not (room.reached or task.button or room.opening):
+    if task.way and not (classroom.reached or task.button or classroom.opening):
         show = link("Show me", "show")
     return (
         f"<div class='foot'><button class='plain' data-do='back' {off}>Back</button>"

@@ -34,13 +34,13 @@ button.lesson b, button.lesson span { display: block; }
 class LessonList(Panel):
     """A card for each lesson; a click opens it."""
 
-    def __init__(self, session: Session, room: Classroom) -> None:
-        self.room = room
+    def __init__(self, session: Session, classroom: Classroom) -> None:
+        self.classroom = classroom
         super().__init__(session)
 
     def build(self) -> Any:
         self._text = Text(
-            does=self.room.open, css_classes=["cl-lesson-list"], scrolls=True
+            does=self.classroom.open, css_classes=["cl-lesson-list"], scrolls=True
         )
         self._text.stylesheets = [TEXT_CSS, CSS]
         note = Text(
@@ -48,17 +48,17 @@ class LessonList(Panel):
             "yourself. A lesson has its own table, run and undo: your analysis waits "
             "unchanged.</p>"
         )
-        self.room.param.watch(lambda event: self.show(), ["finished"])
+        self.classroom.param.watch(lambda event: self.show(), ["finished"])
         return card("Lessons", self._text, note=note, css="cl-lessons-card")
 
     def show(self) -> None:
         """List the lessons, with a check mark on finished ones."""
-        room = self.room
+        classroom = self.classroom
         entries = (
-            _entry(at, key, lesson, key in room.finished)
-            for at, (key, lesson) in enumerate(room.lessons.items(), 1)
+            _entry(at, key, lesson, key in classroom.finished)
+            for at, (key, lesson) in enumerate(classroom.lessons.items(), 1)
         )
-        problems = (f"<p class='warn'>{safe(one)}</p>" for one in room.problems)
+        problems = (f"<p class='warn'>{safe(one)}</p>" for one in classroom.problems)
         self._text.body = (
             f"<div class='lessons'>{''.join(entries)}</div>{''.join(problems)}"
         )

@@ -52,18 +52,23 @@ class LessonsPage(Page):
 
     Attributes
     ----------
-    room : Classroom
+    classroom : Classroom
         The open lesson with its session.
     """
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.room = Classroom(session.server)
-        self.places = {key: page(self.room.session) for key, page in PLACES.items()}
+        self.classroom = Classroom(session.server)
+        self.places = {
+            key: page(self.classroom.session) for key, page in PLACES.items()
+        }
 
     def build(self) -> Steps:
         group, listed, coach = yield from self.each(
-            *(partial(kind, room=self.room) for kind in (ClassView, LessonList, Coach))
+            *(
+                partial(kind, classroom=self.classroom)
+                for kind in (ClassView, LessonList, Coach)
+            )
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         pages = pn.Column(
@@ -77,12 +82,12 @@ class LessonsPage(Page):
         grid = pn.Column(work, coach.view, stylesheets=[GRID], **fill)
         self._list = under(group.view, listed.view, css="cl-lessons-page")
         self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
-        self.room.param.watch(self._arrange, ["key"])
-        self.room.param.watch(self._keep, ["key", "step", "finished"])
+        self.classroom.param.watch(self._arrange, ["key"])
+        self.classroom.param.watch(self._keep, ["key", "step", "finished"])
         self.session.look.param.watch(self._resume, ["lesson", "lessons_finished"])
         self.session.look.param.watch(self._count, ["class_word"])
-        self.room.session.look.param.watch(self._stay, ["page"])
-        self.room.session.jobs.param.watch(self._pass_on, ["notices"])
+        self.classroom.session.look.param.watch(self._stay, ["page"])
+        self.classroom.session.jobs.param.watch(self._pass_on, ["notices"])
         return pn.Column(
             self._list,
             self._lesson,
@@ -100,36 +105,38 @@ class LessonsPage(Page):
 
     def _keep(self, *events: Any) -> None:
         """Store lesson, step and finished lessons in the view state for the address."""
-        room = self.room
+        classroom = self.classroom
         self.session.look.param.update(
-            lesson=room.key,
-            lesson_step=room.step,
-            lessons_finished=tuple(key for key in room.lessons if key in room.finished),
+            lesson=classroom.key,
+            lesson_step=classroom.step,
+            lessons_finished=tuple(
+                key for key in classroom.lessons if key in classroom.finished
+            ),
         )
         self._count()
 
     def _count(self, *events: Any) -> None:
         """Count this page at its step, if it belongs to a class."""
-        room, word = self.room, self.session.look.class_word
-        self.session.server.classes.put(room, word, room.key, room.step)
+        classroom, word = self.classroom, self.session.look.class_word
+        self.session.server.classes.put(classroom, word, classroom.key, classroom.step)
 
     def _resume(self, *events: Any) -> None:
         """Open the lesson of the address at its step."""
-        look, room = self.session.look, self.room
+        look, classroom = self.session.look, self.classroom
         # Read first, because the page writes both when the classroom changes.
         lesson, step = look.lesson, look.lesson_step
-        room.finished |= set(look.lessons_finished) & room.lessons.keys()
-        if self.seen and lesson in room.lessons and lesson != room.key:
-            self._opening = go_on(room.open(lesson, step))
+        classroom.finished |= set(look.lessons_finished) & classroom.lessons.keys()
+        if self.seen and lesson in classroom.lessons and lesson != classroom.key:
+            self._opening = go_on(classroom.open(lesson, step))
 
     def close(self) -> None:
         """End the lesson finally."""
-        self.session.server.classes.put(self.room, "", "", 0)
-        self.room.session.close()
+        self.session.server.classes.put(self.classroom, "", "", 0)
+        self.classroom.session.close()
 
     def _arrange(self, *events: Any) -> None:
         """Show the list, or the working page of the lesson."""
-        lesson = self.room.lesson
+        lesson = self.classroom.lesson
         self._list.visible, self._lesson.visible = lesson is None, lesson is not None
         for key, page in self.places.items():
             page.look(
@@ -138,15 +145,15 @@ class LessonsPage(Page):
 
     def _stay(self, *events: Any) -> None:
         """Stay on the working page of the lesson, even if a link leads elsewhere."""
-        lesson = self.room.lesson
+        lesson = self.classroom.lesson
         if lesson is not None:
-            self.room.session.look.page = lesson.page
+            self.classroom.session.look.page = lesson.page
 
     def _pass_on(self, event: Any) -> None:
         """Show on this page the notices of the lesson."""
         for notice in event.new:
             self.session.jobs.notify(notice.severity, notice.text)
-            self.room.session.jobs.dismiss(notice)
+            self.classroom.session.jobs.dismiss(notice)
 
 
 PAGE = LessonsPage

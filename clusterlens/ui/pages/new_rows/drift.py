@@ -75,9 +75,9 @@ def _nowhere(found: Drifted) -> str:
     if found.n_rows < FEWEST_ROWS:
         few = f" {count(found.n_rows, 'row')}: too few to show that all is as it was."
     moved = len(drift.moved)
-    told_columns = f"{count(moved, 'column')} moved" if moved else "No column moved"
+    column_words = f"{count(moved, 'column')} moved" if moved else "No column moved"
     return (
-        f"<p>{text} {told_columns}, of {len(drift.columns)}; shares of the clusters, "
+        f"<p>{text} {column_words}, of {len(drift.columns)}; shares of the clusters, "
         "rows that belong nowhere counted with the nearest, taken together: "
         f"p\u00a0{_p(drift.shares_p)}.{few}</p>"
     )

@@ -16,7 +16,7 @@ class NewRowsFigure(MapFrame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     tapped : callable
         Called with the place of a click and the data units of a pixel.

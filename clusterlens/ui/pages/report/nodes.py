@@ -16,7 +16,7 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.nodes.judged import Judged
+from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
 from clusterlens.ui.nodes.verdict import Verdict
 from clusterlens.ui.pages.cns.nodes import Automatic, Summary
@@ -98,7 +98,7 @@ class SavedPairs:
 class Labelled:
     """The evaluated classes with all evidence."""
 
-    judged: Judged
+    labels: EvaluatedLabels
     check: LabelCheck
     evidence: LabelEvidence
     reached: Reached | None
@@ -162,7 +162,7 @@ NODES = {
     ),
     "report_labels": Node(
         (
-            "judged_named",
+            "named_labels",
             "label_check",
             "label_evidence",
             "label_agreement?",

@@ -139,7 +139,7 @@ class ScriptCard(Panel):
                 found.steps,
                 session.files,
                 found.ranking,
-                found.told.clusters,
+                found.export_partition.clusters,
                 job.cancelled,
                 limited=limited,
             ),

@@ -55,7 +55,7 @@ class File:
 
 
 def _rows(found: Findings) -> Any:
-    partition = found.told
+    partition = found.export_partition
     return labelled_rows(
         partition.dataset, partition.clusters, partition.names, partition.memberships
     )
@@ -200,7 +200,7 @@ class TakeAway(Panel):
 
     def show(self, **values: Any) -> None:
         """Offer the files, with the clusters of the result."""
-        partition = values["told"]
+        partition = values["export_partition"]
         what = "the result" if partition.is_result else "no result is chosen yet"
         head = f"<b>{safe(partition.title)}</b>, {what}"
         late = ""

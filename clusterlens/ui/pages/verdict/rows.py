@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier, link, safe
-from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Row, Verdict
 from clusterlens.ui.nodes.told_evidence import CHECK_OF
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
@@ -20,7 +20,7 @@ COSTS = {
     "copies": ("null_seconds", "No pool was run here, so none can run on copies."),
     "numbers": ("k_seconds", "Too few rows to compare numbers."),
     "again": (
-        "told_judged_by",
+        "export_stability_model",
         "No model was fitted here that could cluster other samples.",
     ),
 }
@@ -59,7 +59,7 @@ CSS = """
 class VerdictRows(Panel):
     """Claims that hold and claims that fail; open questions can be asked here."""
 
-    needs = ("told_verdict", "told")
+    needs = ("export_verdict", "export_partition")
     also = (*CHECK_OF.values(), *(cost for cost, _ in COSTS.values()))
     empty = f"<b>Nothing to judge yet.</b> {TO_A_RUN}."
 
@@ -72,9 +72,14 @@ class VerdictRows(Panel):
         )
         return card("Verdict", self._text, note=self.status, css="cl-verdict-card")
 
-    def show(self, told_verdict: Verdict, told: Told, **checks: Result) -> None:
+    def show(
+        self,
+        export_verdict: Verdict,
+        export_partition: ExportPartition,
+        **checks: Result,
+    ) -> None:
         """Write the paragraph and one line for each question."""
-        verdict, text = told_verdict, told_verdict.paragraph
+        verdict, text = export_verdict, export_verdict.paragraph
         none = (
             "<p class='muted'>No result is chosen yet; this is about the model that is "
             "looked at.</p>"
@@ -82,7 +87,7 @@ class VerdictRows(Panel):
         rows = "".join(_row(row, checks) for row in verdict.rows)
         self._text.body = (
             f"<div class='paragraph cl-verdict-paragraph' {_light(verdict.light)}>"
-            f"{'' if told.is_result else none}<p>{safe(text)}</p>"
+            f"{'' if export_partition.is_result else none}<p>{safe(text)}</p>"
             f"{copier('Copy', text, css='cl-copy-verdict')}</div>{rows}"
         )
 
