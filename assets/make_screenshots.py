@@ -42,7 +42,7 @@ def main(wanted: list[str]) -> None:
                 page = browser.new_page(viewport=SIZE)
                 page.set_default_timeout(LONG)
                 page.goto(address)
-                rest(page)
+                wait_until_idle(page)
                 if theme == "dark":
                     page.get_by_role("button", name="Toggle theme").click()
                 take_all(page, wanted, "" if theme == "light" else "-dark")
@@ -58,7 +58,7 @@ def take_all(page: Page, wanted: list[str], ending: str) -> None:
         go(page)
         asked = not wanted or name in wanted
         if asked and (not ending or name == "consensus"):
-            rest(page)
+            wait_until_idle(page)
             page.screenshot(path=PICTURES / f"{name}{ending}.png")
             shrink(PICTURES / f"{name}{ending}.png")
 
@@ -76,32 +76,32 @@ def data(page: Page) -> None:
 
 def pool(page: Page) -> None:
     """Run the default pool, and stay on its page."""
-    turn(page, "pool")
+    open_page(page, "pool")
     page.get_by_role("button", name="Run the pool").click()
     page.locator(".cl-headline").get_by_text("if a majority").wait_for(timeout=LONG)
-    turn(page, "pool")
+    open_page(page, "pool")
 
 
 def labels(page: Page) -> None:
     """Wait until density has been measured as well."""
-    turn(page, "labels")
+    open_page(page, "labels")
     page.get_by_text("of these labels shuffled").wait_for(timeout=LONG)
 
 
 def consensus(page: Page) -> None:
     """Wait for both matrices."""
-    turn(page, "consensus")
+    open_page(page, "consensus")
     page.locator(".cl-binarised-matrix .bk-Canvas").wait_for(timeout=LONG)
 
 
-def turn(page: Page, key: str) -> None:
+def open_page(page: Page, key: str) -> None:
     """Turn to a page by the rail, and wait until it has been made."""
     page.locator(f".cl-nav-{key} button").click()
     page.locator(f".cl-page-{key} .cl-card").first.wait_for(timeout=LONG)
 
 
 def turned(key: str) -> Callable[[Page], None]:
-    return lambda page: turn(page, key)
+    return lambda page: open_page(page, key)
 
 
 PAGES: dict[str, Callable[[Page], None]] = {
@@ -115,7 +115,7 @@ PAGES: dict[str, Callable[[Page], None]] = {
 }
 
 
-def rest(page: Page) -> None:
+def wait_until_idle(page: Page) -> None:
     """Wait until nothing more arrives."""
     page.wait_for_function("Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
     page.wait_for_timeout(3_000)

@@ -258,7 +258,7 @@ async def strike(name: str, port: int, files: int) -> None:
         visitor = await Visitor.open(f"{address}/")
         await visitor.load()
         process = psutil.Process(server.pid)
-        await rest(process)
+        await wait_until_idle(process)
         server.send_signal(signal.SIGUSR1)  # it notes its steps from now on
         before, begun = _memory(process), process.cpu_times()
         highest, held = [before], []

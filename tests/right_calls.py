@@ -118,7 +118,7 @@ def right_arguments(name):
     over = {"ensemble": ensemble()}
     fuzzy = {"U": U, "V": U[:, ::-1]}
     linked = {"row_ids": ROW_IDS}
-    judged = over | {"labels": LABELS}
+    labelled = over | {"labels": LABELS}
     calls = {
         "Agreement": over
         | {
@@ -139,7 +139,7 @@ def right_arguments(name):
         "adjusted_rand": {"a": LABELS, "b": np.arange(N) % 2},
         "attach_labels": {"ds": dataset(), "labels": {"mine": LABELS}},
         "brouwer_index": fuzzy,
-        "cluster_consensus": judged,
+        "cluster_consensus": labelled,
         "class_pair_view": {"X": X, "labels": LABELS, "a": 0, "b": 1},
         "compare_fuzzy": {"partitions": {"u": U, "v": U[:, ::-1]}},
         "inspect_sample": over | {"sample": 1},
@@ -224,10 +224,10 @@ def right_arguments(name):
         "constraints_to_csv": linked | {"constraints": constraints()},
         "constraints_to_json": linked | {"constraints": constraints()},
         "cross_tab": {"a": LABELS, "b": np.arange(N) % 2},
-        "density": judged,
+        "density": labelled,
         "describe_clusters": {"dataset": dataset(), "labels": LABELS},
         "compare_models": over | {"X": X, "labels_true": LABELS},
-        "ensemble_nmi": judged,
+        "ensemble_nmi": labelled,
         "estimate_agreements": over | {"n_compared": 12},
         "estimate_pool": {"X": X, "pool": POOL},
         "external_index": {"name": "ari", "labels_true": LABELS, "labels": LABELS},
@@ -244,7 +244,7 @@ def right_arguments(name):
         "ndc": fuzzy,
         "near_copies": over | {"model": 1},
         "null_agreement": {"X": X, "pool": POOL, "n_draws": 2, "n_jobs": 1},
-        "one_hot_loss": judged,
+        "one_hot_loss": labelled,
         "order_by_partition": over | {"model": 1},
         "pool_grids": {"pool": POOL, "n_samples": N},
         "preview_link": {"ranking": cl.rank_partitions(ensemble()), "pair": (2, 5)},

@@ -71,8 +71,10 @@ def test_a_type_checker_is_told_every_public_name():
 
 
 def test_what_the_stub_says_of_the_user_interface_is_so():
-    said = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
-    for name, node in said.items():
+    declared = {
+        node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)
+    }
+    for name, node in declared.items():
         own = inspect.signature(getattr(clusterlens, name)).parameters
         arguments = [*node.args.args, *node.args.kwonlyargs]
         assert [argument.arg for argument in arguments] == list(own)

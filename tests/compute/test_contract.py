@@ -122,10 +122,10 @@ def complaint(name, parameter, kind):
 )
 def test_wrong_input_gets_a_sentence_that_names_the_parameter(name, parameter):
     complaints = {
-        kind: said
+        kind: message
         for kind in WRONG
         if (parameter, kind) not in NOT_WRONG
-        and (said := complaint(name, parameter, kind))
+        and (message := complaint(name, parameter, kind))
     }
     assert complaints == {}
 
@@ -187,10 +187,10 @@ NO_NUMBERS = {
 def test_numpy_numbers_are_plain_numbers_in_messages(name):
     for parameter in set(parameters(name)) - NO_NUMBERS:
         for value in NUMPY.values():
-            with warnings.catch_warnings(record=True) as told:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 messages = [refusal(name, {parameter: value})]
-            messages += [str(one.message) for one in told]
+            messages += [str(one.message) for one in caught]
             assert "np." not in " ".join(messages), parameter
 
 

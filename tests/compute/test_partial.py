@@ -385,9 +385,9 @@ def test_noise_that_says_nothing_is_told_from_what_was_left_out(tmp_path):
         assert one.noise == "silent"
         assert_array_equal(one.gaps, ensemble.gaps)
         assert_array_equal(one.missing, missing)
-    heard = read.replace(noise="singletons")
-    assert heard.n_gaps.tolist() == [1, 0, 0]
-    assert heard.n_clusters.tolist() == [2, 2, 2]
+    counted = read.replace(noise="singletons")
+    assert counted.n_gaps.tolist() == [1, 0, 0]
+    assert counted.n_clusters.tolist() == [2, 2, 2]
     with pytest.raises(cl.DataError, match=r"replace\(noise='cluster'\)"):
         _ = cl.Ensemble(labels, noise="silent").codes
     with pytest.raises(cl.DataError, match="labels 1 of 5"):

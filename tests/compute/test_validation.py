@@ -220,9 +220,9 @@ def test_missing_class_is_refused_where_every_sample_needs_one(missing, entries)
 @pytest.mark.parametrize("value", [1e160, -1e160])
 def test_values_whose_squares_overflow_are_refused_by_indices_and_estimators(value):
     X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, value], [3.0, 5.0]])
-    says = "row 2, column 1, too large"
-    with pytest.raises(DataError, match=says):
+    message = "row 2, column 1, too large"
+    with pytest.raises(DataError, match=message):
         cl.internal_index("CI", X, [0, 0, 1, 1])
     for estimator in (cl.Genie(2), cl.FuzzyCMeans(2), cl.TorqueClustering()):
-        with pytest.raises(DataError, match=says):
+        with pytest.raises(DataError, match=message):
             estimator.fit(X)

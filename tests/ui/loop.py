@@ -26,7 +26,7 @@ def taking(make):
     return take
 
 
-async def rest(owner):
+async def wait_until_idle(owner):
     """Return when no job of a session, or of another owner of jobs, is running."""
     await asyncio.sleep(0)
     while not owner.jobs.at_rest:

@@ -12,8 +12,8 @@ from clusterlens.ui.state.look import Look
 
 def test_a_link_says_again_what_was_looked_at():
     look, again = Look(page="cns", model=3, report_without=("map",)), Look()
-    analysis, said = from_query(to_query("a1", look))
-    restore_look(again, said)
+    analysis, values = from_query(to_query("a1", look))
+    restore_look(again, values)
     assert analysis == "a1"
     assert plain_look(again) == plain_look(look) != {}
 
@@ -50,7 +50,7 @@ def test_values_are_nested_up_to_a_bound(open_, close):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "values",
     [
         *({"page": "nosuch"}, {"page": ""}, {"page": []}, {"page": {}}),
         *({"model": -1}, {"model": 7}, {"model": True}, {"model": 10**40}),
@@ -61,10 +61,10 @@ def test_values_are_nested_up_to_a_bound(open_, close):
         *({"obey_links": 1}, {"nosuch": 1}, {"help": True}),
     ],
 )
-def test_a_value_that_does_not_fit_is_left_out(said):
+def test_a_value_that_does_not_fit_is_left_out(values):
     look = Look()
     before = look.param.values()
-    restore_look(look, said, {"model": 7})
+    restore_look(look, values, {"model": 7})
     assert look.param.values() == before
 
 

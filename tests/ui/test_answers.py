@@ -21,7 +21,7 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import as_constraints
 from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import choice_from
-from tests.ui.test_linking import looked_at
+from tests.ui.test_linking import run_scenario
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The inplace keyword"),
@@ -45,9 +45,9 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_scores_by_their_word
         session = opened.session
         table = opened.ranking._table
         assert "cl-posterior" not in table.css_classes
-        assert not opened.said._column.visible
+        assert not opened.advice._column.visible
         answer_by(session, TRUTH, 12)
-        await opened.rest()
+        await opened.wait_until_idle()
         found = session.derived.get("answers").value
         agreement = session.derived.get("agreement").value
         links = session.derived.get("constraints").value
@@ -78,24 +78,24 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_scores_by_their_word
         assert f"→ {curve.fits[-1].max():.0%}" in body
         assert body.count("<polyline") == 3
         opened.ranking._count_from("distance")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.ranking.shown["columns"][3]["head"] == "distance"
         assert "cl-posterior" not in table.css_classes
         assert opened.ranking.shown["values"]["distance"]["tick"][0] is None
         assert "Bars: distance, and orange" in opened.ranking._note.body
         session.act_now("set score", score="aari")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "Bars: likeness, and orange" in opened.ranking._note.body
         opened.ranking._count_from("fits")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "show likeness and ranges" in opened.ranking._note.body
         for _ in range(13):
             session.undo()
-        await opened.rest()
-        assert not opened.said._column.visible
+        await opened.wait_until_idle()
+        assert not opened.advice._column.visible
         assert not opened.curve._text.visible
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_headline_says_who_fits_and_who_led_before():
@@ -103,7 +103,7 @@ def test_the_headline_says_who_fits_and_who_led_before():
         session = opened.session
         before = session.derived.get("ranking").value.order[0]
         answer_by(session, TRUTH, 20)
-        await opened.rest()
+        await opened.wait_until_idle()
         found = session.derived.get("answers").value
         names = session.analysis.ensemble.names
         body = opened.headline._text.body
@@ -111,11 +111,11 @@ def test_the_headline_says_who_fits_and_who_led_before():
         assert f"After 20 answers: <b>{names[TRUTH]}</b>" in body
         assert f"; without answers {names[before]}." in body
         assert "Most likely yours among these 12" in body
-        assert "differ in <b>0 of 20</b>" in opened.said._rate.body
+        assert "differ in <b>0 of 20</b>" in opened.advice._rate.body
         rate = found.posterior.error_rate
-        assert f"<b>{rate:.0%}</b> of such answers" in opened.said._rate.body
+        assert f"<b>{rate:.0%}</b> of such answers" in opened.advice._rate.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_near_copies_of_the_leader_are_told_with_it_and_not_as_rivals():
@@ -130,67 +130,67 @@ def test_near_copies_of_the_leader_are_told_with_it_and_not_as_rivals():
         made = replace(analysis.runs[0], ensemble=ensemble)
         session.history.do(Step("test", "Test", replace(analysis, runs=(made,))))
         answer_by(session, 0, 20)
-        await opened.rest()
+        await opened.wait_until_idle()
         first = session.derived.get("ranking").value.order[0]
         fits = session.derived.get("answers").value.fits
         assert fits[:3].max() < 0.5 < fits[:3].sum()
-        said = f"<b>near {first}</b> with 2 near-copies ({percent(fits[:3].sum())})"
-        assert said in opened.headline._text.body
+        sentence = f"<b>near {first}</b> with 2 near-copies ({percent(fits[:3].sum())})"
+        assert sentence in opened.headline._text.body
         assert "still open" not in opened.headline._text.body
         found = session.derived.get("answers").value.posterior
         assert found.likeness.argmax() < 3
-        assert "cl-likest" not in opened.said._enough.body
+        assert "cl-likest" not in opened.advice._enough.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_model_most_like_the_right_one_is_named_where_another_is_first():
     async def scenario(opened):
         session = opened.session
         answer_by(session, 3, 5)
-        await opened.rest()
+        await opened.wait_until_idle()
         found = session.derived.get("answers").value.posterior
         safest_model = int(found.likeness.argmax())
         assert safest_model != found.values.argmax()
         name = session.analysis.ensemble.names[safest_model]
-        said = f"<b>{name}</b> is expected to be most like yours"
-        assert said in opened.said._enough.body
-        assert f'data-do="look {safest_model}"' in opened.said._enough.body
+        sentence = f"<b>{name}</b> is expected to be most like yours"
+        assert sentence in opened.advice._enough.body
+        assert f'data-do="look {safest_model}"' in opened.advice._enough.body
         headline = opened.headline._text.body
         assert f"After 5 answers: <b>{name}</b> is <span" in headline
         assert "expected to be most like yours</span>, likeliest are <b>" in headline
         assert "The likeliest model " in headline
-        opened.said._do(f"look {safest_model}")
+        opened.advice._do(f"look {safest_model}")
         assert (session.look.model, session.look.tab) == (safest_model, "model")
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_enough_is_said_with_its_reason_only_where_the_library_says_so():
     async def scenario(opened):
         session = opened.session
         answer_by(session, TRUTH, 3)
-        await opened.rest()
+        await opened.wait_until_idle()
         ahead = session.derived.get("outlook").value
         assert not ahead.enough
         assert ahead.leader_change > 0
-        assert "Not settled" in opened.said._enough.body
+        assert "Not settled" in opened.advice._enough.body
         assert "cl-enough-chip" not in opened.headline._text.body
         answer_by(session, TRUTH, 40)
-        await opened.rest()
+        await opened.wait_until_idle()
         ahead = session.derived.get("outlook").value
         assert ahead.enough
-        said, headline = opened.said._enough.body, opened.headline._text.body
-        assert f"{len(session.analysis.links)} answers: enough." in said
+        advice, headline = opened.advice._enough.body, opened.headline._text.body
+        assert f"{len(session.analysis.links)} answers: enough." in advice
         assert "cl-enough-chip" in headline
-        for text in (said, headline):
+        for text in (advice, headline):
             assert "among these 12 models only" in text
             assert "joined" not in text
         assert "among the models there are now only" in opened.closer._text.body
-        opened.said._do("clusters")
+        opened.advice._do("clusters")
         assert (session.look.page, session.look.partition) == ("clusters", "model")
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_answers_that_no_model_fits_are_said_to_and_broken_links_are_shown():
@@ -201,15 +201,15 @@ def test_answers_that_no_model_fits_are_said_to_and_broken_links_are_shown():
         alike = np.flatnonzero((ensemble.labels == first[:, None]).all(axis=0))
         for row in alike[1:].tolist():
             session.act_now("add link", kind="cannot", a=0, b=row)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.derived.get("answers").value.posterior.none_fits
-        assert "No model of this pool fits" in opened.said._enough.body
+        assert "No model of this pool fits" in opened.advice._enough.body
         assert "no model of this pool fits them" in opened.headline._text.body
         assert opened.links._text.body.count("broken by all") == len(alike) - 1
-        opened.said._do("pool")
+        opened.advice._do("pool")
         assert session.look.page == "pool"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_link_that_one_model_keeps_is_not_broken_by_all():
@@ -226,7 +226,7 @@ def test_a_link_that_one_model_keeps_is_not_broken_by_all():
         assert broken_by_all(ensemble, (), *given) == frozenset()
         assert broken_by_all(ensemble, (Link("must", 0, 999),), *given) == set()
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize(("weight", "broken"), [(EVIDENCE, 1), (0.2, 2)])
@@ -245,7 +245,7 @@ def test_answers_about_noise_are_counted_alike_all_over_the_page(weight, broken)
         session.act_now("add link", kind="cannot", a=one, b=149)
         session.act_now("add link", kind="cannot", a=one, b=twin)
         session.look.model = 0
-        await opened.rest()
+        await opened.wait_until_idle()
         ranking = session.derived.get("ranking").value
         assert ranking.violated[0] == pytest.approx(broken / 3)
         states = session.derived.get("link_states").value
@@ -258,7 +258,7 @@ def test_answers_about_noise_are_counted_alike_all_over_the_page(weight, broken)
             assert found.broken == round(3 * ranking.violated[best])
             assert "uncertain" in opened.links._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
@@ -281,33 +281,33 @@ def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
         await opened.press("escape")
         assert (session.look.streak, session.look.pair) == (False, ())
         opened.links._do("again 0")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert len(session.analysis.unsure) == 5
         assert session.jobs.notices == ()
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
     async def scenario(opened):
         session, derived = opened.session, opened.session.derived
         opened.session.look.matrix_view = Viewport(width=60, height=60)
-        await opened.rest()
+        await opened.wait_until_idle()
         alone = derived.get("consensus").value.tile.values
         ensemble = session.analysis.ensemble
         assert derived.get("weighted_ensemble").value is ensemble
         assert "pool alone" not in opened.matrix._note.body
         answer_by(session, TRUTH, 20)
-        await opened.rest()
-        heard = derived.get("weighted_ensemble").value
+        await opened.wait_until_idle()
+        weighted = derived.get("weighted_ensemble").value
         fits = derived.get("answers").value.posterior
-        assert heard.votes.tolist() == np.floor(1000 * fits.values).tolist()
+        assert weighted.votes.tolist() == np.floor(1000 * fits.values).tolist()
         asked = derived.get("threshold_in_force").value / ensemble.n_votes
         needed = derived.get("binarised_at").value
-        assert needed - 1 < asked * heard.n_votes <= needed
+        assert needed - 1 < asked * weighted.n_votes <= needed
         order = derived.get("order").value
-        joined = [row[order][:, None] == row[order] for row in heard.labels]
-        matrix = np.average(joined, axis=0, weights=heard.votes)
+        joined = [row[order][:, None] == row[order] for row in weighted.labels]
+        matrix = np.average(joined, axis=0, weights=weighted.votes)
         listening = derived.get("consensus").value.tile.values
         assert listening.mean() == pytest.approx(matrix.mean(), abs=0.02)
         assert np.abs(listening - alone).mean() > 0.05
@@ -315,14 +315,14 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         effective = f"With your 20 answers, {voted}"
         assert effective in opened.matrix._note.body
         opened.matrix._switch_votes("alone")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert derived.get("weighted_ensemble").value is ensemble
         assert "with your answers" in opened.matrix._note.body
         opened.matrix._switch_votes("answers")
-        await opened.rest()
-        assert derived.get("weighted_ensemble").value is heard
+        await opened.wait_until_idle()
+        assert derived.get("weighted_ensemble").value is weighted
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("threshold", [3, 9])
@@ -333,14 +333,14 @@ def test_pair_card_and_matrices_read_a_pair_alike_by_the_one_threshold(threshold
         session.look.matrix_view = Viewport(width=60, height=60)
         session.act_now("set threshold", threshold=threshold)
         answer_by(session, TRUTH, 20)
-        await opened.rest()
+        await opened.wait_until_idle()
         likely = derived.get("answers").value.posterior.values
         joins = ensemble.labels[:, :, None] == ensemble.labels[:, None, :]
         counts = joins.sum(axis=0)
         split = np.argwhere(joins[TRUTH] & (counts < threshold))[0].tolist()
         for pair in (tuple(split), (0, 140), (0, 60), (50, 60), (3, 4)):
             session.look.pair = pair
-            await opened.rest()
+            await opened.wait_until_idle()
             joined = ensemble.labels[:, pair[0]] == ensemble.labels[:, pair[1]]
             cross, body = derived.get("cross").value, opened.pair._text.body
             pooled = f"<h3>Together in {joined.sum()} of 12 models<"
@@ -361,13 +361,13 @@ def test_pair_card_and_matrices_read_a_pair_alike_by_the_one_threshold(threshold
             words.add((pool_says[1], answers_say[1]))
         assert words >= {("apart", "together"), ("together", "together")}
         session.look.pool_alone = True
-        await opened.rest()
+        await opened.wait_until_idle()
         body = opened.pair._text.body
         assert body.count("needed: ") == 1
         alone = f"together in {joined.sum()} of 12 models"
         assert derived.get("cross").value.consensus == alone
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
@@ -378,7 +378,7 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         shown = {type(panel).__name__: panel for panel in page.panels}
         session.look.param.update(partition="model", model=TRUTH)
         session.look.brush = Brush(np.arange(50), "box")
-        await opened.rest()
+        await opened.wait_until_idle()
         ensemble, inside = session.analysis.ensemble, {}
         sentence, table = shown["PartitionBar"]._text, shown["ClusterProfilesTable"]
         chosen = derived.get("chosen").value
@@ -397,43 +397,43 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         of_pool = sentence.body.split("cl-with-answers")[0]
         assert "cl-with-answers" not in sentence.body
         answer_by(session, TRUTH, 20)
-        await opened.rest()
-        heard = derived.get("weighted_ensemble").value
-        inside = within(heard.votes)
+        await opened.wait_until_idle()
+        weighted = derived.get("weighted_ensemble").value
+        inside = within(weighted.votes)
         assert inside != pool
         assert sentence.body.startswith(of_pool[: of_pool.index("</div>")])
-        said = sentence.body.split("cl-with-answers")[1]
-        assert "With your 20 answers, as if" in said
+        answered_text = sentence.body.split("cl-with-answers")[1]
+        assert "With your 20 answers, as if" in answered_text
         rows = re.findall(
             r"</div></div>(\d+%) <span [^>]+>answers (\d+%)<", table._table.body
         )
         assert rows == list(zip(pool, inside, strict=True))
-        ends = re.findall(r"(\d+%) inside", said)
+        ends = re.findall(r"(\d+%) inside", answered_text)
         assert set(ends) <= set(inside)
         tab = opened.page.panels
         model = {type(one).__name__: one for one in tab}["Inspector"].tabs["model"]
         session.look.param.update(page="consensus", tab="model")
-        await opened.rest()
+        await opened.wait_until_idle()
         read = re.findall(
             r"inside (\d+%)</span> · with your answers (\d+%)", model.text.body
         )
         assert read == list(zip(pool, inside, strict=True))
         session.look.tab = "selection"
-        await opened.rest()
+        await opened.wait_until_idle()
         among = ensemble.labels[:, :50]
         alike = (among[:, :, None] == among[:, None, :]).sum(axis=(1, 2))
         shares = (alike - 50) / (50 * 49)
         body = opened.selection.text.body
         assert f"<b>{percent(shares.mean())}</b>" in body
-        answered = percent(np.average(shares, weights=heard.votes))
+        answered = percent(np.average(shares, weights=weighted.votes))
         assert f"with your answers {answered}" in body
         session.look.param.update(inspected=0, tab="sample")
-        await opened.rest()
+        await opened.wait_until_idle()
         votes = re.findall(r"(\d+) of 12<", opened.sample.text.body)
         joined = (ensemble.labels == ensemble.labels[:, :1]).sum(axis=0)[1:]
         assert [int(n) for n in votes] == sorted(joined, reverse=True)[:5]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_consensus_by_answers_is_made_again_by_action_and_script():
@@ -443,18 +443,18 @@ def test_a_consensus_by_answers_is_made_again_by_action_and_script():
         page.look(True)
         answer_by(session, TRUTH, 20)
         session.look.param.update(partition="consensus", partition_k=4)
-        await opened.rest()
+        await opened.wait_until_idle()
         chosen = session.derived.get("chosen").value
-        heard = session.derived.get("weighted_ensemble").value
+        weighted = session.derived.get("weighted_ensemble").value
         assert chosen.title == "consensus tree k=4 by answers"
-        expected = cl.consensus_tree(heard, 20, 0).cut(4)
+        expected = cl.consensus_tree(weighted, 20, 0).cut(4)
         assert np.array_equal(chosen.labels, expected)
         truth = session.analysis.ensemble.labels[TRUTH]
         assert adjusted_rand_score(truth, chosen.labels) > 0.9
         labels, clusters = chosen.labels, chosen.clusters
         assert await choose_result(session, chosen.choice, labels, clusters)
         result = session.analysis.result
-        assert result.made["votes"] == heard.votes.tolist()
+        assert result.made["votes"] == weighted.votes.tolist()
         assert np.array_equal(result.clusters, chosen.clusters)
         choice = choice_from(result.made, session.analysis.samples)
         assert choice == chosen.choice
@@ -463,10 +463,10 @@ def test_a_consensus_by_answers_is_made_again_by_action_and_script():
         assert np.array_equal(eval(written, {"cl": cl, "ensemble": ensemble}), labels)
         session.look.pool_alone = True
         session.look.partition = "consensus"
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.derived.get("chosen").value.title == "consensus tree k=4"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
@@ -479,20 +479,20 @@ def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
         stop = session.derived.watch(
             [*NEEDED, "answers", "weighted_ensemble"], lambda _: None
         )
-        await opened.rest()
+        await opened.wait_until_idle()
         found = gather(session)
         stop()
-        said = found.answers
+        answers = found.answers
         text = _answer(found)
         assert "By 20 answers of the analyst and 1 pair left unsure" in text
         assert f"<b>{names[TRUTH]}</b> is likeliest" in text
-        assert f"about {said.posterior.error_rate:.0%} of such answers" in text
+        assert f"about {answers.posterior.error_rate:.0%} of such answers" in text
         assert "contradicts 0 of them" in text
         assert f"Without answers <b>{before}</b> would be first" in text
         assert found.weighted_ensemble is session.derived.get("weighted_ensemble").value
         assert "models vote by how likely" in _votes(found)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_closer_look_adds_the_finer_settings_most_like_the_safest_choice():
@@ -501,14 +501,14 @@ def test_a_closer_look_adds_the_finer_settings_most_like_the_safest_choice():
         assert closer._button.disabled
         assert "Answer a pair first" in closer._text.body
         answer_by(session, TRUTH, 10)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert not closer._button.disabled
         plan = session.derived.get("closer_look").value
         assert f"<b>{plan.n_fitted} models</b>" in closer._text.body
         assert "keeps the 30 most like" in closer._text.body
         before = session.analysis.run
         await closer._start(None)
-        await opened.rest()
+        await opened.wait_until_idle()
         run = session.analysis.run
         posterior = answer_posterior(
             before.ensemble, session.derived.get("constraints").value
@@ -523,18 +523,18 @@ def test_a_closer_look_adds_the_finer_settings_most_like_the_safest_choice():
         assert found.n_answers == 10
         values, names = found.posterior.values, run.ensemble.names
         before_alone = values[:12] / values[:12].sum()
-        said = (
+        sentence = (
             f"30 models joined and have {percent(values[12:].sum())} of the "
             "probability; among the 12 before them alone "
             f"<b>{names[before_alone.argmax()]}</b> has {percent(before_alone.max())}."
         )
-        assert said in opened.headline._text.body
-        assert said in opened.said._enough.body
+        assert sentence in opened.headline._text.body
+        assert sentence in opened.advice._enough.body
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.run is before
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_models_are_made_for_answers_and_judged_by_those_held_out():
@@ -543,14 +543,14 @@ def test_models_are_made_for_answers_and_judged_by_those_held_out():
         assert made._button.disabled
         assert "Answer a pair first" in made._text.body
         answer_by(session, TRUTH, 10)
-        await opened.rest()
+        await opened.wait_until_idle()
         plan = session.derived.get("models_to_make").value
         assert not made._button.disabled
         assert f"<b>{plan.n_models} models</b>" in made._text.body
         assert "10 links" in made._text.body
         before = session.analysis.run
         await made._start(None)
-        await opened.rest()
+        await opened.wait_until_idle()
         run = session.analysis.run
         assert run.ensemble.n_partitions == 12 + plan.n_models
         assert run.ensemble.names[-1] == f"10 links: spectral k={plan.n_clusters[-1]}"
@@ -570,20 +570,20 @@ def test_models_are_made_for_answers_and_judged_by_those_held_out():
         assert made._button.disabled
         assert "Models were made for these links" in made._text.body
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.run is before
         assert not made._button.disabled
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_share_shows_no_probabilities():
     async def scenario(opened):
         answer_by(opened.session, TRUTH, 3)
         opened.session.act_now("set link weight", weight=1.0)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.session.derived.get("answers").state == "empty"
         assert "cl-posterior" not in opened.ranking._table.css_classes
         assert "Closest to what this pool agrees on" in opened.headline._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)

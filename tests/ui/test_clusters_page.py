@@ -28,7 +28,7 @@ from clusterlens.ui.state.partitions import (
     names_of,
 )
 from clusterlens.ui.work.derived import Result
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import session_with
 
 # Panel's table is not yet ready for pandas 4.
@@ -72,7 +72,7 @@ def opened(session, then):
         page = ClustersPage(session)
         session.look.compare_view = Viewport(width=80, height=60)
         page.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         return await then(page)
 
     return run(main(), 300)
@@ -103,14 +103,14 @@ def test_the_consensus_begins_with_the_cut_that_the_models_agree_with_most():
         cuts = panel(page, "KEvidence")
         assert "closest" not in cuts._cuts.body + cuts._heads.body
         session.look.partition = "consensus"
-        await rest(session)
+        await wait_until_idle(session)
         assert value(session, "choice").k == 4 == closest_cut(ensemble).n_clusters
         assert cuts._slider.value == 4
         assert "closest to the models" in cuts._heads.body
         marked = re.findall("aria-label='([^']*closest[^']*)'", cuts._cuts.body)
         assert marked == ["4 clusters, closest to the models"]
         session.look.partition_k = 3
-        await rest(session)
+        await wait_until_idle(session)
         assert value(session, "choice").k == 3
         assert marked == re.findall("aria-label='([^']*closest[^']*)'", cuts._cuts.body)
 
@@ -141,14 +141,14 @@ def test_the_slider_cuts_the_tree_and_larger_halves_keep_their_colour():
         slider = panel(page, "KEvidence")._slider
         assert slider.value == 3
         slider.value = 4
-        await rest(session)
+        await wait_until_idle(session)
         after = value(session, "chosen").clusters
         assert session.look.partition_k == 4
         assert set(before) < set(after)
         moved = before != after
         assert set(after[moved]) == set(after) - set(before)
         slider.value = 2
-        await rest(session)
+        await wait_until_idle(session)
         assert len(value(session, "chosen").sizes) == 2
 
     opened(session, then)
@@ -167,7 +167,7 @@ def test_the_slider_leads_on_to_twenty_clusters_and_keeps_the_closest_cut_in_sig
         assert value(session, "choice").k == 15
         for k, last in ((15, 17), (4, 15), (14, 16), (19, 20), (20, 20)):
             cuts._slider.value = k
-            await rest(session)
+            await wait_until_idle(session)
             assert len(value(session, "chosen").sizes) == k
             assert cuts._slider.end == last
             assert cuts._cuts.body.count("<button") == last - 1
@@ -187,7 +187,7 @@ def test_a_partition_that_is_being_made_cannot_be_taken_yet():
         assert session.derived.get("chosen").state == "pending"
         assert bar._keep.disabled
         assert bar._choose.disabled
-        await rest(session)
+        await wait_until_idle(session)
         assert not bar._keep.disabled
         assert not bar._choose.disabled
 
@@ -202,7 +202,7 @@ def test_nothing_moves_while_another_number_of_clusters_is_made():
             shown.param.watch(moved.append, "visible")
         for k in (2, 5):
             session.look.param.update(partition="consensus", partition_k=k)
-            await rest(session)
+            await wait_until_idle(session)
 
     opened(session, then)
     assert not moved
@@ -215,22 +215,22 @@ def test_a_model_the_given_labels_and_a_group_can_be_read():
     async def then(page):
         bar = panel(page, "PartitionBar")
         bar._kinds.value = "model"
-        await rest(session)
+        await wait_until_idle(session)
         bar._models.value = 3
-        await rest(session)
+        await wait_until_idle(session)
         assert value(session, "chosen").title == "d k=4"
         assert len(value(session, "chosen").sizes) == 4
         bar._kinds.value = "labels"
-        await rest(session)
+        await wait_until_idle(session)
         assert sorted(value(session, "chosen").names.values()) == ["t", "u", "v"]
         look.brush = Brush(np.arange(25), "box on the map")
         bar._kinds.value = "group"
-        await rest(session)
+        await wait_until_idle(session)
         assert value(session, "chosen").sizes == {0: 25, 1: 35}
         assert "25 samples" in bar._text.body
         look.param.update(page="consensus", brush=Brush(np.arange(9), "box"))
         SelectionTab(session)._open.clicks += 1
-        await rest(session)
+        await wait_until_idle(session)
         assert look.page == "clusters"
         assert value(session, "chosen").sizes == {0: 9, 1: 51}
 
@@ -247,7 +247,7 @@ def test_noise_is_shown_as_a_group_whatever_it_means(noise):
 
     async def then(page):
         session.look.param.update(partition="model", model=0)
-        await rest(session)
+        await wait_until_idle(session)
         held = value(session, "chosen_held")
         assert sorted(held.clusters.tolist()) == [-1, 0, 1, 2]
         assert held.sizes.sum() == 60
@@ -267,7 +267,7 @@ def test_what_a_model_left_out_is_no_noise_on_any_page():
     async def then(page):
         session.derived.watch(["model_names"], lambda results: None)
         session.look.param.update(partition="model", model=1)
-        await rest(session)
+        await wait_until_idle(session)
         assert value(session, "model_names") == {-1: LEFT_OUT}
         assert f"12 samples {LEFT_OUT}." in panel(page, "PartitionBar")._text.body
         assert "left out by a model" in panel(page, "Comparison")._text.body
@@ -284,7 +284,7 @@ def test_a_group_of_nothing_is_not_turned_to():
 
     async def then(page):
         panel(page, "PartitionBar")._kinds.value = "group"
-        await rest(session)
+        await wait_until_idle(session)
         assert session.look.partition == "consensus"
         assert panel(page, "PartitionBar")._kinds.value == "consensus"
         assert "Brush some samples" in session.jobs.notices[0].text
@@ -309,7 +309,7 @@ def test_a_kept_partition_joins_the_ranking_of_a_copy_and_undo_takes_it_back():
         bar = panel(page, "PartitionBar")
         bar._name.value_input = "mine"
         await bar._keep_it(None)
-        await rest(session)
+        await wait_until_idle(session)
         run_ = session.analysis.run
         assert run_.ensemble.names[-1] == "mine"
         assert run_.ensemble.families[-1] == "consensus"
@@ -340,18 +340,18 @@ def test_a_name_travels_to_models_that_share_most_of_its_rows():
     async def then(page):
         apart = panel(page, "ClusterApart")
         session.look.cluster = int(value(session, "chosen").clusters[40])
-        await rest(session)
+        await wait_until_idle(session)
         await apart._rename("the  <far> ones")
-        await rest(session)
+        await wait_until_idle(session)
         assert apart._name.value == "the <far> ones"
         assert "the &lt;far&gt; ones" in panel(page, "ClusterProfilesTable")._table.body
         sample_map = SampleMap(session)
         session.look.map_view = Viewport(width=80, height=60)
         sample_map.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert "the &lt;far&gt; ones" in sample_map._legend.body
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert "far" not in sample_map._legend.body
         assert apart._name.value == ""
 
@@ -364,18 +364,18 @@ def test_a_cell_of_the_cross_tab_selects_its_samples():
     async def then(page):
         compare = panel(page, "Comparison")
         compare._with.value = "model 3"
-        await rest(session)
+        await wait_until_idle(session)
         chosen, other = value(session, "chosen"), value(session, "other")
         spoken = [steering.words for steering in compare._steerings]
         for words, one in zip(spoken, (chosen, other), strict=True):
             assert words.startswith(f"Map of 60 samples by {one.title}: cluster 1: ")
         own, beside = int(chosen.clusters[0]), int(other.clusters[0])
         compare._do(f"cell {own} {beside}")
-        await rest(session)
+        await wait_until_idle(session)
         assert session.look.brush.positions.tolist() == list(range(0, 20, 2))
         assert "10 samples" in compare._text.body
         compare._do("group")
-        await rest(session)
+        await wait_until_idle(session)
         assert value(session, "chosen").sizes == {0: 10, 1: 50}
 
     opened(session, then)
@@ -387,7 +387,7 @@ def test_a_model_is_compared_with_the_tree_and_the_tree_with_the_model():
     async def then(page):
         assert value(session, "other").choice.kind == "model"
         session.look.partition = "model"
-        await rest(session)
+        await wait_until_idle(session)
         assert value(session, "other").title == "consensus tree k=3"
         assert value(session, "comparison").ari == 1
 
@@ -402,7 +402,7 @@ def test_rows_come_least_typical_first():
         members = value(session, "members")
         assert (np.diff(members.own) >= 0).all()
         session.look.typical_first = True
-        await rest(session)
+        await wait_until_idle(session)
         assert (np.diff(value(session, "members").own) <= 0).all()
         card = panel(page, "ClusterRows")
         assert "row" in card._rows.body
@@ -422,7 +422,7 @@ def test_columns_are_found_and_levels_are_shown_with_their_share():
         table = panel(page, "ClusterProfilesTable")._table
         assert "red 100%" in table.body
         session.look.profile_query = "KI"
-        await rest(session)
+        await wait_until_idle(session)
         assert "kind" in table.body
         assert ">y<" not in table.body
 
@@ -444,7 +444,7 @@ def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():
         table = panel(page, "ClusterProfilesTable")
         assert "Check stability" in table._note.body
         table._do("stability")
-        await rest(session)
+        await wait_until_idle(session)
         assert "bootstrap runs (100 draws, seed 0, " in table._note.body
         assert "found again" in table._table.body
         found = value(session, "chosen_stability")
@@ -530,9 +530,9 @@ def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypat
 
     session = planted()
 
-    def quick(X, ks, seed, **told):
+    def quick(X, ks, seed, **more):
         few = {"n_resamples": 4, "n_draws": 9, "level": 0.1, "n_jobs": 1}
-        return select_k(X, ks, seed, **few, **told)
+        return select_k(X, ks, seed, **few, **more)
 
     monkeypatch.setattr(k_nodes, "select_k", quick)
 
@@ -541,13 +541,13 @@ def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypat
         assert "Find out" in card._sentence.body
         assert not card._curves.visible
         session.derived.ask("k_selection")
-        await rest(session)
+        await wait_until_idle(session)
         assert "stand" in card._sentence.body
         assert "60 samples, 9 draws, seed 0, " in card._sentence.body
         assert card._cuts.body.count("strip-of-k") == 3
         assert "CDF of the consensus, k = 3" in card._curves.body
         session.look.param.update(group=Brush(np.arange(9)), partition="group")
-        await rest(session)
+        await wait_until_idle(session)
         assert not page._numbers.visible
 
     opened(session, then)
@@ -560,11 +560,11 @@ def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before()
         bar = panel(page, "PartitionBar")
         assert "Cluster the 20 rows of cluster 1 again" in bar._text.body
         session.look.cluster = 1
-        await rest(session)
+        await wait_until_idle(session)
         rows = np.flatnonzero(value(session, "chosen").clusters == 1)
         assert f"Cluster the {len(rows)} rows" in bar._text.body
         await bar._do("again")
-        await rest(session)
+        await wait_until_idle(session)
         run = session.analysis.run
         assert list(run.dataset.row_ids) == [f"row {i}" for i in rows]
         assert abs(run.dataset.X.mean(axis=0)).max() < 1e-9
@@ -577,7 +577,7 @@ def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before()
             bar._do("changed")
             assert len(session.look.brush) == len(found.changed)
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert session.analysis.run.id == "r1"
 
     opened(session, then)

@@ -24,7 +24,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.loop import rest, taking
+from tests.ui.loop import taking, wait_until_idle
 from tests.ui.test_main_job import WATCH_LATE, assert_changes, picture
 
 LONG = 90_000
@@ -58,20 +58,20 @@ class Opened:
         step = Step("load file", "Read", analysis, values)
         self.session._move(lambda: self.session.history.do(step))
         self.look.cns_view = SIZE
-        await self.rest()
+        await self.wait_until_idle()
 
-    async def rest(self):
-        await rest(self.session)
+    async def wait_until_idle(self):
+        await wait_until_idle(self.session)
 
     async def move(self, field, value):
         self.settings._sliders[field].value = value
-        await self.rest()
+        await self.wait_until_idle()
 
     def value(self, name):
         return self.session.derived.get(name).value
 
 
-looked_at = taking(Opened)
+run_scenario = taking(Opened)
 
 
 def test_without_a_table_the_page_leads_to_data():
@@ -81,7 +81,7 @@ def test_without_a_table_the_page_leads_to_data():
         assert opened.look.page == "data"
         assert not opened.page._cards.visible
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_automatic_choice_is_that_of_the_estimator():
@@ -103,7 +103,7 @@ def test_the_automatic_choice_is_that_of_the_estimator():
         assert sliders["n_neighbors"].marks[0]["value"] == model.n_neighbors_
         assert "This is the automatic choice" in opened.settings._automatic.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_move_of_a_slider_draws_another_picture_and_says_what_it_shows():
@@ -121,7 +121,7 @@ def test_a_move_of_a_slider_draws_another_picture_and_says_what_it_shows():
         assert "Map of memberships: 5 clusters of " in opened.map._steering.words
         assert f"{solution.criterion[4]:.3f}" in opened.headline._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_of_many_moves_the_last_is_drawn():
@@ -140,13 +140,13 @@ def test_of_many_moves_the_last_is_drawn():
             await asyncio.sleep(0.02)
         assert slider.value == 0.5
         left = len(alphas)
-        await opened.rest()
+        await opened.wait_until_idle()
         # Older requests are dropped: at most the running and the last one are computed.
         assert len(alphas) <= left + 2
         assert alphas[-1] == 0.5
         assert opened.value("cns_solution").alpha == pytest.approx(0.5)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_what_is_drawn_stays_in_its_place_while_a_slider_moves():
@@ -156,9 +156,9 @@ def test_what_is_drawn_stays_in_its_place_while_a_slider_moves():
         assert opened.session.derived.get("cns_picture").state == "pending"
         assert not opened.map.status.body
         assert not opened.headline.status.body
-        await opened.rest()
+        await opened.wait_until_idle()
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_preview_is_marked_until_the_exact_solution_is_there(monkeypatch):
@@ -179,7 +179,7 @@ def test_a_preview_is_marked_until_the_exact_solution_is_there(monkeypatch):
         assert "preview" not in opened.headline._text.body
         assert ">exact<" in opened.headline._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_back_to_the_automatic_choice():
@@ -189,10 +189,10 @@ def test_back_to_the_automatic_choice():
         await opened.move("n_clusters", 7)
         assert opened.value("cns_setting").n_clusters == 7
         opened.settings._automatic._handle_msg("reset")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("cns_setting") == automatic
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_another_table_begins_at_its_own_automatic_choice():
@@ -200,12 +200,12 @@ def test_another_table_begins_at_its_own_automatic_choice():
         await opened.read(three_groups(240))
         opened.look.cns_preview = (30, 0.2, 9)
         opened.look.cns_sample = 200
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.read(three_groups(60))
         assert opened.look.cns_sample is None
         assert opened.value("cns_setting") == opened.value("cns_automatic").setting
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_samples_that_reach_no_seed_are_counted_and_grey():
@@ -215,13 +215,13 @@ def test_samples_that_reach_no_seed_are_counted_and_grey():
         frame = pd.DataFrame(far, columns=["a", "b"])
         await opened.read(make_dataset(frame, name="far"))
         opened.look.cns_preview = (5, 0.2, 2)
-        await opened.rest()
+        await opened.wait_until_idle()
         solution = opened.value("cns_solution")
         assert solution.undecided.sum() >= 40
         assert f"{solution.undecided.sum()} undecided" in opened.headline._text.body
         assert "undecided" in opened.map._legend.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_click_reads_where_the_walks_of_the_sample_stop():
@@ -230,7 +230,7 @@ def test_a_click_reads_where_the_walks_of_the_sample_stop():
         assert "Click a sample" in opened.reading.status.body
         xy = opened.value("prepared_projection").coordinates[:, :2]
         opened.map._tap(*xy[7], unit=1e-3)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.look.cns_sample == 7
         solution = opened.value("cns_solution")
         shares = solution.seed_shares[7]
@@ -239,11 +239,11 @@ def test_a_click_reads_where_the_walks_of_the_sample_stop():
         assert f"<b>{percent(shares[seed])}</b> end at <b>seed {seed + 1}</b>" in body
         assert f"{solution.memberships[7, seed]:.3f}" in body
         opened.map._tap(1e6, 1e6, unit=1e-3)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.look.cns_sample is None
         assert not opened.reading._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_criterion_map_is_that_of_the_library_and_a_click_goes_there():
@@ -256,7 +256,7 @@ def test_the_criterion_map_is_that_of_the_library_and_a_click_goes_there():
         assert np.array_equal(cells, expected[np.isfinite(expected)])
         k, alpha = int(grid.n_neighbors[2]), float(grid.alphas[4])
         opened.criterion._go(k + 0.2, alpha)
-        await opened.rest()
+        await opened.wait_until_idle()
         found = opened.value("cns_solution")
         assert (found.n_neighbors, found.alpha) == (k, alpha)
         assert found.n_clusters == setting.n_clusters
@@ -267,7 +267,7 @@ def test_the_criterion_map_is_that_of_the_library_and_a_click_goes_there():
         assert edge.n_neighbors == graph.max_neighbors
         assert edge.alpha == graph.alpha_range[1]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
@@ -276,10 +276,10 @@ def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
         assert opened.headline._add.disabled
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
         assert await opened.session.act("run pool", pool=pool)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert not opened.headline._add.disabled
         await opened.headline._add_model(None)
-        await opened.rest()
+        await opened.wait_until_idle()
         ensemble, found = opened.session.analysis.ensemble, opened.value("cns_solution")
         assert ensemble.n_partitions == 3
         assert np.array_equal(ensemble.labels[2], found.labels)
@@ -287,7 +287,7 @@ def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
         opened.session.undo()
         assert opened.session.analysis.ensemble.n_partitions == 2
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def rings():
@@ -295,8 +295,8 @@ def rings():
     rng = np.random.default_rng(0)
     parts = []
     for rows, radius in ((140, 3), (70, 1), (210, 6)):
-        turn = rng.uniform(0, 2 * np.pi, rows)
-        circle = radius * np.column_stack([np.cos(turn), np.sin(turn)])
+        angle = rng.uniform(0, 2 * np.pi, rows)
+        circle = radius * np.column_stack([np.cos(angle), np.sin(angle)])
         parts.append(circle + rng.normal(0, 0.08, (rows, 2)))
     return make_dataset(pd.DataFrame(np.vstack(parts), columns=["a", "b"]), name="r")
 
@@ -312,11 +312,11 @@ def rings():
 def test_the_page_the_pool_and_the_script_have_the_partition_of_the_estimator(
     name, setting
 ):
-    turn = np.arange(60) * (2 * np.pi / 60)
+    angle = np.arange(60) * (2 * np.pi / 60)
     table = {
         "rings": rings,
         "polygon": lambda: make_dataset(
-            pd.DataFrame({"a": np.cos(turn), "b": np.sin(turn)})
+            pd.DataFrame({"a": np.cos(angle), "b": np.sin(angle)})
         ),
         "three rows": lambda: make_dataset(
             pd.DataFrame(np.repeat([[0, 0], [1, 0], [5, 2]], 20, axis=0))
@@ -328,7 +328,7 @@ def test_the_page_the_pool_and_the_script_have_the_partition_of_the_estimator(
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
         assert await opened.session.act("run pool", pool=pool)
         opened.session.act_now("set CNS", **setting)
-        await opened.rest()
+        await opened.wait_until_idle()
         found, X = opened.value("cns_solution"), opened.session.analysis.dataset.X
         if name == "three rows":
             assert found.n_clusters == 3
@@ -359,7 +359,7 @@ def test_the_page_the_pool_and_the_script_have_the_partition_of_the_estimator(
         rows = listed.make[opened.look.fuzzy_u]().memberships
         assert np.allclose(rows, found.seed_shares, atol=1e-12)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_slider_previews_and_logs_one_step_when_it_is_let_go():
@@ -372,14 +372,14 @@ def test_a_slider_previews_and_logs_one_step_when_it_is_let_go():
         assert len(opened.session.history.steps) == steps
         with param.edit_constant(slider):
             slider.value_throttled = 6
-        await opened.rest()
+        await opened.wait_until_idle()
         assert len(opened.session.history.steps) == steps + 1
         assert opened.value("cns_setting").n_clusters == 6
         opened.session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("cns_setting") == opened.value("cns_automatic").setting
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_exact_value_can_be_typed_and_a_wrong_one_is_refused():
@@ -392,12 +392,12 @@ def test_an_exact_value_can_be_typed_and_a_wrong_one_is_refused():
             ("alpha", "0.12345", 0.12345),
         ):
             opened.settings._titles[field]._handle_msg(f"{field} {typed}")
-            await opened.rest()
+            await opened.wait_until_idle()
             assert getattr(opened.value("cns_solution"), field) == value
             assert opened.settings._sliders[field].value == value
             assert f"value='{typed}'" in opened.settings._titles[field].body
         opened.settings._titles["alpha"]._handle_msg("alpha 0,25")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("cns_solution").alpha == 0.25
         steps = len(opened.session.history.steps)
         for field, typed in (
@@ -411,7 +411,7 @@ def test_an_exact_value_can_be_typed_and_a_wrong_one_is_refused():
             assert typed in opened.session.jobs.notices[-1].text
         assert len(opened.session.history.steps) == steps
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_best_setting_of_all_is_named_and_one_click_away():
@@ -421,17 +421,17 @@ def test_the_best_setting_of_all_is_named_and_one_click_away():
         assert best > opened.value("cns_automatic").criterion + 0.005
         assert f"up to {best:.3f}" in opened.headline._text.body
         opened.headline._text._handle_msg("best")
-        await opened.rest()
+        await opened.wait_until_idle()
         found = opened.value("cns_summary").criterion
         assert found == pytest.approx(best, abs=1e-4)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_copied_python_gives_the_numbers_of_the_page_in_a_fresh_process():
     async def scenario(opened):
         assert await opened.session.act("load example", name="iris")
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.move("n_neighbors", 15)
         body = opened.headline._text.body
         script = html.unescape(body.split('data-copy="')[1].split('">')[0])
@@ -442,13 +442,13 @@ def test_the_copied_python_gives_the_numbers_of_the_page_in_a_fresh_process():
             "print(json.dumps(told))",
         ]
         command = [sys.executable, "-c", "\n".join(lines)]
-        told = subprocess.run(command, check=True, capture_output=True, text=True)
-        memberships, criterion = json.loads(told.stdout.splitlines()[-1])
+        output = subprocess.run(command, check=True, capture_output=True, text=True)
+        memberships, criterion = json.loads(output.stdout.splitlines()[-1])
         solution = opened.value("cns_solution")
         assert solution.memberships.tolist() == memberships
         assert solution.criterion.tolist() == criterion
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_curves_are_the_criterion_of_the_library():
@@ -467,7 +467,7 @@ def test_curves_are_the_criterion_of_the_library():
         assert max(value for _, value in curves.best) == np.nanmax(grid.values)
         assert "polyline" in opened.settings._curves["alpha"].body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_steps_lead_from_the_seeds_to_the_fixed_point_and_show_on_the_map():
@@ -480,14 +480,14 @@ def test_steps_lead_from_the_seeds_to_the_fixed_point_and_show_on_the_map():
         body = opened.steps._text.body
         assert body.count("data:image/png") == 7
         await opened.steps._do("0")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert (opened.value("cns_picture").pixels != exact).any()
         await opened.steps._do("6")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.look.cns_step is None
         assert np.array_equal(opened.value("cns_picture").pixels, exact)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_line_of_certainty_counts_the_samples_below_it():
@@ -496,12 +496,12 @@ def test_the_line_of_certainty_counts_the_samples_below_it():
         solution = opened.value("cns_solution")
         assert opened.value("cns_summary").counts.sum() == 150
         opened.certainty._line.value = 0.9
-        await opened.rest()
+        await opened.wait_until_idle()
         below = int((solution.certainty < 0.9).sum())
         assert opened.value("cns_summary").between == below
         assert f"{below} between" in opened.certainty._chart.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_another_distance_searches_other_neighbours():
@@ -509,12 +509,12 @@ def test_another_distance_searches_other_neighbours():
         await opened.read(three_groups())
         before = opened.value("cns_graph")
         opened.look.cns_metric = "cosine"
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("cns_graph") is not before
         model = CNS(metric="cosine").fit(opened.session.analysis.dataset.X)
         assert opened.value("cns_automatic").setting.n_clusters == model.n_clusters_
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_published_versions_are_fitted_when_asked_for():
@@ -522,7 +522,7 @@ def test_the_published_versions_are_fitted_when_asked_for():
         await opened.read(three_groups())
         assert "Fit all three" in opened.versions.status.body
         opened.versions.status._handle_msg("retry")
-        await opened.rest()
+        await opened.wait_until_idle()
         table = opened.value("cns_versions").table
         assert len(table) == 6
         X = opened.session.analysis.dataset.X
@@ -532,7 +532,7 @@ def test_the_published_versions_are_fitted_when_asked_for():
         assert row["alpha"] == model.alpha_
         before = opened.value("cns_picture").pixels
         await opened.versions._do("show v2 cosine")
-        await opened.rest()
+        await opened.wait_until_idle()
         shown = opened.value("cns_shown")
         assert np.array_equal(shown.labels, model.seed_labels_)
         assert np.array_equal(shown.seeds, model.seeds_)
@@ -541,14 +541,14 @@ def test_the_published_versions_are_fitted_when_asked_for():
         assert "v2 cosine, chosen by itself" in opened.map._how.body
         assert opened.versions._text.body.count("aria-pressed='true'") == 1
         await opened.versions._do("show v2 cosine")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert np.array_equal(opened.value("cns_picture").pixels, before)
         await opened.versions._do("show v1 euclidean")
         await opened.move("n_clusters", 5)
         assert not opened.look.cns_version
         assert not opened.session.derived.get("cns_shown").ready
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
@@ -556,12 +556,12 @@ def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
         await opened.read(three_groups())
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
         assert await opened.session.act("run pool", pool=pool)
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.headline._to_fuzzy(None)
         name = opened.session.analysis.ensemble.names[2]
         assert (opened.look.page, opened.look.fuzzy_u) == ("fuzzy", f"shares {name}")
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def open_wine(app):

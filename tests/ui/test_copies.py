@@ -34,7 +34,7 @@ def test_the_ready_line_says_copies_and_one_click_uses_each_row_once():
         assert "120 exact copies of other rows (67%)" in line.body
         before = opened.session.analysis.dataset
         await line._handle_msg("copies once")
-        await opened.rest()
+        await opened.wait_until_idle()
         dataset = opened.session.analysis.dataset
         assert len(dataset.X) == 60
         assert dataset.row_counts.tolist() == [3] * 60
@@ -44,12 +44,12 @@ def test_the_ready_line_says_copies_and_one_click_uses_each_row_once():
         assert "copies='once'" in card
         assert "use each row once" not in opened.notes._steps.body
         opened.session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.session.analysis.dataset is before
         assert "exact copies" in line.body
         opened.session.redo()
         await line._handle_msg("copies keep")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert len(opened.session.analysis.dataset.X) == 180
 
     run(main())
@@ -62,7 +62,7 @@ def test_a_hint_of_copies_is_one_click():
         at = next(k for k, hint in enumerate(opened.notes._hints) if hint.rows)
         assert "use each row once" in opened.notes._steps.body
         await opened.notes._mend(str(at))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.session.analysis.preparation["copies"] == "once"
         assert not any(hint.action for hint in opened.notes._hints)
 
@@ -80,7 +80,7 @@ def test_a_hint_of_far_values_is_one_click_and_then_gone():
         )
         assert "take its ranks" in opened.notes._steps.body
         await opened.notes._mend(str(at))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.session.analysis.preparation["transforms"] == {"b": "rank"}
         assert hint not in opened.notes._hints
 
@@ -98,7 +98,7 @@ def test_class_labels_say_copies_beside_the_score_and_beside_density():
         assert "copies of rows count" in density.body
         assert "use each row once" not in density.body
         await headline._handle_msg("copies once")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert len(opened.value("evaluated_labels").codes) == 60
         assert "of the rows are copies" not in headline.body
         assert "copies" not in density.body
@@ -112,7 +112,7 @@ def test_the_labels_of_a_run_lead_to_another_run_once_copies_are_used_once():
         table = make_dataset(repeated(), name="repeated", label="group")
         await opened.read(table, pool=[{"clusterer": "k-means", "n_clusters": [2, 3]}])
         await opened.headline._text._handle_msg("copies once")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "the table now uses each row once" in opened.headline._text.body
         await opened.headline._text._handle_msg("copies pool")
         assert opened.look.page == "pool"

@@ -21,7 +21,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 # Bokeh passes tables in a way that pandas is about to remove.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -67,13 +67,13 @@ class Opened:
         for start in range(0, len(content), step):
             upload.take(base64.b64encode(content[start : start + step]).decode())
         await self.session.receive(upload)
-        await self.rest()
+        await self.wait_until_idle()
 
-    async def rest(self) -> None:
-        await rest(self.session)
+    async def wait_until_idle(self) -> None:
+        await wait_until_idle(self.session)
 
 
-def looked_at(scenario):
+def run_scenario(scenario):
     async def main():
         await scenario(Opened())
 
@@ -101,7 +101,7 @@ def test_a_dropped_file_is_read_prepared_and_shown():
         assert not opened.preparation._next.disabled
         assert opened.session.look.page == "data"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_names_in_the_data_never_become_markup():
@@ -112,14 +112,14 @@ def test_names_in_the_data_never_become_markup():
             assert "<img" not in opened.rows._rows.body
         opened.columns._shade_by(SimpleNamespace(column="values", row=2))
         opened.session.look.prepared_view = Viewport(width=200, height=100)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "shaded by &lt;img" in opened.preparation._legend.body
         words = opened.preparation._steering.words
         assert words.startswith(f"Map of 60 samples, shaded by {HOSTILE}.")
         bodies = (opened.notes._steps.body, opened.preparation._legend.body)
         assert not any("<img" in body for body in bodies)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_another_role_prepares_anew_and_back_forgets_the_choice():
@@ -127,7 +127,7 @@ def test_another_role_prepares_anew_and_back_forgets_the_choice():
         await opened.read(people())
         edit = SimpleNamespace(column="role", row=0, value="ignore")
         await opened.columns._change(edit)
-        await opened.rest()
+        await opened.wait_until_idle()
         shown = opened.columns._table.value
         assert shown["role"][0] == "ignore"
         assert shown["why"][0].startswith("chosen by you · guessed numeric")
@@ -137,7 +137,7 @@ def test_another_role_prepares_anew_and_back_forgets_the_choice():
         )
         assert opened.session.analysis.preparation["roles"] == {}
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_role_that_cannot_be_leaves_the_table_as_it_is():
@@ -151,7 +151,7 @@ def test_a_role_that_cannot_be_leaves_the_table_as_it_is():
         assert table.value["role"][1] == "categorical"
         assert "more than once" in opened.session.jobs.notices[-1].text
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_rule_that_cannot_be_shows_the_one_in_force():
@@ -167,7 +167,7 @@ def test_a_rule_that_cannot_be_shows_the_one_in_force():
         assert opened.session.analysis.dataset.X.shape == (60, 4)
         assert opened.session.jobs.notices
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_undo_shows_the_rule_before():
@@ -178,7 +178,7 @@ def test_undo_shows_the_rule_before():
         opened.session.undo()
         assert opened.preparation._selects["scale"].value == "standard"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_broken_file_becomes_a_message():
@@ -187,7 +187,7 @@ def test_a_broken_file_becomes_a_message():
         assert opened.session.analysis.table is None
         assert opened.session.jobs.notices[-1].severity == "error"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_columns_are_summed_up_as_pandas_does():
@@ -282,7 +282,7 @@ def test_drawn_values_are_plain_json():
         drawn = [json.loads(text) for text in opened.columns._table.value["values"]]
         assert [next(iter(one)) for one in drawn] == ["bins", "levels", "bins"]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_find_chips_and_set_all_shown_work_together():
@@ -303,7 +303,7 @@ def test_find_chips_and_set_all_shown_work_together():
         await opened.columns._change(edit)
         assert opened.session.analysis.dataset.roles["height"] == "numeric"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_long_tail_is_named_shortened_by_a_click_and_undone():
@@ -318,7 +318,7 @@ def test_a_long_tail_is_named_shortened_by_a_click_and_undone():
         assert opened.notes._hints[at].columns == ("income",)
         assert "take its logarithm" in opened.notes._steps.body
         await opened.notes._mend(str(at))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.preparation["transforms"] == {"income": "log"}
         assert list(opened.columns._table.value["taken"])[-1] == "log"
         assert "natural logarithm" in opened.notes._steps.body
@@ -330,7 +330,7 @@ def test_a_long_tail_is_named_shortened_by_a_click_and_undone():
         session.undo()
         assert session.analysis.dataset.X is before
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_weights_and_transforms_are_kept_per_column_and_taken_back():
@@ -341,7 +341,7 @@ def test_weights_and_transforms_are_kept_per_column_and_taken_back():
         async def edit(row, column, value):
             found = SimpleNamespace(row=row, column=column, value=value)
             await columns._change(found)
-            await opened.rest()
+            await opened.wait_until_idle()
 
         for wrong in ("much", "nan"):
             await edit(0, "weight", wrong)
@@ -368,7 +368,7 @@ def test_weights_and_transforms_are_kept_per_column_and_taken_back():
         await edit(2, "weight", 1)
         assert session.analysis.preparation["weights"] == {}
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize(
@@ -381,12 +381,12 @@ def test_an_example_opens_as_data_only_or_with_its_run(monkeypatch, how, page, r
     async def scenario(opened):
         *_, examples = opened.page.parts[False].panels
         await examples._open(f"{how} iris")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.session.analysis.dataset.X.shape == (150, 4)
         assert opened.session.look.page == page
         assert len(opened.session.analysis.runs) == runs
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_another_sheet_of_a_workbook_is_chosen_and_taken_back():
@@ -401,7 +401,7 @@ def test_another_sheet_of_a_workbook_is_chosen_and_taken_back():
         assert (chosen.visible, chosen.value) == (True, "people")
         assert chosen.options == ["people", "heights"]
         await opened.rows._read_part("heights")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.table.table.shape == (30, 1)
         assert chosen.value == "heights"
         card = write_card(
@@ -409,12 +409,12 @@ def test_another_sheet_of_a_workbook_is_chosen_and_taken_back():
         )
         assert "sheet='heights'" in card
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert chosen.value == "people"
         await opened.receive("people.csv", people().to_csv(index=False).encode())
         assert "sheet" not in chosen.label.lower()
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_what_separates_the_cells_of_a_text_is_chosen_and_taken_back():
@@ -429,16 +429,16 @@ def test_what_separates_the_cells_of_a_text_is_chosen_and_taken_back():
         card = write_card(session.history.done, lambda lines: [lines.name("table")])
         assert "separator=" not in card  # detected, as now
         await opened.rows._read_part(",")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert list(session.analysis.table.table) == ["a|b", "c", "d"]
         assert chosen.value == ","
         card = write_card(session.history.done, lambda lines: [lines.name("table")])
         assert "separator=','" in card
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert chosen.value == "|"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_archive_of_arrays_without_a_usual_one_is_read_from_its_first():
@@ -449,7 +449,7 @@ def test_an_archive_of_arrays_without_a_usual_one_is_read_from_its_first():
         assert opened.session.analysis.table.table.shape == (40, 3)
         assert opened.rows._part.options == ["train", "test"]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
@@ -460,7 +460,7 @@ def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
         (entry,) = store.entries()
         recent = Recent(Session(server))
         recent.look(True)
-        await rest(recent.session)
+        await wait_until_idle(recent.session)
         await recent._task
         recent.text._handle_msg(f"rename {entry.id}")
         assert "value='iris'" in recent.text.body
@@ -476,7 +476,7 @@ def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ("1969-12-31T23:59:59+00:00", " days ago"),
         ("0003-01-01T00:00:00+14:00", " days ago"),
@@ -487,7 +487,9 @@ def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
         (7, "unknown"),
     ],
 )
-def test_an_analysis_of_any_time_is_opened_copied_and_deleted(tmp_path, changed, told):
+def test_an_analysis_of_any_time_is_opened_copied_and_deleted(
+    tmp_path, changed, message
+):
     async def scenario():
         server = Server(store := Store(tmp_path))
         await Session(server).act("load example", name="iris")
@@ -495,12 +497,12 @@ def test_an_analysis_of_any_time_is_opened_copied_and_deleted(tmp_path, changed,
             db.execute("UPDATE analysis SET changed = ?", (changed,))
         recent = Recent(session := Session(server))
         recent.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         await recent._task
         (entry,) = store.entries()
         for verb in ("open", "duplicate", "delete"):
             assert f"{verb} {entry.id}" in recent.text.body
-        assert f"{told}</td>" in recent.text.body
+        assert f"{message}</td>" in recent.text.body
         assert await session.open(entry.id)
 
     run(scenario())
@@ -521,7 +523,7 @@ def test_a_damaged_analysis_hides_no_other_and_can_be_deleted(tmp_path, about):
             )
         recent = Recent(Session(server))
         recent.look(True)
-        await rest(recent.session)
+        await wait_until_idle(recent.session)
         await recent._task
         assert f"open {sound.id}" in recent.text.body
         assert "damaged" in recent.text.body

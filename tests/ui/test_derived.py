@@ -29,7 +29,7 @@ from clusterlens.ui.work.derived import (
     node,
 )
 from clusterlens.ui.work.jobs import Job, Jobs
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 
 class Bench:
@@ -45,12 +45,12 @@ class Bench:
         analysis = replace(self.history.analysis, **fields)
         self.history.do(Step("test", "Test", analysis))
 
-    async def rest(self) -> None:
-        await rest(self)
+    async def wait_until_idle(self) -> None:
+        await wait_until_idle(self)
 
 
-def states(told, name):
-    return [results[name].state for results in told]
+def states(notified, name):
+    return [results[name].state for results in notified]
 
 
 def test_a_node_is_computed_once_for_the_same_inputs_also_after_undo():
@@ -61,13 +61,13 @@ def test_a_node_is_computed_once_for_the_same_inputs_also_after_undo():
         return score.upper()
 
     bench = Bench(loud=Node(("score",), loud))
-    told = []
-    bench.derived.watch(["loud"], told.append)
+    notified = []
+    bench.derived.watch(["loud"], notified.append)
     bench.decide(score="b")
     bench.history.go(bench.history.cursor - 1)
     bench.history.go(bench.history.cursor + 1)
     assert calls == ["discotec-binary", "b"]
-    assert [r["loud"].value for r in told] == [
+    assert [r["loud"].value for r in notified] == [
         "DISCOTEC-BINARY",
         "B",
         "DISCOTEC-BINARY",
@@ -89,24 +89,24 @@ def test_results_of_results_follow_and_are_told_of_together():
         twice=Node(("runs_made",), lambda n: 2 * n),
         sentence=Node(("twice", "score"), lambda t, s: f"{s} {t}"),
     )
-    told = []
-    bench.derived.watch(["twice", "sentence"], told.append)
+    notified = []
+    bench.derived.watch(["twice", "sentence"], notified.append)
     bench.decide(runs_made=1, score="x")
-    assert [r["sentence"].value for r in told] == ["discotec-binary 0", "x 2"]
+    assert [r["sentence"].value for r in notified] == ["discotec-binary 0", "x 2"]
 
 
 @pytest.mark.parametrize("lane", ["live", "idle"])
 def test_slow_nodes_are_pending_until_their_thread_has_ended(lane):
     bench = Bench(slow=Node(("score",), lambda job, score: score + "!", lane))
-    told = []
+    notified = []
 
     async def main():
-        bench.derived.watch(["slow"], told.append)
-        await bench.rest()
+        bench.derived.watch(["slow"], notified.append)
+        await bench.wait_until_idle()
 
     run(main())
-    assert states(told, "slow") == ["pending", "ready"]
-    assert told[-1]["slow"].value == "discotec-binary!"
+    assert states(notified, "slow") == ["pending", "ready"]
+    assert notified[-1]["slow"].value == "discotec-binary!"
 
 
 def test_a_result_that_comes_too_late_is_never_shown_for_other_inputs():
@@ -132,7 +132,7 @@ def test_a_result_that_comes_too_late_is_never_shown_for_other_inputs():
         bench.decide(score="b")
         gates["a"].set()
         gates["b"].set()
-        await bench.rest()
+        await bench.wait_until_idle()
         bench.history.go(bench.history.cursor - 1)
 
     run(main())
@@ -161,11 +161,11 @@ def test_what_is_not_waited_for_is_none_until_it_is_ready():
             slow=Node(("score",), slow, "live"),
             soon=Node(("score", "slow~"), lambda score, later: (score, later)),
         )
-        told = []
-        bench.derived.watch(["soon"], told.append)
+        notified = []
+        bench.derived.watch(["soon"], notified.append)
         release.set()
-        await bench.rest()
-        return [results["soon"].value for results in told]
+        await bench.wait_until_idle()
+        return [results["soon"].value for results in notified]
 
     first, last = run(main())
     assert first == ("discotec-binary", None)
@@ -183,28 +183,28 @@ def test_a_failure_is_told_with_its_reason_and_can_be_tried_again():
     bench = Bench(
         fragile=Node(("score",), fragile), after=Node(("fragile",), str.upper)
     )
-    told = []
-    bench.derived.watch(["after"], told.append)
-    assert str(told[-1]["after"].error) == "no luck"
+    notified = []
+    bench.derived.watch(["after"], notified.append)
+    assert str(notified[-1]["after"].error) == "no luck"
     broken[0] = False
     bench.derived.ask("after")
-    assert told[-1]["after"].value == "FINE"
+    assert notified[-1]["after"].value == "FINE"
 
 
 def test_a_node_to_be_asked_for_waits_until_it_is_and_asks_again_for_other_inputs():
     bench = Bench(
         check=Node(("score",), lambda job, score: score, "live", asked_for=True)
     )
-    told = []
+    notified = []
 
     async def main():
-        bench.derived.watch(["check"], told.append)
+        bench.derived.watch(["check"], notified.append)
         bench.derived.ask("check")
-        await bench.rest()
+        await bench.wait_until_idle()
         bench.decide(score="b")
 
     run(main())
-    assert states(told, "check") == ["declined", "pending", "ready", "declined"]
+    assert states(notified, "check") == ["declined", "pending", "ready", "declined"]
 
 
 def test_cancelled_work_is_declined_and_can_be_asked_for():
@@ -216,28 +216,28 @@ def test_cancelled_work_is_declined_and_can_be_asked_for():
         return "checked"
 
     bench = Bench(check=Node(("score",), check, "idle"))
-    told = []
+    notified = []
 
     async def main():
-        bench.derived.watch(["check"], told.append)
-        await bench.rest()
-        assert states(told, "check") == ["pending", "declined"]
+        bench.derived.watch(["check"], notified.append)
+        await bench.wait_until_idle()
+        assert states(notified, "check") == ["pending", "declined"]
         stops[0] = False
         bench.derived.ask("check")
-        await bench.rest()
+        await bench.wait_until_idle()
 
     run(main())
-    assert told[-1]["check"].value == "checked"
+    assert notified[-1]["check"].value == "checked"
 
 
 def test_several_changes_in_a_pause_are_told_of_once():
     bench = Bench(both=Node(("score", "look.page"), lambda s, p: (s, p)))
-    told = []
-    bench.derived.watch(["both"], told.append)
+    notified = []
+    bench.derived.watch(["both"], notified.append)
     with bench.derived.paused():
         bench.look.page = "consensus"
         bench.decide(score="b")
-    assert [r["both"].value for r in told[1:]] == [("b", "consensus")]
+    assert [r["both"].value for r in notified[1:]] == [("b", "consensus")]
 
 
 def test_an_input_is_hashed_once_a_turn_however_much_follows_from_it():
@@ -263,13 +263,13 @@ def test_an_input_is_hashed_once_a_turn_however_much_follows_from_it():
 
 def test_who_is_first_is_told_before_those_who_watched_earlier():
     bench = Bench(loud=Node(("score",), str.upper))
-    told = []
+    notified = []
     for name, first in (("a", False), ("b", True), ("c", False), ("d", True)):
-        watcher = partial(lambda name, results: told.append(name), name)
+        watcher = partial(lambda name, results: notified.append(name), name)
         bench.derived.watch(["loud"], watcher, first=first)
-    told.clear()
+    notified.clear()
     bench.decide(score="x")
-    assert told == ["b", "d", "a", "c"]
+    assert notified == ["b", "d", "a", "c"]
 
 
 def test_few_results_are_kept():
@@ -283,14 +283,14 @@ def test_few_results_are_kept():
 
 def test_a_watcher_may_change_the_look_while_it_is_told():
     bench = Bench(echo=Node(("look.page",), str))
-    told = []
+    notified = []
 
     def watcher(results):
-        told.append(results["echo"].value)
+        notified.append(results["echo"].value)
         bench.look.page = "consensus"
 
     bench.derived.watch(["echo"], watcher)
-    assert told == ["data", "consensus"]
+    assert notified == ["data", "consensus"]
 
 
 def test_an_analysis_without_a_run_has_neither_partitions_nor_samples():
@@ -321,15 +321,15 @@ def test_true_is_not_taken_for_one():
 
 def test_a_view_that_cannot_draw_does_not_keep_others_from_it(caplog):
     bench = Bench(echo=Node(("score",), str))
-    told = []
+    notified = []
 
     def broken(results):
         raise KeyError("gone")
 
     bench.derived.watch(["echo"], broken)
-    bench.derived.watch(["echo"], told.append)
+    bench.derived.watch(["echo"], notified.append)
     bench.decide(score="b")
-    assert told[-1]["echo"].value == "b"
+    assert notified[-1]["echo"].value == "b"
     assert "gone" in bench.jobs.notices[0].text
 
 
@@ -370,11 +370,11 @@ def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
 
 def test_an_input_that_is_nowhere_is_refused_with_function_and_parameter():
     @node()
-    def told(score: str, look_nowhere: str) -> str:
+    def joined(score: str, look_nowhere: str) -> str:
         """Join the inputs."""
 
-    with pytest.raises(TypeError, match=r"parameter look_nowhere of the node told\b"):
-        collect_nodes([a_file(told)], ["score", "look.page"])
+    with pytest.raises(TypeError, match=r"parameter look_nowhere of the node joined\b"):
+        collect_nodes([a_file(joined)], ["score", "look.page"])
 
 
 def test_a_node_that_computes_for_long_takes_the_job_first():
@@ -425,16 +425,16 @@ def test_more_of_a_run_is_told_when_all_of_it_is_there():
     async def main():
         lanes = {"quick": "live", "slow": "live", "idle": "idle"}
         nodes = {name: Node(("score",), made(name), lanes[name]) for name in gates}
-        bench, told = Bench(**nodes), []
+        bench, notified = Bench(**nodes), []
         for name in gates:
-            bench.derived.watch([name, "score"], told.append)
-        await bench.rest()
+            bench.derived.watch([name, "score"], notified.append)
+        await bench.wait_until_idle()
 
         def on_screen():
-            return {n: result.value for one in told for n, result in one.items()}
+            return {n: result.value for one in notified for n, result in one.items()}
 
         assert on_screen()["slow"] == "slow discotec-binary"
-        told.clear()
+        notified.clear()
         gates["slow"].clear()
         gates["idle"].clear()
         with bench.derived.paused():
@@ -443,7 +443,7 @@ def test_more_of_a_run_is_told_when_all_of_it_is_there():
         while not bench.derived.get("quick").ready:
             await asyncio.sleep(0.01)
         assert bench.derived.filling
-        assert told == []
+        assert notified == []
         gates["slow"].set()
         while not bench.derived.get("slow").ready:
             await asyncio.sleep(0.01)
@@ -453,7 +453,7 @@ def test_more_of_a_run_is_told_when_all_of_it_is_there():
         assert seen["score"] == "aari"
         assert seen["idle"] is None
         gates["idle"].set()
-        await bench.rest()
+        await bench.wait_until_idle()
 
     run(main())
 
@@ -466,17 +466,17 @@ def test_what_the_analyst_turns_to_does_not_wait_for_more_of_a_run():
         return score
 
     async def main():
-        bench, told = Bench(slow=Node(("score",), slow, "live")), []
-        bench.derived.watch(["slow", "look.page"], told.append)
+        bench, notified = Bench(slow=Node(("score",), slow, "live")), []
+        bench.derived.watch(["slow", "look.page"], notified.append)
         with bench.derived.paused():
             bench.decide(score="aari")
             bench.derived.fill()
-        before = len(told)
+        before = len(notified)
         bench.look.page = "report"
-        assert len(told) == before + 1
-        assert told[-1]["look.page"].value == "report"
+        assert len(notified) == before + 1
+        assert notified[-1]["look.page"].value == "report"
         gate.set()
-        await bench.rest()
+        await bench.wait_until_idle()
 
     run(main())
 
@@ -506,7 +506,7 @@ def test_what_is_watched_does_not_wait_behind_checks_of_what_was_left(lane):
         await asyncio.to_thread(begun.wait, 20)
         leave()
         bench.derived.watch(["card"], lambda results: None)
-        await bench.rest()
+        await bench.wait_until_idle()
 
     run(main())
     assert order == ["card", "check"]
@@ -526,7 +526,7 @@ async def measured(bench) -> Result:
     """Request the check, and return its result."""
     bench.derived.ask("check")
     bench.derived.get("check")
-    await bench.rest()
+    await bench.wait_until_idle()
     return bench.derived.get("check")
 
 
@@ -549,7 +549,7 @@ def test_a_check_that_sessions_ask_for_at_once_is_measured_once():
             await asyncio.sleep(0.01)
         may_end.set()
         for bench in benches:
-            await bench.rest()
+            await bench.wait_until_idle()
         found = [bench.derived.get("check").value for bench in benches]
         assert sorted(drawn) == ["discotec-binary", "other"]
         assert all(one is found[0] for one in found[:3])
@@ -596,19 +596,19 @@ def test_a_check_that_is_stopped_says_how_far_it_was_and_can_be_asked_again():
         return [score]
 
     async def main():
-        bench, told = Bench(**checked(measure)), []
-        bench.derived.watch(["check"], told.append)
+        bench, notified = Bench(**checked(measure)), []
+        bench.derived.watch(["check"], notified.append)
         bench.derived.ask("check")
         while bench.jobs.shown is None:
             await asyncio.sleep(0.01)
         bench.jobs.cancel()
-        await bench.rest()
-        assert told[-1]["check"].state == "declined"
-        assert told[-1]["check"].stopped == "stopped at 40 of 100; "
+        await bench.wait_until_idle()
+        assert notified[-1]["check"].state == "declined"
+        assert notified[-1]["check"].stopped == "stopped at 40 of 100; "
         may_end.set()
         await measured(bench)
-        assert told[-1]["check"].ready
-        assert told[-1]["check"].check.is_whole
+        assert notified[-1]["check"].ready
+        assert notified[-1]["check"].check.is_whole
 
     run(main())
 
@@ -623,7 +623,7 @@ def test_a_check_that_nobody_asked_for_is_not_begun_again_when_it_is_stopped():
     async def main():
         bench = Bench(**checked(measure, asked_for=False))
         bench.derived.watch(["check"], lambda results: None)
-        await bench.rest()
+        await bench.wait_until_idle()
         assert begun == ["discotec-binary"]
         assert bench.derived.get("check").state == "declined"
 

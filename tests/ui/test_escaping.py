@@ -12,7 +12,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import ClusterName, SoftTable
 from clusterlens.ui.state.history import Step
 from tests.ui.exports.test_files import BAD, hostile
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 # Components with texts that become text nodes or attributes, never markup.
@@ -37,7 +37,7 @@ def marked_up() -> Session:
 
 
 @pytest.mark.parametrize(
-    ("key", "make"), [(room.key, room.page) for room in PAGES if room.key != "lessons"]
+    ("key", "make"), [(spec.key, spec.page) for spec in PAGES if spec.key != "lessons"]
 )
 def test_no_name_of_data_is_markup_on_a_page(key, make):
     async def main():
@@ -46,7 +46,7 @@ def test_no_name_of_data_is_markup_on_a_page(key, make):
         shown = make(session)
         shown.make()
         shown.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         for model in shown.view.select():
             if type(model).__name__ in WRITES_TEXT:
                 continue

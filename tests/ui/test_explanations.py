@@ -23,9 +23,9 @@ def cards():
     found = {}
 
     async def main():
-        for room in PAGES:
+        for spec in PAGES:
             session = Session(Server())
-            made = room.page(session)
+            made = spec.page(session)
             made.look(True)
             await session.act("load example", name="iris")
             for card in made.view.select(lambda part: "cl-card" in part.css_classes):
@@ -48,8 +48,8 @@ def test_every_card_has_an_explanation_behind_its_button():
 
 
 def test_an_explanation_is_short_and_says_what_a_card_does_not_say():
-    for name, told in EXPLANATIONS.items():
-        for text in (told.shows, told.reading, told.limits):
+    for name, explanation in EXPLANATIONS.items():
+        for text in (explanation.shows, explanation.reading, explanation.limits):
             assert 20 < len(text) < 220, (name, text)
             assert text.endswith(".")
 

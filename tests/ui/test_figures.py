@@ -118,17 +118,17 @@ def test_points_are_inside_a_convex_outline_exactly_if_left_of_all_its_sides(see
 
 def test_a_line_that_was_moved_by_the_server_is_no_drag():
     async def main():
-        told = []
-        figure = threshold.ThresholdFigure(told.append, told.append)
+        chosen = []
+        figure = threshold.ThresholdFigure(chosen.append, chosen.append)
         ranks = np.ones((2, 8), int)
         figure.show(ranks, mean=3, majority=4, threshold=5)
-        assert told == []
+        assert chosen == []
         figure._line.location = 6.2
-        assert told == [6]
+        assert chosen == [6]
         figure.show(ranks, mean=3, majority=4, threshold=5)
         assert figure._line.location == 6.2, "a line in hand is left alone"
         figure._let_go.data = {"at": [6]}
-        assert told == [6, 6]
+        assert chosen == [6, 6]
         figure.show(ranks, mean=3, majority=4, threshold=5)
         assert figure._line.location == 5
 
@@ -156,8 +156,8 @@ class Hand:
     """A map of 40 x 40 pixels, with pending changes and reports."""
 
     def __init__(self) -> None:
-        self.told, self.waiting = [], []
-        self.frame = PreparedMap(lambda **seen: self.told.append(seen))
+        self.changes, self.waiting = [], []
+        self.frame = PreparedMap(lambda **seen: self.changes.append(seen))
         self.frame.put = self.waiting.append
         for size in ("inner_width", "inner_height"):
             self.frame.figure.set_from_json(size, 40)
@@ -178,19 +178,19 @@ class Hand:
             for name, value in zip(("start", "end"), ends, strict=True):
                 axis.set_from_json(name, value)
 
-    def rest(self) -> None:
+    def end_gesture(self) -> None:
         self.frame.figure._trigger_event(RangesUpdate(self.frame.figure))
 
-    def say(self, view, times: int) -> None:
+    def report_ranges(self, view, times: int) -> None:
         """Report the ranges of the browser after the server set them so many times."""
         self.frame.figure.set_from_json("tags", [times, *np.ravel(view)])
 
     async def tell(self) -> dict:
         """Return the next report."""
-        self.told.clear()
-        while not self.told:
+        self.changes.clear()
+        while not self.changes:
             await asyncio.sleep(0.01)
-        return self.told[-1]
+        return self.changes[-1]
 
 
 in_hand = taking(Hand)
@@ -201,7 +201,7 @@ def test_before_there_is_anything_to_zoom_in_only_the_size_is_told():
         hand.move(PART)
         assert await hand.tell() == {"width": 40, "height": 40}
         hand.show(Viewport(width=40, height=40))
-        hand.rest()
+        hand.end_gesture()
         assert await hand.tell() == {"width": 40, "height": 40}
         hand.take_turn()
         assert hand.frame.view() == ALL
@@ -215,10 +215,10 @@ def test_ranges_that_were_told_are_not_told_again_when_something_else_is_looked_
         hand.show(Viewport(width=40, height=40))
         hand.take_turn()
         hand.move(PART)
-        hand.rest()
+        hand.end_gesture()
         assert (await hand.tell())["x"] == PART[0]
         # The whole of another pair is requested, and its picture is not ready.
-        hand.rest()
+        hand.end_gesture()
         assert await hand.tell() == {"width": 40, "height": 40}
         hand.show(Viewport(width=40, height=40))
         hand.take_turn()
@@ -248,11 +248,11 @@ def test_what_the_browser_shows_in_the_end_is_taken_over():
         hand.show(Viewport(*PART, 40, 40))
         hand.take_turn()
         (times,) = hand.frame.figure.tags
-        hand.say(PART, times)
+        hand.report_ranges(PART, times)
         assert not hand.waiting
-        hand.say(ALL, times - 1)
+        hand.report_ranges(ALL, times - 1)
         assert not hand.waiting
-        hand.say(ALL, times)
+        hand.report_ranges(ALL, times)
         hand.take_turn()
         assert hand.frame.view() == ALL
         assert hand.frame.figure.tags == [times + 1]
@@ -267,12 +267,12 @@ def test_a_hand_that_moved_while_ranges_were_on_their_way_is_followed():
         hand.take_turn()
         (times,) = hand.frame.figure.tags
         hand.move(PART)
-        said = []
+        ends = []
         for axis in (hand.frame.figure.x_range, hand.frame.figure.y_range):
-            axis.on_change("end", lambda _, old, new: said.append(new))
-        hand.say(ALL, times)
+            axis.on_change("end", lambda _, old, new: ends.append(new))
+        hand.report_ranges(ALL, times)
         hand.take_turn()
-        assert said == [ALL[0][1], ALL[1][1], PART[0][1], PART[1][1]]
+        assert ends == [ALL[0][1], ALL[1][1], PART[0][1], PART[1][1]]
         assert hand.frame.view() == PART
         assert (await hand.tell())["x"] == PART[0]
 
@@ -298,7 +298,7 @@ def test_ranges_that_are_no_numbers_go_back_to_where_they_were():
         hand.take_turn()
         await hand.tell()
         hand.move(((np.nan, np.nan), (np.nan, np.nan)))
-        hand.rest()
+        hand.end_gesture()
         assert await hand.tell() == {"width": 40, "height": 40}
         hand.take_turn()
         assert hand.frame.view() == PART
@@ -312,9 +312,9 @@ def test_a_box_of_any_shape_becomes_one_of_equal_scale_when_the_hand_lets_go():
         hand.take_turn()
         await hand.tell()
         hand.move(((2.0, 4.0), (2.5, 3.5)))
-        hand.rest()
-        told = await hand.tell()
-        assert (told["x"], told["y"]) == PART
+        hand.end_gesture()
+        change = await hand.tell()
+        assert (change["x"], change["y"]) == PART
         hand.take_turn()
         assert hand.frame.view() == PART
 

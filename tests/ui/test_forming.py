@@ -23,8 +23,8 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.forming import STATES
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.exports.test_script import told_of
-from tests.ui.loop import rest, run
+from tests.ui.exports.test_script import partition_of
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run, session_with
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
@@ -91,9 +91,9 @@ class Watched:
         self.page = PoolPage(self.session)
         self.page.look(True)
         self.progress = self.page.panels[-1]
-        self.told = []
+        self.partials = []
         self.session.jobs.param.watch(
-            lambda event: self.told.append(event.new), "partial"
+            lambda event: self.partials.append(event.new), "partial"
         )
 
     @property
@@ -126,7 +126,7 @@ def test_models_go_from_waiting_over_running_to_what_became_of_them(play):
         watched.go_on.touch()
         assert await action
         assert watched.session.jobs.partial is None
-        seen = [partial.states for partial in watched.told if partial]
+        seen = [partial.states for partial in watched.partials if partial]
         order = "wrdyxf"
         for before, after in pairwise(seen):
             assert all(
@@ -153,8 +153,8 @@ def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so(play):
         again = run_pool(run.dataset.X, list(run.pool), random_state=run.random_state)
         assert again.names == run.ensemble.names
         assert np.array_equal(again.labels, run.ensemble.labels)
-        told = told_of(watched.session, 0)
-        assert "endless" not in write_script(watched.session.history.done, told)
+        partition = partition_of(watched.session, 0)
+        assert "endless" not in write_script(watched.session.history.done, partition)
         assert [step.kind for step in watched.session.history.done][-1] == "run pool"
 
     play(scenario)
@@ -235,7 +235,7 @@ def test_a_finished_run_stays_in_sight_until_the_next_is_asked_for(play):
 def test_a_run_is_told_of_again_only_after_a_while(play, monkeypatch):
     async def scenario(watched):
         assert await (await watched.start(POOL))
-        assert len([partial for partial in watched.told if partial]) == 1
+        assert len([partial for partial in watched.partials if partial]) == 1
 
     monkeypatch.setattr("clusterlens.ui.work.jobs._PARTIAL_SECONDS", 1e9)
     play(scenario)
@@ -265,9 +265,9 @@ def test_the_cards_of_a_run_that_forms_are_of_one_state():
     async def main():
         for kind in (Headline, ModelTab, RankingTable, ConsensusMatrix):
             watch(kind)
-        await rest(session)
+        await wait_until_idle(session)
         session._look_at(grown[0])
-        await rest(session)
+        await wait_until_idle(session)
         for forming in grown[1:]:
             session._look_at(forming)
             while not session.jobs.at_rest:

@@ -29,7 +29,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.loop import rest, taking
+from tests.ui.loop import taking, wait_until_idle
 
 LONG = 90_000
 
@@ -69,10 +69,10 @@ class Opened:
         self.session._move(lambda: self.session.history.do(step))
         assert await self.session.act("run pool", pool=pool)
         self.look.fuzzy_view = Viewport(width=160, height=120)
-        await self.rest()
+        await self.wait_until_idle()
 
-    async def rest(self):
-        await rest(self.session)
+    async def wait_until_idle(self):
+        await wait_until_idle(self.session)
 
     def value(self, name):
         return self.session.derived.get(name).value
@@ -83,7 +83,7 @@ class Opened:
         return tuple(f"{kind} {names[at]}" for at in models)
 
 
-looked_at = taking(Opened)
+run_scenario = taking(Opened)
 
 
 def test_without_soft_partitions_they_are_one_click_away():
@@ -91,7 +91,7 @@ def test_without_soft_partitions_they_are_one_click_away():
         await opened.read(groups(), HARD)
         assert "Add fuzzy c-means and a mixture" in opened.headline.status.body
         await opened.headline.status._handle_msg("soft")
-        await opened.rest()
+        await opened.wait_until_idle()
         names = opened.session.analysis.ensemble.names
         assert len(names) == 4
         pair = opened.value("fuzzy_pair")
@@ -99,7 +99,7 @@ def test_without_soft_partitions_they_are_one_click_away():
         opened.session.undo()
         assert opened.session.analysis.ensemble.n_partitions == 2
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_values_are_those_of_the_library():
@@ -119,7 +119,7 @@ def test_values_are_those_of_the_library():
             name = f"{title[:4]}<em>{title[4:]}</em>"
             assert f">{name}</span>" in opened.values._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_guide_asks_how_the_data_arose_and_then_writes_the_sentence():
@@ -134,7 +134,7 @@ def test_the_guide_asks_how_the_data_arose_and_then_writes_the_sentence():
         assert opened.value("fuzzy_fit")["v"].sentence in opened.guide._text.body
         assert value in opened.values._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_more_precision_draws_more():
@@ -142,10 +142,10 @@ def test_more_precision_draws_more():
         await opened.read(groups(), SOFT)
         before = opened.value("fuzzy_fit")[None].standard_error
         opened.look.fuzzy_precision = 2e-5
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_fit")[None].standard_error < min(before, 2.1e-5)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_maps_show_both_sides_and_a_click_reads_a_sample_of_both():
@@ -162,26 +162,26 @@ def test_maps_show_both_sides_and_a_click_reads_a_sample_of_both():
         assert f"discordance up to {maps.darkest:.2f}" in apart
         xy = opened.value("projection").coordinates
         opened.maps._tap(*xy[7], unit=1e-3)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.look.fuzzy_sample == 7
         largest = opened.session.analysis.ensemble.memberships[2][7].max()
         assert f"{largest:.2f}" in opened.maps._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_maps_keep_their_place_until_they_have_a_size():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         opened.look.fuzzy_view = Viewport()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_maps") is None
         assert not opened.maps.status.body
         opened.look.fuzzy_case = "toy"
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "the toy example has none" in opened.maps.status.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_all_pairs_open_a_pair_and_sort_by_likeness():
@@ -189,21 +189,21 @@ def test_all_pairs_open_a_pair_and_sort_by_likeness():
         await opened.read(groups(), SOFT)
         (hard,) = opened.keys("hard", 1)
         opened.look.fuzzy_u = hard
-        await opened.rest()
+        await opened.wait_until_idle()
         keys, table = opened.value("fuzzy_compared")
         assert set(keys) == {hard, *opened.keys("model", 2, 3)}
         row = table.iloc[0]
         assert fixed(row["value"]) in opened.pairs._text.body
         shown = opened.pairs._shown
         opened.pairs._text._handle_msg("open 1 2")
-        await opened.rest()
+        await opened.wait_until_idle()
         pair = opened.value("fuzzy_pair")
         assert (pair.u, pair.v) == (shown[1], shown[2])
         opened.pairs._text._handle_msg("sort 1")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.pairs._shown[0] == opened.keys("model", 3)[0]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_cns_enters_as_shares_of_the_seed_stops_or_raw():
@@ -214,12 +214,12 @@ def test_cns_enters_as_shares_of_the_seed_stops_or_raw():
         (shares,) = opened.keys("shares", 4)
         assert {shares, *opened.keys("model", 4)} <= set(keys)
         opened.look.fuzzy_u = shares
-        await opened.rest()
+        await opened.wait_until_idle()
         options = {name: cns[name] for name in ("n_neighbors", "alpha", "n_clusters")}
         model = CNS(**options).fit(opened.session.analysis.samples.X)
         assert np.allclose(opened.value("fuzzy_u").memberships, model.seed_shares_)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_hard_models_are_the_limit_case_and_exact():
@@ -227,11 +227,11 @@ def test_hard_models_are_the_limit_case_and_exact():
         await opened.read(groups(), SOFT)
         u, v = opened.keys("hard", 0, 1)
         opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_fit")[None].standard_error == 0
         assert "categorical" in opened.rows._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def upload(frame):
@@ -244,7 +244,7 @@ def test_uploaded_rows_are_checked_and_join_the_choices():
         rows = opened.session.analysis.ensemble.memberships[2]
         frame = pd.DataFrame(rows, columns=["x", "y", "z"])
         await opened.headline._read("own.csv", upload(frame))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert np.allclose(opened.value("fuzzy_u").memberships, rows)
         await opened.headline._read("two.csv", upload(2 * frame))
         assert "sum" in opened.session.jobs.notices[-1].text
@@ -252,7 +252,7 @@ def test_uploaded_rows_are_checked_and_join_the_choices():
         await opened.headline._divide._handle_msg("divide")
         assert not opened.headline._divide.visible
         assert opened.session.history.done[-1].values["normalize"]
-        await opened.rest()
+        await opened.wait_until_idle()
         found, pair = opened.value("fuzzy_choices"), opened.value("fuzzy_pair")
         assert "normalize=True" in opened.headline._script(found, pair)
         words, negative = frame.assign(x="much"), frame - 1
@@ -264,7 +264,7 @@ def test_uploaded_rows_are_checked_and_join_the_choices():
             assert not opened.headline._divide.visible
         assert len(opened.session.analysis.memberships) == 2
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_upload_keeps_v_and_says_what_it_takes_the_place_of():
@@ -273,16 +273,16 @@ def test_an_upload_keeps_v_and_says_what_it_takes_the_place_of():
         u, v = opened.keys("model", 2, 3)
         assert opened.value("fuzzy_pair") == Pair(u, v)
         rows = opened.session.analysis.ensemble.memberships[2]
-        for told in (", in place of “fuzzy c-means k=3”; V is", "(upload)”; V is"):
+        for words in (", in place of “fuzzy c-means k=3”; V is", "(upload)”; V is"):
             await opened.headline._read("a.csv", upload(pd.DataFrame(rows)))
-            await opened.rest()
+            await opened.wait_until_idle()
             assert opened.value("fuzzy_pair") == Pair("upload a.csv", v)
             notice = opened.session.jobs.notices[-1].text
             assert notice.startswith("U is now “a.csv (upload)”")
-            assert told in notice
+            assert words in notice
             assert notice.endswith("V is “Gaussian mixture (full) k=2”.")
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_upload_in_the_toy_example_keeps_no_side_of_it():
@@ -291,18 +291,18 @@ def test_an_upload_in_the_toy_example_keeps_no_side_of_it():
         opened.look.param.update(fuzzy_case="toy", fuzzy_u="", fuzzy_v="")
         rows = opened.session.analysis.ensemble.memberships[2]
         await opened.headline._read("a.csv", upload(pd.DataFrame(rows)))
-        await opened.rest()
+        await opened.wait_until_idle()
         (u,) = opened.keys("model", 2)
         assert opened.value("fuzzy_pair") == Pair("upload a.csv", u)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_hidden_values_are_nowhere_on_the_page_until_both_answers_are_given():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         opened.look.fuzzy_hidden = True
-        await opened.rest()
+        await opened.wait_until_idle()
         shown = {"headline": opened.headline._text, "maps": opened.maps._text}
         shown |= {"pairs": opened.pairs._text, "values": opened.values._text}
         known = {f"{float(opened.value('fuzzy_ndc')):.3f}"}
@@ -316,19 +316,19 @@ def test_hidden_values_are_nowhere_on_the_page_until_both_answers_are_given():
         assert "<table" not in opened.pairs._text.body
         assert opened.pairs._save.button.disabled
         opened.look.param.update(fuzzy_model="fit", fuzzy_side="both")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert f"{float(opened.value('fuzzy_ndc')):.3f}" in opened.headline._text.body
         assert "<table" in opened.pairs._text.body
         assert not opened.pairs._save.button.disabled
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_all_pairs_can_be_one_sided_and_saved():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         opened.look.param.update(fuzzy_set_model="fit", fuzzy_set_fixed="u")
-        await opened.rest()
+        await opened.wait_until_idle()
         keys, table = opened.value("fuzzy_compared")
         made = opened.value("fuzzy_choices").make
         found = table.set_index(["u", "v"])["value"]
@@ -345,7 +345,7 @@ def test_all_pairs_can_be_one_sided_and_saved():
         assert set(saved["fixed"]) == {"u"}
         assert set(saved["model"]) == {"fit"}
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_toy_example_gives_the_pair_back():
@@ -354,17 +354,17 @@ def test_the_toy_example_gives_the_pair_back():
         u, v = opened.keys("model", 3, 2)
         opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
         await opened.headline._do("toy")
-        await opened.rest()
+        await opened.wait_until_idle()
         toys = [one.key for one in opened.value("fuzzy_choices").listed]
         opened.look.param.update(fuzzy_u=toys[2], fuzzy_v=toys[4])
         await opened.headline._do("table")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_pair") == Pair(u, v)
         await opened.headline._do("toy")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_pair") == Pair(toys[2], toys[4])
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_two_uploads_are_both_sides():
@@ -373,12 +373,12 @@ def test_two_uploads_are_both_sides():
         rows = opened.session.analysis.ensemble.memberships
         await opened.headline._read("a.csv", upload(pd.DataFrame(rows[2])))
         await opened.headline._read("b.csv", upload(pd.DataFrame(rows[3])))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_pair") == Pair("upload a.csv", "upload b.csv")
         notice = opened.session.jobs.notices[-1].text
         assert notice.startswith("V is now “b.csv (upload)”")
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_memberships_need_no_table():
@@ -391,10 +391,10 @@ def test_memberships_need_no_table():
         second = pd.DataFrame(v, columns=["one", "two"])
         second.insert(0, "id", ids)
         await opened.headline._read("a.csv", upload(first))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "One file of memberships is there" in opened.headline.status.body
         await opened.headline._read("b.csv", upload(second[::-1]))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_pair") == Pair("upload a.csv", "upload b.csv")
         assert float(opened.value("fuzzy_ndc")) == pytest.approx(float(ndc(u, v)))
         found, pair = opened.value("fuzzy_choices"), opened.value("fuzzy_pair")
@@ -405,7 +405,7 @@ def test_memberships_need_no_table():
         assert "c.csv" in opened.session.jobs.notices[-1].text
         assert len(opened.session.analysis.memberships) == 2
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def printed(script, files):
@@ -437,19 +437,19 @@ def test_a_saved_pair_is_one_step_that_undo_takes_back():
         assert opened.session.analysis.fuzzy_pairs == (opened.keys("model", 2, 3),)
         u, v = opened.keys("hard", 0, 1)
         opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.headline._do("pair 0")
         assert opened.value("fuzzy_pair").u == opened.keys("model", 2)[0]
         opened.session.undo()
         assert not opened.session.analysis.fuzzy_pairs
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_toy_example_shows_the_published_order():
     async def scenario(opened):
         await opened.headline.status._handle_msg("toy")
-        await opened.rest()
+        await opened.wait_until_idle()
         table = opened.value("fuzzy_toy")
         order = {
             name: (np.argsort(-table[name], kind="stable") + 1).tolist()
@@ -465,11 +465,11 @@ def test_the_toy_example_shows_the_published_order():
         assert ranks[0] == ranks[9] == 3
         assert "0.0769" in opened.toy._text.body
         opened.toy._text._handle_msg("HighF EvenH")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("fuzzy_ndc").value == pytest.approx(0.2816667, abs=1e-6)
         assert opened.page._places[1].visible
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_hues_of_v_follow_those_of_u():
@@ -496,14 +496,14 @@ def test_the_copied_python_gives_the_numbers_of_the_page():
     async def scenario(opened):
         assert await opened.session.act("load example", name="iris")
         assert await opened.session.act("run pool", pool=SOFT)
-        await opened.rest()
+        await opened.wait_until_idle()
         pair, found = opened.value("fuzzy_pair"), opened.value("fuzzy_choices")
         lines = opened.headline._script(found, pair).splitlines()
         made = {}
         exec("\n".join(lines[: lines.index("print(float(cl.ndc(U, V)))")]), made)
         assert float(ndc(made["U"], made["V"])) == opened.value("fuzzy_ndc").value
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_toy_example_opens_in_a_browser(app):

@@ -23,7 +23,7 @@ from clusterlens.ui.pages.consensus.inspector import ModelTab
 from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.run_progress import _time
 from clusterlens.ui.state.analysis import Run
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import session_with
 
 
@@ -50,18 +50,18 @@ def test_an_estimate_says_so_and_is_made_exact_by_a_click(monkeypatch):
     async def main():
         headline = Headline(session)
         headline.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert "estimate from 80 of 500 samples" in headline._text.body
         assert "make exact" in headline._text.body
         assert not session.derived.get("ranking").value.exact
 
         await headline._do("exact")
-        await rest(session)
+        await wait_until_idle(session)
         assert "all 500 samples" in headline._text.body
         assert "make exact" not in headline._text.body
         found = session.derived.get("ranking").value
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert "estimate from 80 of 500 samples" in headline._text.body
         return found
 
@@ -75,20 +75,20 @@ def test_noise_is_counted_apart_from_the_clusters():
     labels = np.tile(np.repeat([0, 1, -1], [20, 13, 7]), (3, 1))
     labels[1:] = np.repeat([0, 1], 20)
     session = session_with(run_of(labels))
-    said = {}
+    bodies = {}
 
     async def main():
         tab = ModelTab(session)
         tab.look(True)
         for model in range(2):
             session.look.model = model
-            await rest(session)
-            said[model] = tab.text.body
+            await wait_until_idle(session)
+            bodies[model] = tab.text.body
 
     run(main())
-    assert "2 clusters, 7 samples noise" in said[0]
-    assert "2 clusters" in said[1]
-    assert "noise" not in said[1]
+    assert "2 clusters, 7 samples noise" in bodies[0]
+    assert "2 clusters" in bodies[1]
+    assert "noise" not in bodies[1]
 
 
 def test_a_run_that_was_stopped_says_so_beside_its_leader():
@@ -99,7 +99,7 @@ def test_a_run_that_was_stopped_says_so_beside_its_leader():
     async def main():
         headline = Headline(session)
         headline.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         return headline._text.body
 
     assert "stopped and kept: 4 of 8 models" in run(main())
@@ -113,7 +113,7 @@ def test_the_offer_of_a_check_asserts_nothing():
     async def main():
         headline = Headline(session)
         headline.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         return headline._text.body
 
     offer = re.search("cl-null-check.*?</button>", run(main())).group()
@@ -121,15 +121,15 @@ def test_the_offer_of_a_check_asserts_nothing():
 
 
 @pytest.mark.parametrize(
-    ("began", "ends", "told"),
+    ("began", "ends", "words"),
     [
         (-60, 30, "60 s elapsed, about 30 s left"),
         (-60, -2, "60 s elapsed, longer than the estimate, about 58 s"),
     ],
 )
-def test_an_estimate_that_was_passed_says_so(began, ends, told, monkeypatch):
+def test_an_estimate_that_was_passed_says_so(began, ends, words, monkeypatch):
     monkeypatch.setattr("clusterlens.ui.pages.pool.run_progress.time", Clock)
-    assert _time(SimpleNamespace(began=began, ends=ends)) == told
+    assert _time(SimpleNamespace(began=began, ends=ends)) == words
 
 
 class Clock:
@@ -155,17 +155,17 @@ def test_of_a_partial_partition_only_the_links_it_saw_are_told():
         cards = Headline(session), ModelTab(session), RankingTable(session)
         for card in cards:
             card.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         return cards[0]._text.body, cards[1].text.body, cards[2].shown
 
     headline, model, rows = run(main())
     assert "keeps 1 of 1 link, 2 not seen" in headline
     assert "breaks 0% of the links that it saw" in model
     assert rows["values"]["distance"]["broken"] == ["", "2"]
-    for told, links in zip(
+    for title, links in zip(
         rows["titles"], ("0 of 1 link", "2 of 3 links"), strict=True
     ):
-        assert f"breaks {links}" in told
+        assert f"breaks {links}" in title
 
 
 def test_no_score_is_less_than_nothing_by_its_sign_alone():
@@ -176,20 +176,20 @@ def test_no_score_is_less_than_nothing_by_its_sign_alone():
         headline, model = Headline(session), ModelTab(session)
         for card in (headline, model):
             card.look(True)
-        await rest(session)
-        said = headline._text.body
+        await wait_until_idle(session)
+        body = headline._text.body
         session.act_now("set score", score="aari")
-        await rest(session)
+        await wait_until_idle(session)
         values = session.derived.get("ranking").value.values
         session.look.model = int(np.argmin(values))
-        await rest(session)
+        await wait_until_idle(session)
         assert -0.0005 < values.min() < 0
-        return said, model.text.body
+        return body, model.text.body
 
-    said, model = run(main())
-    assert "index 0.00 on average" in said
+    body, model = run(main())
+    assert "index 0.00 on average" in body
     assert "<b>0.000</b>" in model
-    assert not re.search(r"[-−]0\.0+\b", said + model)
+    assert not re.search(r"[-−]0\.0+\b", body + model)
 
 
 def test_a_leader_that_is_little_like_the_others_is_doubted():
@@ -203,7 +203,7 @@ def test_a_leader_that_is_little_like_the_others_is_doubted():
         async def main(session=session):
             headline = Headline(session)
             headline.look(True)
-            await rest(session)
+            await wait_until_idle(session)
             leader = int(session.derived.get("ranking").value.order[0])
             return headline._text.body, leader
 

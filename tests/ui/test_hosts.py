@@ -30,8 +30,8 @@ def asked(address: str, path: str, host: str, **headers: str) -> tuple[int, byte
 
 def made_up(address: str) -> str:
     """Return a forged token that claims a good host."""
-    told = {"headers": {"Host": urlsplit(address).netloc}, "cookies": {}}
-    return generate_jwt_token(generate_session_id(), extra_payload=told)
+    payload = {"headers": {"Host": urlsplit(address).netloc}, "cookies": {}}
+    return generate_jwt_token(generate_session_id(), extra_payload=payload)
 
 
 def given(address: str, host: str, path: str = "/") -> str:

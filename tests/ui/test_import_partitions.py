@@ -9,7 +9,7 @@ import pytest
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.pool.import_partitions import ImportPartitions
 from clusterlens.ui.server.uploads import Upload
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run, session_with
 
 # Panel's table is not yet ready for pandas 4.
@@ -38,7 +38,7 @@ def test_dropped_partitions_join_the_models_by_row_id_and_undo_takes_them_back()
     async def main():
         panel = ImportPartitions(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert panel._mixed.visible
         upload = Upload("mine.csv", len(content))
         upload.take(base64.b64encode(content).decode())
@@ -67,7 +67,7 @@ def test_alone_they_are_a_run_without_a_pool_that_can_be_read():
     async def main():
         panel = Headline(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         return panel._text.body
 
     body = run(main())
@@ -92,10 +92,10 @@ def test_rows_that_a_model_left_out_are_no_clusters_and_are_said_with_numbers():
         panel = Headline(session)
         panel.look(True)
         session.look.model = 5
-        await rest(session)
+        await wait_until_idle(session)
         stop = session.derived.watch(nodes + more, lambda *_: None)
         session.derived.refresh()
-        await rest(session)
+        await wait_until_idle(session)
         states = {name: session.derived.get(name).state for name in nodes + more}
         stop()
         return panel._text.body, states

@@ -133,28 +133,30 @@ def test_an_error_becomes_a_notice(error, words, caplog):
 
 def test_in_a_live_slot_the_newest_wish_is_done_and_those_between_are_dropped():
     jobs, begun, go_on = Jobs(Server()), threading.Event(), threading.Event()
-    worked, told = [], []
+    worked, outcomes = [], []
 
-    def wish(number):
+    def request(number):
         def work(job):
             worked.append(number)
             begun.set()
             go_on.wait(20)
             return number
 
-        jobs.live("slider", "Drawing", work, lambda value, error: told.append(value))
+        jobs.live(
+            "slider", "Drawing", work, lambda value, error: outcomes.append(value)
+        )
 
     async def main():
-        wish(1)
+        request(1)
         await until(begun.is_set)
         for number in (2, 3, 4):
-            wish(number)
+            request(number)
         go_on.set()
         await until(lambda: jobs.at_rest)
 
     run(main())
     assert worked == [1, 4]
-    assert told == [1, 4]
+    assert outcomes == [1, 4]
 
 
 def test_what_waits_for_rest_is_done_once_no_newer_wish_comes():
@@ -178,21 +180,23 @@ def test_what_waits_for_rest_is_done_once_no_newer_wish_comes():
 
 
 def test_a_displaced_live_job_that_stops_tells_nothing():
-    jobs, told = Jobs(Server()), []
+    jobs, outcomes = Jobs(Server()), []
 
     async def main():
-        jobs.live("a", "Counting", until_stopped, lambda *_: told.append("first"))
+        jobs.live("a", "Counting", until_stopped, lambda *_: outcomes.append("first"))
         await until(lambda: jobs._live["a"].done)
-        jobs.live("a", "Counting", lambda job: 7, lambda value, _: told.append(value))
+        jobs.live(
+            "a", "Counting", lambda job: 7, lambda value, _: outcomes.append(value)
+        )
         await until(lambda: jobs.at_rest)
 
     run(main())
-    assert told == [7]
+    assert outcomes == [7]
 
 
 def test_idle_work_gives_way_to_an_action_and_begins_again_once_it_is_over():
     jobs, again = Jobs(Server()), threading.Event()
-    starts, told = [], []
+    starts, outcomes = [], []
 
     def check(job):
         starts.append(jobs.busy)
@@ -201,7 +205,7 @@ def test_idle_work_gives_way_to_an_action_and_begins_again_once_it_is_over():
         return "checked"
 
     async def main():
-        jobs.idle("check", "Checking", check, lambda value, _: told.append(value))
+        jobs.idle("check", "Checking", check, lambda value, _: outcomes.append(value))
         await until(lambda: starts)
 
         def action(job):
@@ -213,7 +217,7 @@ def test_idle_work_gives_way_to_an_action_and_begins_again_once_it_is_over():
 
     run(main())
     assert starts == [False, False]
-    assert told == ["checked"]
+    assert outcomes == ["checked"]
 
 
 def test_idle_work_never_starts_while_actions_wait():
@@ -238,31 +242,33 @@ def test_idle_work_never_starts_while_actions_wait():
 
 
 def test_cancelled_idle_work_is_told_as_cancelled_and_stays_so():
-    jobs, told = Jobs(Server()), []
+    jobs, outcomes = Jobs(Server()), []
 
     async def main():
-        jobs.idle("check", "Checking", until_stopped, lambda _, e: told.append(e))
+        jobs.idle("check", "Checking", until_stopped, lambda _, e: outcomes.append(e))
         await until(lambda: jobs.shown)
         assert jobs.shown.in_background
         jobs.cancel()
         await until(lambda: jobs.at_rest)
 
     run(main())
-    assert isinstance(told[0], Cancelled)
-    assert len(told) == 1
+    assert isinstance(outcomes[0], Cancelled)
+    assert len(outcomes) == 1
 
 
 def test_a_newer_idle_wish_takes_the_place_of_the_older_one():
-    jobs, told = Jobs(Server()), []
+    jobs, outcomes = Jobs(Server()), []
 
     async def main():
-        jobs.idle("check", "Checking", until_stopped, lambda *_: told.append("old"))
+        jobs.idle("check", "Checking", until_stopped, lambda *_: outcomes.append("old"))
         await until(lambda: jobs._idle_job[1].done)
-        jobs.idle("check", "Checking", lambda job: "new", lambda v, _: told.append(v))
+        jobs.idle(
+            "check", "Checking", lambda job: "new", lambda v, _: outcomes.append(v)
+        )
         await until(lambda: jobs.at_rest)
 
     run(main())
-    assert told == ["new"]
+    assert outcomes == ["new"]
 
 
 @pytest.mark.parametrize("long", [False, True])
@@ -291,7 +297,7 @@ def test_idle_work_waits_for_what_the_screen_waits_for_not_for_long_work(long):
 
 
 def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
-    jobs, begun, told = Jobs(Server()), [], []
+    jobs, begun, outcomes = Jobs(Server()), [], []
 
     def check(job, k):
         begun.append(k)
@@ -303,7 +309,7 @@ def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
                 "check",
                 "Checking",
                 lambda job, k=k: check(job, k),
-                lambda value, _: told.append(value),
+                lambda value, _: outcomes.append(value),
                 debounce=0.05,
             )
             await asyncio.sleep(0)
@@ -311,7 +317,7 @@ def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
         await until(lambda: jobs.at_rest)
 
     run(main())
-    assert begun == told == [3]
+    assert begun == outcomes == [3]
 
 
 def test_the_same_notice_is_shown_once_until_it_is_dismissed():
@@ -349,10 +355,10 @@ def test_an_error_holds_nothing_of_what_it_was_told_to(lane, error):
         raise error
 
     async def main():
-        jobs, told = Jobs(Server()), Recorder()
-        gone = weakref.ref(told)
-        getattr(jobs, lane)("slot", "Computing", fail, told)
-        del told
+        jobs, recorder = Jobs(Server()), Recorder()
+        gone = weakref.ref(recorder)
+        getattr(jobs, lane)("slot", "Computing", fail, recorder)
+        del recorder
         await until(lambda: ended and jobs.at_rest)
         await until(lambda: gone() is None)
 
@@ -400,12 +406,12 @@ def test_idle_work_that_waits_never_begins_after_the_session_has_closed():
 
 
 def test_an_outcome_that_cannot_be_drawn_does_not_stop_the_next(caplog):
-    jobs, told = Jobs(Server()), []
+    jobs, drawn = Jobs(Server()), []
 
     def draw(value, error):
         if value == 1:
             raise KeyError("no such column")
-        told.append(value)
+        drawn.append(value)
 
     async def main():
         jobs.live("a", "Drawing", lambda job: 1, draw)
@@ -414,7 +420,7 @@ def test_an_outcome_that_cannot_be_drawn_does_not_stop_the_next(caplog):
         await until(lambda: jobs.at_rest)
 
     run(main())
-    assert told == [2]
+    assert drawn == [2]
     assert "no such column" in jobs.notices[0].text
 
 
@@ -455,8 +461,8 @@ def test_what_is_in_sight_does_not_wait_behind_idle_work_of_another_page(lane):
         jobs.idle("other", "Checking", check, lambda *_: None)
         await until(lambda: jobs.shown)
         jobs.idle("left", "Checking", lambda job: order.append("left"), lambda *_: None)
-        wish = jobs.idle if lane == "idle" else jobs.live
-        wish("card", "Drawing", draw, lambda *_: None)
+        submit = jobs.idle if lane == "idle" else jobs.live
+        submit("card", "Drawing", draw, lambda *_: None)
         jobs.attend_to(["card"])
         await until(lambda: jobs.at_rest)
 
@@ -480,14 +486,14 @@ def test_idle_work_that_has_ended_is_not_done_again_for_what_its_outcome_brings(
 
 
 def test_idle_work_of_another_page_goes_on_while_nothing_in_sight_waits():
-    jobs, go_on, told = Jobs(Server()), threading.Event(), []
+    jobs, go_on, outcomes = Jobs(Server()), threading.Event(), []
 
     async def main():
         jobs.idle(
             "other",
             "Checking",
             lambda job: (go_on.wait(20), job.stop.is_set()),
-            lambda value, _: told.append(value),
+            lambda value, _: outcomes.append(value),
         )
         await until(lambda: jobs.shown)
         jobs.attend_to(["card"])
@@ -495,4 +501,4 @@ def test_idle_work_of_another_page_goes_on_while_nothing_in_sight_waits():
         await until(lambda: jobs.at_rest)
 
     run(main())
-    assert told == [(True, False)]
+    assert outcomes == [(True, False)]

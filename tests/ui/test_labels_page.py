@@ -64,16 +64,16 @@ class Opened:
         self.look.label_view = Viewport(width=size[0], height=size[1])
         if pool:
             assert await self.session.act("run pool", pool=pool)
-        await self.rest()
+        await self.wait_until_idle()
 
-    async def rest(self):
-        await rest(self.session)
+    async def wait_until_idle(self):
+        await wait_until_idle(self.session)
 
     def value(self, name):
         return self.session.derived.get(name).value
 
 
-looked_at = taking(Opened)
+run_scenario = taking(Opened)
 
 
 def labelled(gaps=False, **columns):
@@ -89,13 +89,13 @@ def labelled(gaps=False, **columns):
 
 def test_without_labels_the_page_says_what_to_do():
     async def scenario(opened):
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "No class labels" in opened.headline.status.body
         assert not opened.page._cards.visible
         opened.headline.status._handle_msg("data")
         assert opened.look.page == "data"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_what_is_judged_can_be_chosen_where_no_labels_are_given():
@@ -109,7 +109,7 @@ def test_what_is_judged_can_be_chosen_where_no_labels_are_given():
         assert headline._source.visible
         assert headline._source.options["column “shade”"] == "column:shade"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_zoom_that_is_told_late_is_not_looked_at_in_another_pair():
@@ -121,18 +121,18 @@ def test_a_zoom_that_is_told_late_is_not_looked_at_in_another_pair():
         await frame._task
         for told_late in (False, True):
             look.open_pair(0, 1)
-            await opened.rest()
+            await opened.wait_until_idle()
             assert look.label_view.x is None
             x = frame.figure.x_range
             x.set_from_json("start", (x.reset_start + x.reset_end) / 2)
             if told_late:
                 look.open_pair(1, 2)
             await frame._task
-            await opened.rest()
+            await opened.wait_until_idle()
             assert (look.label_view.x is None) == told_late
             assert (x.start == x.reset_start) == told_late
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_numbers_are_those_of_the_library():
@@ -154,22 +154,22 @@ def test_numbers_are_those_of_the_library():
         names = [ds.label_names[k] for k in gains.loc[0, ["class_a", "class_b"]]]
         assert set(names) == {"left", "right"}
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_most_mixed_pair_is_open_and_a_click_opens_another():
     async def scenario(opened):
         await opened.read(labelled())
-        judged, pair = opened.value("evaluated_labels"), opened.value("label_pair")
-        assert {judged.name(pair.a), judged.name(pair.b)} == {"left", "right"}
+        labels, pair = opened.value("evaluated_labels"), opened.value("label_pair")
+        assert {labels.name(pair.a), labels.name(pair.b)} == {"left", "right"}
         assert "the most mixed pair" in opened.pair._heading.body
         steering = opened.pair._steering
         assert re.match("Map of (left and right|right and left), score", steering.words)
         assert "Enter" not in steering.how  # a click does nothing there
-        codes = {name: k for k, name in enumerate(judged.names)}
+        codes = {name: k for k, name in enumerate(labels.names)}
         a, b = sorted((codes["far"], codes["left"]))
         opened.pairs._table._handle_msg(f"{a} {b}")
-        await opened.rest()
+        await opened.wait_until_idle()
         pair = opened.value("label_pair")
         assert (pair.a, pair.b) == (a, b)
         assert opened.pairs._table.body.count("class='open'") == 1
@@ -178,7 +178,7 @@ def test_the_most_mixed_pair_is_open_and_a_click_opens_another():
         assert picture.pixels.any()
         assert pair_frame(pair.view.coordinates).shape == (2, 2)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_rows_without_label_are_left_out_and_counted():
@@ -187,7 +187,7 @@ def test_rows_without_label_are_left_out_and_counted():
         assert opened.value("label_check").n_left_out == 4
         assert "4 rows without a class left out" in opened.headline._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_merging_is_of_this_page_only_and_can_be_taken_back():
@@ -197,18 +197,18 @@ def test_merging_is_of_this_page_only_and_can_be_taken_back():
         steps = len(opened.session.history.steps)
         pair = opened.value("label_pair")
         opened.merges._text._handle_msg(f"{pair.a} {pair.b}")
-        await opened.rest()
-        judged = opened.value("evaluated_labels")
-        assert len(judged.sizes) == 2
+        await opened.wait_until_idle()
+        labels = opened.value("evaluated_labels")
+        assert len(labels.sizes) == 2
         assert opened.value("label_check").score > before
         assert opened.value("label_agreement").merged.values.max() == 1
         assert "once merged" in opened.agreement._how.body
         assert len(opened.session.history.steps) == steps
         opened.merges._text._handle_msg("back")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("label_check").score == before
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_clusters_of_a_model_are_judged_in_the_same_way():
@@ -218,19 +218,19 @@ def test_the_clusters_of_a_model_are_judged_in_the_same_way():
         assert "label" in next(iter(offers))
         assert len(offers) == 5
         opened.headline._source.value = "model:1"
-        await opened.rest()
-        judged, ensemble = (
+        await opened.wait_until_idle()
+        labels, ensemble = (
             opened.value("evaluated_labels"),
             opened.session.analysis.ensemble,
         )
-        found = eval(judged.code, {"ensemble": ensemble})
-        assert np.array_equal(judged.codes, found)
+        found = eval(labels.code, {"ensemble": ensemble})
+        assert np.array_equal(labels.codes, found)
         pairs = set(zip(found, ensemble.labels[1].tolist(), strict=True))
-        assert len(pairs) == ensemble.n_clusters[1] == len(judged.sizes)
+        assert len(pairs) == ensemble.n_clusters[1] == len(labels.sizes)
         assert ensemble.names[1] in opened.headline._text.body
         assert "Are the clusters of" in opened.headline._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 # Words that apply to given labels only.
@@ -251,7 +251,7 @@ async def choose_result(opened, **partition):
 
 async def check_again(opened):
     opened.headline._text._handle_msg("again")
-    await opened.rest()
+    await opened.wait_until_idle()
 
 
 def test_separate_clusters_of_a_model_are_groups_of_their_own():
@@ -259,7 +259,7 @@ def test_separate_clusters_of_a_model_are_groups_of_their_own():
         X = make_blobs(160, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
         await opened.read(make_dataset(pd.DataFrame(X, columns=["a", "b"])), pool=POOL)
         opened.look.judge("model:2")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("label_verdict").answer == "Not decided yet"
         assert "Are they found again in other samples?" in opened.headline._text.body
         await check_again(opened)
@@ -281,14 +281,14 @@ def test_separate_clusters_of_a_model_are_groups_of_their_own():
         assert np.array_equal(found.similarities, again.similarities)
         assert np.array_equal(found.by_chance, again.by_chance)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_four_parts_of_uniform_noise_are_not_groups():
     async def scenario(opened):
         await opened.read(load_example("uniform"), pool=POOL)
         opened.look.judge("model:2")
-        await opened.rest()
+        await opened.wait_until_idle()
         await check_again(opened)
         verdict = opened.value("label_verdict")
         assert (verdict.answer, verdict.again, verdict.apart) == ("Hardly", "no", "no")
@@ -299,7 +299,7 @@ def test_four_parts_of_uniform_noise_are_not_groups():
         assert "scale passes" not in opened.evidence._table.body
         assert "another sample would be cut elsewhere" in opened.verdict._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_page_of_clusters_has_no_word_of_given_labels_and_theirs_keeps_them():
@@ -315,7 +315,7 @@ def test_a_page_of_clusters_has_no_word_of_given_labels_and_theirs_keeps_them():
         await choose_result(opened, kind="consensus", k=3)
         for source in ("result", "consensus:3", "model:1"):
             opened.look.judge(source)
-            await opened.rest()
+            await opened.wait_until_idle()
             await check_again(opened)
             assert not opened.agreement.view.visible
             assert opened.evidence.view.visible
@@ -326,12 +326,12 @@ def test_a_page_of_clusters_has_no_word_of_given_labels_and_theirs_keeps_them():
             for text in (opened.scales._how, opened.pairs._how):
                 assert not re.search(OF_LABELS, text_of(text.body)), text.body
         opened.look.judge("labels")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.agreement.view.visible
         assert not opened.evidence.view.visible
         assert "Are the labels of" in opened.headline._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_given_labels_as_the_result_stay_given_labels():
@@ -339,11 +339,11 @@ def test_given_labels_as_the_result_stay_given_labels():
         await opened.read(labelled(), pool=POOL)
         await choose_result(opened, kind="labels")
         opened.look.judge("result")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("evaluated_labels").noun == "class"
         assert "Are the labels of" in opened.headline._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_any_column_and_the_consensus_are_judged_in_the_same_way():
@@ -355,7 +355,7 @@ def test_any_column_and_the_consensus_are_judged_in_the_same_way():
         assert "column:side" in offers
         assert "column:unique" not in offers
         opened.headline._source.value = "column:side"
-        await opened.rest()
+        await opened.wait_until_idle()
         ds = prepare(table)
         codes = eval(opened.value("evaluated_labels").code, {"dataset": ds})
         check = label_match(ds.X, codes, n_permutations="adaptive")
@@ -366,14 +366,14 @@ def test_any_column_and_the_consensus_are_judged_in_the_same_way():
         assert "&lt;b&gt;l&lt;/b&gt;" in text
         assert "<b>l</b>" not in text + opened.pairs._table.body
         opened.look.judge("consensus:3")
-        await opened.rest()
+        await opened.wait_until_idle()
         ensemble = opened.session.analysis.ensemble
-        judged = opened.value("evaluated_labels")
-        found = eval(judged.code, {"cl": clusterlens, "ensemble": ensemble})
-        assert np.array_equal(judged.codes, found)
-        assert len(judged.sizes) == 3
+        labels = opened.value("evaluated_labels")
+        found = eval(labels.code, {"cl": clusterlens, "ensemble": ensemble})
+        assert np.array_equal(labels.codes, found)
+        assert len(labels.sizes) == 3
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_brushed_group_is_judged_against_the_rest():
@@ -382,17 +382,17 @@ def test_a_brushed_group_is_judged_against_the_rest():
         await opened.read(labelled(), pool=POOL)
         opened.look.group = Brush(np.arange(60, 90), "map")
         opened.look.judge("group")
-        await opened.rest()
-        judged = opened.value("evaluated_labels")
-        assert judged.sizes == {0: 30, 1: 60}
-        assert np.array_equal(judged.codes, eval(judged.code, {"dataset": ds}))
-        check = label_match(ds.X, judged.codes, n_permutations="adaptive")
+        await opened.wait_until_idle()
+        labels = opened.value("evaluated_labels")
+        assert labels.sizes == {0: 30, 1: 60}
+        assert np.array_equal(labels.codes, eval(labels.code, {"dataset": ds}))
+        check = label_match(ds.X, labels.codes, n_permutations="adaptive")
         assert opened.value("label_check").score == pytest.approx(check.score)
         assert "the group" in opened.evidence._table.body
         assert "by construction" in opened.headline._text.body
         assert opened.headline._source.value == "group"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_without_a_run_the_quick_pool_is_one_click_away():
@@ -400,10 +400,10 @@ def test_without_a_run_the_quick_pool_is_one_click_away():
         await opened.read(labelled())
         assert "Run the quick pool" in opened.agreement.status.body
         await opened.agreement.status._handle_msg("quick")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "at most from this pool" in opened.agreement._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_nested_rings_are_groups_without_a_centre():
@@ -415,7 +415,7 @@ def test_nested_rings_are_groups_without_a_centre():
         assert "Yes, but not each around a centre" in opened.verdict._text.body
         assert "nested rings" in opened.verdict._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_grounds_count_the_gaps_between_classes():
@@ -444,10 +444,10 @@ def test_marks_of_a_pair_wait_for_its_picture():
         figure, pair = opened.pair._figure, opened.value("label_pair")
         assert len(figure._means.data["x"]) == 0
         opened.look.label_view = Viewport(width=240, height=160)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert np.array_equal(figure._means.data["x"], pair.view.means[:, 0])
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_only_pair_is_not_counted():
@@ -456,7 +456,7 @@ def test_the_only_pair_is_not_counted():
         score = fixed(opened.value("label_check").score)
         assert f"The only pair scores {score};" in opened.verdict._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_without_density_only_centres_can_say_yes():
@@ -475,7 +475,7 @@ def test_labels_dealt_at_random_are_hardly_clusters():
         await opened.read(table)
         assert opened.value("label_verdict").answer == "Hardly"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize(
@@ -489,7 +489,7 @@ def test_labels_that_cannot_be_compared_get_a_sentence(label, words):
         assert words in opened.headline.status.body
         assert not opened.pairs._table.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_labels_on_the_map_lead_here():
@@ -500,16 +500,16 @@ def test_labels_on_the_map_lead_here():
         opened.look.param.update(
             map_view=Viewport(width=99, height=60), colour_by="labels"
         )
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "cl-to-labels" in sample_map._legend.body
         sample_map._legend._handle_msg("labels")
         assert opened.look.page == "labels"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_merged_class_bears_the_names_of_all():
-    judged = EvaluatedLabels(
+    labels = EvaluatedLabels(
         dataset=None,
         title="",
         noun="class",
@@ -519,7 +519,7 @@ def test_a_merged_class_bears_the_names_of_all():
         code="",
         merged=((1, 2), (0, 1)),
     )
-    assert judged.name(0) == "a + b + c"
+    assert labels.name(0) == "a + b + c"
 
 
 def copied(opened):
@@ -538,7 +538,7 @@ def test_the_copied_python_gives_what_clusters_are_judged_by():
         assert await opened.session.act("load example", name="iris")
         assert await opened.session.act("run pool", pool=POOL)
         opened.look.judge("model:0")
-        await opened.rest()
+        await opened.wait_until_idle()
         await check_again(opened)
         found = copied(opened)
         for name, node in (
@@ -554,19 +554,19 @@ def test_the_copied_python_gives_what_clusters_are_judged_by():
         assert found["check"].score == pytest.approx(score, abs=1e-12)
         assert found["evidence"].dbcv == opened.value("label_evidence").dbcv
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_copied_python_gives_the_numbers_of_the_page():
     async def scenario(opened):
         assert await opened.session.act("load example", name="iris")
-        await opened.rest()
+        await opened.wait_until_idle()
         found = copied(opened)
         assert found["check"].score == opened.value("label_check").score
         assert found["evidence"].dbcv == opened.value("label_evidence").dbcv
         assert "stability" not in found
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_pair_of_classes_opens_in_a_browser(kept):
@@ -655,7 +655,7 @@ def test_no_class_stands_under_the_number_of_another(names, marks):
         assert all(head in shown[title] for title, head in heads)
         assert [title for title, _ in heads] == [str(name) for name in names]
 
-    looked_at(look)
+    run_scenario(look)
 
 
 def test_the_map_of_given_labels_names_the_classes():
@@ -664,10 +664,10 @@ def test_the_map_of_given_labels_names_the_classes():
         await opened.read(make_dataset(frame, label="label"), pool=POOL)
         opened.look.colour_by = "labels"
         SampleMap(opened.session).look(True)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("legend").numbers == ["0", "1", "2"]
 
-    looked_at(look)
+    run_scenario(look)
 
 
 def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
@@ -686,19 +686,19 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
         clusters.look(True)
         for judge in ("result", "model:1", "consensus:3"):
             opened.look.judge(judge)
-            await opened.rest()
-            judged = opened.value("named_labels")
-            assert set(judged.codes.tolist()) == {1, 2, 3}
-            same = np.array_equal(judged.codes, result)
+            await opened.wait_until_idle()
+            labels = opened.value("named_labels")
+            assert set(labels.codes.tolist()) == {1, 2, 3}
+            same = np.array_equal(labels.codes, result)
             assert same or judge == "consensus:3"
-            assert [judged.name(k) for k in judged.sizes] == [
+            assert [labels.name(k) for k in labels.sizes] == [
                 "cluster 2",
                 "cluster 3",
                 "cluster 4",
             ]
             if judge != "result":
                 given = {"cl": clusterlens, "ensemble": session.analysis.ensemble}
-                assert np.array_equal(eval(judged.code, given), judged.codes)
+                assert np.array_equal(eval(labels.code, given), labels.codes)
         opened.look.judge("model:1")
         await check_again(opened)
         measured = opened.value("labels_stability")
@@ -707,11 +707,11 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
             await session.act(
                 "name cluster", partition={"kind": "result"}, cluster=k, name=name
             )
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.value("labels_stability") is measured
-        judged = opened.value("named_labels")
+        labels = opened.value("named_labels")
         chosen = session.derived.get("chosen").value
-        assert {k: judged.name(k) for k in judged.sizes} == sizes == chosen.names
+        assert {k: labels.name(k) for k in labels.sizes} == sizes == chosen.names
         pair = opened.value("label_pair")
         assert pair.colours == tuple(map(cluster_colour, (pair.a, pair.b)))
         assert sizes[pair.a] in html.unescape(opened.pair._heading.body)
@@ -721,7 +721,7 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
             assert row in clusters_table(clusters)
         assert "<b>second" not in opened.evidence._table.body + opened.pairs._table.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def clusters_table(page):

@@ -46,8 +46,8 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     go_on(coach, "Find the rings")
     coach.get_by_role("button", name="Show me").click()
     # The leader and the selected model are shown side by side.
-    told = coach.locator(".beside figcaption")
-    expect(told).to_have_text(
+    captions = coach.locator(".beside figcaption")
+    expect(captions).to_have_text(
         [
             "the leader, rank 1 of 42agrees with the labels 0.00",
             "yours, rank 41 of 42agrees with the labels 1.00",
@@ -101,7 +101,7 @@ def test_on_a_narrow_page_all_that_is_told_of_a_step_is_in_sight(app):
     for title in ("The summer", "Who belongs nowhere", "What moved"):
         go_on(coach, title)
     show.click()
-    told = coach.locator(".cl-coach-after")
-    expect(told).to_contain_text("but of people", timeout=2 * LONG)
-    box, foot = told.bounding_box(), coach.locator(".cl-coach-foot").bounding_box()
-    assert box["y"] + box["height"] <= foot["y"]
+    after = coach.locator(".cl-coach-after")
+    expect(after).to_contain_text("but of people", timeout=2 * LONG)
+    box, buttons = after.bounding_box(), coach.locator(".cl-coach-foot").bounding_box()
+    assert box["y"] + box["height"] <= buttons["y"]

@@ -24,7 +24,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Brush, Viewport
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 # Deprecated calls of the widget set and of Bokeh.
 pytestmark = [
@@ -60,31 +60,31 @@ class Opened:
         tabs = named["Inspector"].tabs
         self.sample, self.selection = tabs["sample"], tabs["selection"]
         tab = tabs["links"]
-        self.pair, self.suggested, self.said, *rest = tab.parts
-        self.curve, self.closer, self.made, self.links = rest
+        self.pair, self.suggested, self.advice, *last = tab.parts
+        self.curve, self.closer, self.made, self.links = last
 
     async def load(self) -> None:
         self.session.look.page = "consensus"
         self.session.history.do(Step("test", "Test", cut_iris()))
         self.session.look.param.update(tab="links")
         self.session.look.map_view = Viewport(width=300, height=200)
-        await self.rest()
+        await self.wait_until_idle()
 
-    async def rest(self) -> None:
-        await rest(self.session)
+    async def wait_until_idle(self) -> None:
+        await wait_until_idle(self.session)
 
     async def press(self, *keys: str) -> None:
         for key in keys:
             press(self.session, key)
-            await self.rest()
+            await self.wait_until_idle()
 
     async def tap(self, sample: int) -> None:
         xy = self.session.derived.get("projection").value.coordinates[sample]
         self.map._tap(float(xy[0]), float(xy[1]), 1e-6)
-        await self.rest()
+        await self.wait_until_idle()
 
 
-def looked_at(scenario):
+def run_scenario(scenario):
     async def main():
         opened = Opened()
         await opened.load()
@@ -98,7 +98,7 @@ def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
         look, glyph = opened.session.look, opened.map._figure.image
         assert glyph.global_alpha == 1
         await opened.press("l")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert glyph.global_alpha == DIMMED
         for sample, pair in ((0, (0,)), (60, (0, 60)), (70, (0, 70)), (0, (0, 70))):
             await opened.tap(sample)
@@ -109,12 +109,12 @@ def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
         assert (look.pair, look.linking) == ((0,), True)
         await opened.press("escape", "escape")
         assert (look.pair, look.linking) == ((), False)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert glyph.global_alpha == 1
         await opened.tap(60)
         assert (look.pair, look.inspected) == ((), 60)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_box_and_a_lasso_brush_the_samples_within_them():
@@ -129,16 +129,16 @@ def test_a_box_and_a_lasso_brush_the_samples_within_them():
             figure._trigger_event(SelectionGeometry(figure, shape, final=True))
 
         draw(type="rect", x0=left, x1=right, y0=top, y1=bottom)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert 0 < len(within) < len(xy)
         np.testing.assert_array_equal(look.brush.positions, within)
         assert (look.brush.source, look.tab) == ("box on the map", "selection")
         draw(type="poly", x=[left, right, right, left], y=[bottom, bottom, top, top])
-        await opened.rest()
+        await opened.wait_until_idle()
         np.testing.assert_array_equal(look.brush.positions, within)
         assert look.brush.source == "lasso on the map"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_key_does_what_it_is_for_on_its_pages_only():
@@ -154,7 +154,7 @@ def test_a_key_does_what_it_is_for_on_its_pages_only():
         await opened.press("arrowdown")
         assert look.model is not None
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_link_is_drawn_charged_and_taken_back_by_undo():
@@ -170,7 +170,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert "row 0" in opened.pair._text.body
         assert "cl-must" in opened.pair._text.body
         opened.pair._text._handle_msg("must")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert [link.kind for link in session.analysis.links] == ["must"]
         assert session.look.pair == ()
         assert len(opened.map._figure._links["must"].data["x0"]) == 1
@@ -183,11 +183,11 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert breaks[leader]
         assert "of 1 link" in opened.headline._text.body
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.ranking.shown == before
         assert len(opened.map._figure._links["must"].data["x0"]) == 0
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_answer_counts_nothing_again_and_all_checks_follow_it():
@@ -197,7 +197,7 @@ def test_an_answer_counts_nothing_again_and_all_checks_follow_it():
         counted = [session.derived.get(name).value for name in names]
         session.act_now("add link", kind="cannot", a=0, b=100)
         session.act_now("add link", kind="must", a=3, b=60)
-        await opened.rest()
+        await opened.wait_until_idle()
         again = [session.derived.get(name).value for name in names]
         assert all(one is other for one, other in zip(counted, again, strict=True))
         shown = session.derived.get("robustness").value
@@ -208,7 +208,7 @@ def test_an_answer_counts_nothing_again_and_all_checks_follow_it():
         )
         assert shown.to_frame().equals(expected.to_frame())
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_ranking_follows_an_answer_before_the_loop_goes_on():
@@ -219,31 +219,31 @@ def test_the_ranking_follows_an_answer_before_the_loop_goes_on():
         at_once = opened.ranking.shown
         assert at_once != before
         assert session.derived.get("ranking").value.violated.any()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.ranking.shown["values"] == at_once["values"]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_preview_of_an_answer_is_what_the_answer_does():
     async def scenario(opened):
         session = opened.session
         session.act_now("add link", kind="cannot", a=3, b=120)
-        await opened.rest()
+        await opened.wait_until_idle()
         session.look.pair = (0, 70)
-        await opened.rest()
+        await opened.wait_until_idle()
         read = session.derived.get("pair_reading").value
         before = session.derived.get("ranking").value.ranks
         for kind in ("must", "cannot"):
             session.act_now("add link", kind=kind, a=0, b=70)
-            await opened.rest()
+            await opened.wait_until_idle()
             ranking = session.derived.get("ranking").value
             answer = read.answers[kind]
             assert answer.leader == ranking.order[0]
             assert answer.rises == (ranking.ranks < before).sum()
             assert answer.falls == (ranking.ranks > before).sum()
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_answer_that_contradicts_is_not_offered_and_its_chain_is_shown():
@@ -252,7 +252,7 @@ def test_an_answer_that_contradicts_is_not_offered_and_its_chain_is_shown():
         session.act_now("add link", kind="must", a=0, b=1)
         session.act_now("add link", kind="must", a=1, b=2)
         session.look.pair = (0, 2)
-        await opened.rest()
+        await opened.wait_until_idle()
         body = opened.pair._text.body
         assert "cl-refused" in body
         assert "must-link 0 – 1, must-link 1 – 2" in body
@@ -261,7 +261,7 @@ def test_an_answer_that_contradicts_is_not_offered_and_its_chain_is_shown():
         await opened.press("c")
         assert len(session.analysis.links) == 2
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def ends_of(opened, source) -> set:
@@ -282,23 +282,23 @@ def test_the_chain_of_a_contradiction_is_lit_up_on_the_map():
         session.act_now("add link", kind="must", a=0, b=50)
         session.act_now("add link", kind="must", a=50, b=100)
         session.act_now("add link", kind="must", a=7, b=8)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert ends_of(opened, figure._chain) == set()
         session.look.pair = (0, 100)
-        await opened.rest()
+        await opened.wait_until_idle()
         chain = places((0, 50), (50, 100), (0, 100))
         assert ends_of(opened, figure._chain) == chain
         session.look.pair = ()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert ends_of(opened, figure._chain) == set()
         text = "kind,row_a,row_b\ncannot-link,100,0\n"
         assert not await session.act("import links", text=text)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert ends_of(opened, figure._chain) == chain
         await opened.press("escape")
         assert ends_of(opened, figure._chain) == set()
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
@@ -318,22 +318,22 @@ def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
         assert set(won()) == {None}
         plain = ranks()
         session.act_now("add link", kind="must", a=0, b=100)
-        await opened.rest()
+        await opened.wait_until_idle()
         first = ranks()
         assert shown() == {t: plain[t] - first[t] for t in shown()}
         assert any(shown().values())
         opened.ranking._note._handle_msg("now")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert set(won()) == {None}
         session.act_now("add link", kind="cannot", a=3, b=120)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert shown() == {t: first[t] - ranks()[t] for t in shown()}
         assert "since there were 1 link" in opened.ranking._note.body
         opened.ranking._note._handle_msg("none")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert shown() == {t: plain[t] - ranks()[t] for t in shown()}
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_consensus_that_obeys_the_links_joins_the_ranking_or_names_the_rows():
@@ -343,29 +343,29 @@ def test_a_consensus_that_obeys_the_links_joins_the_ranking_or_names_the_rows():
         session.look.model = int(np.argmin(session.analysis.ensemble.n_clusters))
         for kind, a, b in (("must", 0, 120), ("cannot", 0, 60), ("cannot", 5, 60)):
             session.act_now("add link", kind=kind, a=a, b=b)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "k=2 that obeys" in opened.links._consensus.body
         before = session.analysis.ensemble
         for kept in (1, 2):
             await opened.links._obey("add")
             session.look.model = int(np.argmin(before.n_clusters))
-            await opened.rest()
+            await opened.wait_until_idle()
             assert session.analysis.ensemble.n_partitions == 12 + kept
         made = session.analysis.ensemble
         assert len(set(made.names)) == made.n_partitions
         assert made.n_clusters[-1] == 2
         assert session.derived.get("ranking").value.violated[-1] == 0
         session.act_now("add link", kind="cannot", a=0, b=5)
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.links._obey("add")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.ensemble is made
         assert "rows 0, 5, 60 apart" in session.jobs.notices[0].text
         assert len(ends_of(opened, opened.map._figure._chain)) == 3
         await opened.links._obey("look")
         assert (session.look.page, session.look.obey_links) == ("clusters", True)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_legends_say_what_lines_and_colours_stand_for():
@@ -373,23 +373,23 @@ def test_legends_say_what_lines_and_colours_stand_for():
         session, legend = opened.session, opened.map._legend
         assert "link" not in legend.body.split("cl-linking")[0]
         session.act_now("add link", kind="must", a=0, b=149)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "must link" in legend.body
         assert "cannot link" not in legend.body.split("cl-linking")[0]
         violated = session.derived.get("ranking").value.violated
         session.look.model = int(np.argmax(violated))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "broken" in legend.body
         session.look.matrix_view = Viewport(width=300, height=300)
-        await opened.rest()
+        await opened.wait_until_idle()
         linear = opened.matrix._note.body
         assert "joined by no model to all" in linear
         assert Viridis256[0] in linear
         session.look.shading = "eq_hist"
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.matrix._note.body != linear
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_legend_says_the_word_of_numbered_clusters_once():
@@ -397,7 +397,7 @@ def test_the_legend_says_the_word_of_numbered_clusters_once():
         entries = re.findall(r"</span>([^<]+) <span", opened.map._legend.body)
         assert entries == ["cluster 1", "2", "3"]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_cell_of_a_zoomed_matrix_is_a_pair():
@@ -418,7 +418,7 @@ def test_a_cell_of_a_zoomed_matrix_is_a_pair():
         matrix.tap(4, 9)
         assert (look.pair, look.inspected) == ((), order[4])
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_sample_that_is_read_is_crossed_in_both_matrices_and_found_there():
@@ -429,20 +429,20 @@ def test_the_sample_that_is_read_is_crossed_in_both_matrices_and_found_there():
         crosses = [part.figure._cross for part in (opened.matrix, opened.binarised)]
         for at in (0, 70, len(order) - 1):
             look.param.update(inspected=int(order[at]), tab="sample")
-            await opened.rest()
+            await opened.wait_until_idle()
             assert [list(cross.data["at"]) for cross in crosses] == [[at + 0.5]] * 2
             opened.sample.do("find")
             rows, columns = look.matrix_view.zoom
             assert rows == columns
             assert 0 <= rows[0] <= at < rows[1] <= len(order)
             assert np.diff(rows) == 41
-            await opened.rest()
+            await opened.wait_until_idle()
             assert opened.matrix.figure.view() == look.matrix_view.zoom
         look.tab = "model"
-        await opened.rest()
+        await opened.wait_until_idle()
         assert [list(cross.data["at"]) for cross in crosses] == [[], []]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_selected_rows_are_clustered_again_from_their_tab():
@@ -450,17 +450,17 @@ def test_selected_rows_are_clustered_again_from_their_tab():
         session, tab = opened.session, opened.selection
         nine = Brush(np.arange(9), "box on the map")
         session.look.param.update(brush=nine, tab="selection")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert tab._again.disabled
         session.look.brush = Brush(np.arange(5, 65), "box on the map")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert not tab._again.disabled
         await tab._cluster_again(None)
         made = session.analysis.run
         assert made.name == "run 1: selection"
         assert list(made.dataset.row_ids) == list(range(5, 65))
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
@@ -488,10 +488,10 @@ def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
             f"together in {joined} of {ensemble.n_partitions} models",
             "together" if joined >= needed else "apart",
         ]
-        said = [
+        hovers = [
             " ".join(figure._cell.data["text"][0].split("\n")) for figure in figures
         ]
-        assert said == expected
+        assert hovers == expected
         for part, words in zip(
             (opened.matrix, opened.binarised), expected, strict=True
         ):
@@ -502,14 +502,14 @@ def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
         low, high = min(places), max(places)
         zoom = (low - 2.0, low + 3.0), (high - 2.0, high + 3.0)
         session.look.matrix_view = Viewport(*zoom, 300, 300)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert figures[0]._cell.data["y"] == [high + 0.5]
         await opened.press("escape", "escape", "escape")
         assert [len(figure._cross.data["at"]) for figure in figures] == [0, 0]
         assert [len(figure._cell.data["text"]) for figure in figures] == [0, 0]
         assert not any(span.visible for span in spans)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_enter_opens_in_clusters_what_the_inspector_is_about():
@@ -534,7 +534,7 @@ def test_enter_opens_in_clusters_what_the_inspector_is_about():
         press(session, "enter")
         assert (look.page, look.partition) == ("clusters", "model")
         look.model = model
-        await opened.rest()
+        await opened.wait_until_idle()
         clusters = session.derived.get("clusters").value
         for sample in (0, 60):
             look.param.update(inspected=sample, tab="sample")
@@ -550,7 +550,7 @@ def test_enter_opens_in_clusters_what_the_inspector_is_about():
         look.param.update(brush=Brush(), tab="selection")
         assert await enter() == ("model", None)
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_suggestions_are_answered_and_skipped_one_after_the_other():
@@ -565,7 +565,7 @@ def test_suggestions_are_answered_and_skipped_one_after_the_other():
         assert len(session.analysis.links) == 1
         assert session.look.pair == third.pair
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_first_pair_is_asked_for_by_a_key_before_any_was_looked_for():
@@ -574,7 +574,7 @@ def test_the_first_pair_is_asked_for_by_a_key_before_any_was_looked_for():
         session = opened.session
         session.look.page = "consensus"
         session.history.do(Step("test", "Test", cut_iris()))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert not session.derived.get("suggestions").ready
         await opened.press("space")
         first, *_ = session.derived.get("suggestions").value
@@ -598,55 +598,55 @@ def test_answers_to_suggestions_bring_new_ones_until_there_is_nothing_to_ask():
             # The next batch may or may not be ready before the next answer.
             press(session, "mc"[len(asked) % 3 == 0])
             if len(asked) % 2:
-                await opened.rest()
+                await opened.wait_until_idle()
         assert len(session.analysis.links) == len(set(asked)) == len(asked) > 6
         assert session.jobs.notices == ()
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
     async def scenario(opened):
         session = opened.session
         session.act_now("add link", kind="must", a=0, b=70)
-        await opened.rest()
+        await opened.wait_until_idle()
         opened.links._text._handle_msg("show 0")
         assert session.look.pair == (0, 70)
         opened.links._text._handle_msg("swap 0")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.links[0].kind == "cannot"
         assert not opened.links._weight.visible
         assert "an answer that may mislead" in opened.links._cost.body
         opened.links._counted.value = "share"
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.link_weight == 1.0
         steps = len(session.history.steps)
         opened.links._weight.value_throttled = 0.5
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.link_weight == 0.5
         assert len(session.history.steps) == steps + 1
         assert "Breaking the link costs 0.50" in opened.links._cost.body
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.links._weight.value == 1.0
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.link_weight == EVIDENCE
         assert opened.links._counted.value == EVIDENCE
         assert not opened.links._weight.visible
         opened.links._text._handle_msg("remove 0")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.links == ()
         assert "No links yet" in opened.links._text.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_what_is_drawn_anew_is_said_to_come_only_when_it_is_late(monkeypatch):
     monkeypatch.setattr(panel, "PATIENCE_SECONDS", 0.0)
 
     async def scenario(opened):
-        derived, said, go_on = opened.session.derived, [], threading.Event()
+        derived, bodies, go_on = opened.session.derived, [], threading.Event()
         drawn = derived.nodes["map_picture"]
 
         def late(job, *given):
@@ -654,16 +654,16 @@ def test_what_is_drawn_anew_is_said_to_come_only_when_it_is_late(monkeypatch):
             return drawn.compute(job, *given)
 
         derived.nodes = {**derived.nodes, "map_picture": replace(drawn, compute=late)}
-        opened.map.status.param.watch(lambda event: said.append(event.new), "body")
+        opened.map.status.param.watch(lambda event: bodies.append(event.new), "body")
         opened.session.look.map_view = Viewport(width=310, height=210)
         assert not opened.map.status.body
-        while not said:
+        while not bodies:
             await asyncio.sleep(0)
         go_on.set()
-        await opened.rest()
-        assert said == ['<div class="skeleton over"></div>', ""]
+        await opened.wait_until_idle()
+        assert bodies == ['<div class="skeleton over"></div>', ""]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_pair_card_says_in_which_columns_two_rows_differ():
@@ -691,7 +691,7 @@ def test_the_pair_card_says_in_which_columns_two_rows_differ():
         word = "together" if read.pooled[0] >= needed else "apart"
         assert f"{needed} needed: <b>{word}</b>" in body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_levels_without_an_order_differ_by_no_number():
@@ -709,10 +709,10 @@ def test_levels_without_an_order_differ_by_no_number():
 def test_a_link_begins_at_the_inspected_sample():
     async def scenario(opened):
         opened.session.look.param.update(inspected=7, tab="sample")
-        await opened.rest()
+        await opened.wait_until_idle()
         link_from(opened.session)
         assert (opened.session.look.pair, opened.session.look.linking) == ((7,), True)
         await opened.tap(100)
         assert opened.session.look.pair == (7, 100)
 
-    looked_at(scenario)
+    run_scenario(scenario)

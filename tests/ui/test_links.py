@@ -29,7 +29,7 @@ from clusterlens.ui.state.links import (
     plain_ids,
     refuse_contradiction,
 )
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 N = 12
 
@@ -169,7 +169,7 @@ def test_row_ids_of_any_type_are_logged_as_plain_values_and_found_again(kind):
 def linked_positions(session: Session) -> list[list[int]]:
     async def main():
         session.derived.watch(["constraints?"], lambda results: None)
-        await rest(session)
+        await wait_until_idle(session)
         found = session.derived.get("constraints").value
         return None if found is None else found.must_link.tolist()
 
@@ -205,8 +205,8 @@ def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
     fewer = session.analysis.dataset
     rows = {row: k for k, row in enumerate(plain_ids(fewer.row_ids))}
     models = Ensemble([[0, 0, 1], [0, 1, 1]])
-    looked_at = DisplayedPartition("a", 0)
-    (state,) = link_states(session.analysis.links, rows, models, looked_at, None, 0.2)
+    displayed = DisplayedPartition("a", 0)
+    (state,) = link_states(session.analysis.links, rows, models, displayed, None, 0.2)
     assert (state.ends, state.missing) == (None, (2,))
     session.undo()
     assert 2 in plain_ids(session.analysis.dataset.row_ids)

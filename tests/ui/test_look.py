@@ -34,9 +34,9 @@ STAYS = (
 
 
 def test_every_parameter_is_forgotten_with_something_or_stays_on_purpose():
-    said = [*Look.kept_until("run", "table", "either"), *STAYS]
-    assert len(said) == len(set(said))
-    assert set(said) == set(Look().param) - {"name"}
+    listed = [*Look.kept_until("run", "table", "either"), *STAYS]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == set(Look().param) - {"name"}
 
 
 def test_what_is_forgotten_is_as_it_was_first_but_for_the_size_of_views():

@@ -54,8 +54,8 @@ def run_pool(app: Page, preset: str = "quick") -> None:
     choose(app, ".cl-preset", preset)
     app.locator(".cl-run-pool button").click(timeout=LONG)
     headline = app.locator(".cl-headline")
-    for told in ("Closest to what this pool agrees on", "if a majority must agree"):
-        expect(headline).to_contain_text(told, timeout=LONG)
+    for words in ("Closest to what this pool agrees on", "if a majority must agree"):
+        expect(headline).to_contain_text(words, timeout=LONG)
 
 
 # The figure inside the first element with a class, null before there is one.
@@ -187,8 +187,8 @@ def test_another_threshold_and_a_click_on_a_sample(blobs):
     app = blobs
     before = picture(app, ".cl-binarised-matrix")
     app.get_by_role("button", name="Majority").click()
-    said = app.locator(".cl-equal-votes").inner_text()
-    votes = int(re.match(r"(\d+) of", said)[1])
+    text = app.locator(".cl-equal-votes").inner_text()
+    votes = int(re.match(r"(\d+) of", text)[1])
     majority = votes // 2 + 1
     chosen = re.compile(rf"− {majority} \+ of {votes} models\s*chosen")
     expect(app.locator(".cl-threshold")).to_contain_text(chosen)

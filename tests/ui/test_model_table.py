@@ -11,7 +11,7 @@ from clusterlens.ui.pages.consensus.model_table import ordered
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.parts.moves import press
 from tests.ui.loop import run
-from tests.ui.test_votes import rest, two_hubs
+from tests.ui.test_votes import two_hubs, wait_until_idle
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
@@ -22,12 +22,12 @@ def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
     async def main():
         page = ConsensusPage(session)
         page.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert not page._over.visible
         panel = page._table
         assert not panel._text.body
         session.look.table_open = True
-        await rest(session)
+        await wait_until_idle(session)
         assert page._over.visible
         assert not page._workbench.visible
         assert "Calinski-Harabasz" in panel._text.body
@@ -73,10 +73,10 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
     async def main():
         page = ConsensusPage(session)
         page.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert not page._models.visible
         session.look.map_of = "models"
-        await rest(session)
+        await wait_until_idle(session)
         assert page._models.visible
         assert not page._samples.visible
         panel = page._map_of_models
@@ -84,7 +84,7 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
         assert "near-copies 2" in panel._figure.body
         assert "6 copies" in panel._figure.body
         panel._choose("6")
-        await rest(session)
+        await wait_until_idle(session)
         assert session.look.model == 6
 
     run(main(), 300)

@@ -252,9 +252,9 @@ def test_the_name_of_a_file_is_whole_where_a_wide_page_has_room_for_it(kept, tmp
     app = kept(write_blobs(tmp_path, name=name), page="data")
     app.set_viewport_size({"width": 1920, "height": 1080})
     app.wait_for_function(IDLE, timeout=LONG)
-    [told] = [one for one in within(app, ".cl-state bdi") if one["text"] in name]
-    assert len(told["text"]) > 50
-    assert not told["cut"]
+    [shown] = [one for one in within(app, ".cl-state bdi") if one["text"] in name]
+    assert len(shown["text"]) > 50
+    assert not shown["cut"]
 
 
 def test_the_pool_is_laid_out_on_a_page_of_800_pixels(kept, tmp_path):
@@ -333,11 +333,11 @@ def test_long_names_of_classes_are_whole_beside_their_pairs(kept, tmp_path):
     assert_inside(app, ".cl-pair-heading .name", ".cl-pair-heading")
     # Both names of the focused cell are shown in full.
     cell = app.locator(".cl-label-pairs button[title^='building front and foliage']")
-    told = "e => getComputedStyle(e, '::after').content !== 'none'"
-    until(app, lambda: not cell.evaluate(told))
+    has_tooltip = "e => getComputedStyle(e, '::after').content !== 'none'"
+    until(app, lambda: not cell.evaluate(has_tooltip))
     app.keyboard.press("Tab")
     cell.focus()
-    assert cell.evaluate(told)
+    assert cell.evaluate(has_tooltip)
     # With larger text, too.
     app.keyboard.press("a")
     app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")

@@ -58,7 +58,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.shell import _taker
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_clusters_page import planted, value
 
 # Panel's table is not yet ready for pandas 4.
@@ -84,7 +84,7 @@ def rows(n=30, seed=1, **others):
 
 async def kept(session, name=NAME):
     """Make the first model the result, name one of its clusters, and keep it."""
-    await rest(session)
+    await wait_until_idle(session)
     partition = {"kind": "model", "model": 0}
     numbers = [[0, 0], [1, 1], [2, 2]]
     assert await session.act(
@@ -98,7 +98,7 @@ async def kept(session, name=NAME):
 async def taken(session, table):
     key = session.keep_file(table.to_csv(index=False).encode())
     assert await session.act("take new table", name="new.csv", sha256=key)
-    await rest(session)
+    await wait_until_idle(session)
 
 
 def opened(table=None, then=lambda panels: panels):
@@ -115,7 +115,7 @@ def opened(table=None, then=lambda panels: panels):
         panels = [kind(session) for kind in (NewRowsHeadline, *kinds)]
         for panel in panels:
             panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         return session, panels
 
     return run(main(), 300)
@@ -172,10 +172,10 @@ def test_nothing_is_kept_without_a_result_and_no_table_taken_without_a_segmentat
 
 def test_rows_get_the_clusters_that_the_library_gives(placed):
     session, _ = placed
-    told = Segmentation(*found_by(session)).assign(rows(extra=1))
+    expected = Segmentation(*found_by(session)).assign(rows(extra=1))
     shown = value(session, "assigned")
     for name in ("cluster", "margin", "nowhere"):
-        assert_array_equal(shown[name].to_numpy(), told[name].to_numpy())
+        assert_array_equal(shown[name].to_numpy(), expected[name].to_numpy())
     assert_array_equal(shown["cluster"][1:], np.arange(1, 30) % 3 + 1)
 
 
@@ -237,8 +237,8 @@ def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():
     session, (headline, _, _, drift, *_) = opened(table)
     assert "Refit:</b> <b>y</b> moved" in headline._text.body
     found = value(session, "drifted")
-    told = Segmentation(*found_by(session)).drift(table)
-    pd.testing.assert_frame_equal(found.drift.columns, told.columns)
+    expected = Segmentation(*found_by(session)).drift(table)
+    pd.testing.assert_frame_equal(found.drift.columns, expected.columns)
     old = session.analysis.result.dataset.table["y"].mean()
     what, then, now = found.columns["y"]
     assert (what, float(now)) == ("mean", pytest.approx(table["y"].mean(), rel=0.01))
@@ -267,28 +267,28 @@ def test_rows_that_return_by_their_id_are_followed():
     assert (back.n_returned, back.n_gone, back.n_new) == (29, 11, 1)
     assert back.counts.loc[2, 1] == 2
     assert back.n_stayed == 27
-    said = _returned(back, found.names)
-    assert "<b>29 rows return</b> by their id, 93% to the cluster" in said
-    assert "; 2 from high to &lt;b&gt;low. 11 are gone, 1 new." in said
+    text = _returned(back, found.names)
+    assert "<b>29 rows return</b> by their id, 93% to the cluster" in text
+    assert "; 2 from high to &lt;b&gt;low. 11 are gone, 1 new." in text
     without = make_dataset(later.drop(columns="id"))
     assert returned(found, kept, without, found.assign(without)) is None
 
 
 def test_a_like_table_is_no_reason_and_few_rows_tell_nothing():
     even = rows(90).replace({"x": {500.0: 0.0}})
-    for table, said in ((even, "Keep:"), (rows(9), "Too few rows to tell")):
+    for table, verdict in ((even, "Keep:"), (rows(9), "Too few rows to tell")):
         _, (headline, *_) = opened(table)
-        assert f"<b>{said}</b>" in headline._text.body
+        assert f"<b>{verdict}</b>" in headline._text.body
 
 
 def test_another_share_is_named_where_the_shares_differ_taken_together():
     even, few = rows(600), rows(600).query("kind != 'red'")
-    for table, said in (
+    for table, words in (
         (even, "shares of the clusters are as they were"),
         (few, "Clearly another share: <b>cluster 1</b>, <b>cluster 2</b>, "),
     ):
         _, (headline, *_) = opened(table)
-        assert said in headline._text.body
+        assert words in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in headline._text.body
 
 
@@ -319,12 +319,12 @@ def test_shares_are_said_to_be_as_they_were_only_where_the_bars_are(
 ):
     found = shares(then, now or (0,) * len(then), nowhere)
     assert found.changed == changed
-    said = _shares(found)
-    assert ("as they were" in said) == (not changed)
+    text = _shares(found)
+    assert ("as they were" in text) == (not changed)
     for one in found.clusters:
-        assert (f"<b>{one.name}</b>" in said) == (one.name in changed)
+        assert (f"<b>{one.name}</b>" in text) == (one.name in changed)
     if nowhere and changed:
-        assert f"{nowhere / found.n_rows:.0%} of the rows belong to no cluster" in said
+        assert f"{nowhere / found.n_rows:.0%} of the rows belong to no cluster" in text
 
 
 def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
@@ -352,11 +352,11 @@ def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
         before = session.analysis
         headline = NewRowsHeadline(session)
         headline.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert headline._refit.visible
         headline._rows.value = "new"
         await headline._refit_it(None)
-        await rest(session)
+        await wait_until_idle(session)
         found = session.analysis
         one = found.segmentations[-1]
         assert (set(one.follows.stays), one.follows.gone, one.follows.new) == (
@@ -473,17 +473,17 @@ def test_a_click_on_the_map_reads_the_nearest_row_and_none_in_empty_space(placed
     async def main():
         drawn._tap(*found.xy[7], 0.01)
         drawn._tap(*(found.xy[7] + 1000), 0.01)
-        await rest(session)
+        await wait_until_idle(session)
         assert session.look.new_row == 7
         assert "<b>Row 7</b>" in card._text.body
         assert drawn._figure._ring.data["x"] == found.xy[[7], 0]
         card._do("next")
-        await rest(session)
+        await wait_until_idle(session)
         order = value(session, "listed_rows").tolist()
         after = order[min(order.index(7) + 1, len(order) - 1)]
         assert value(session, "new_row").position == after
         session.look.new_row = None
-        await rest(session)
+        await wait_until_idle(session)
 
     run(main())
 
@@ -493,7 +493,7 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
 
     async def main():
         session.look.new_row = 5
-        await rest(session)
+        await wait_until_idle(session)
         read = value(session, "new_row").standing
         assert (read.label, read.far) == (3, False)
         dataset, labels = found_by(session)
@@ -504,13 +504,13 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
         assert "&lt;i&gt;reds&lt;/i&gt;" in card._text.body
         assert "<i>reds" not in card._text.body
         dataset, _ = found_by(session)
-        told = Segmentation(*found_by(session))
-        changes = smallest_changes(told, rows(extra=1).iloc[[5]], dataset)
+        segmentation = Segmentation(*found_by(session))
+        changes = smallest_changes(segmentation, rows(extra=1).iloc[[5]], dataset)
         shown = value(session, "new_changes")
         assert_array_equal(shown["change to"], changes["change to"])
         assert "What it would take" in card._text.body
         session.look.new_row = 0
-        await rest(session)
+        await wait_until_idle(session)
         assert "Belongs nowhere" in card._text.body
 
     run(main())
@@ -526,33 +526,35 @@ def test_a_row_of_noise_says_that_no_cluster_reaches_it(rule):
         labels = HDBSCAN(15, copy=True).fit_predict(X)
     else:
         X = np.vstack([X, rng.normal((-2.5, 6.5), 0.3, (150, 2))])
-    told = Segmentation(prepare(pd.DataFrame(X, columns=["x", "y"])), labels)
-    assert told.assigner.rule == rule
+    segmentation = Segmentation(prepare(pd.DataFrame(X, columns=["x", "y"])), labels)
+    assert segmentation.assigner.rule == rule
     far = pd.DataFrame({"x": [-2.5], "y": [6.5]})
-    assigned = told.assign(far)
+    assigned = segmentation.assign(far)
     assert assigned["cluster"].tolist() == [NOISE]
-    near = company(told.assigner, features_of(told, far).X[0], NOISE, ALPHA)
+    near = company(
+        segmentation.assigner, features_of(segmentation, far).X[0], NOISE, ALPHA
+    )
     noise = Standing(NOISE, 0.5, 0, False, near, (), None)
-    said = _belongs(noise, told)
-    assert "no cluster reaches it" in said
-    assert ("where all clusters end" in said) == (rule == "density")
+    text = _belongs(noise, segmentation)
+    assert "no cluster reaches it" in text
+    assert ("where all clusters end" in text) == (rule == "density")
     (row,) = assigned.itertuples()
-    assert "title='no cluster reaches it'" in _line(0, False, row, False, told)
+    assert "title='no cluster reaches it'" in _line(0, False, row, False, segmentation)
 
 
 def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):
     session, _ = placed
     assigned = value(session, "assigned")
     order = value(session, "listed_rows")
-    told = assigned.iloc[order][["margin", "clearness", "p"]].to_numpy(float)
-    assert [tuple(row) for row in told] == sorted(map(tuple, told))
+    keys = assigned.iloc[order][["margin", "clearness", "p"]].to_numpy(float)
+    assert [tuple(row) for row in keys] == sorted(map(tuple, keys))
 
     async def main():
         session.look.new_rows_first = "nowhere"
-        await rest(session)
+        await wait_until_idle(session)
         found = value(session, "listed_rows")
         session.look.new_rows_first = "least sure"
-        await rest(session)
+        await wait_until_idle(session)
         return found
 
     assert 0 in run(main())
@@ -584,7 +586,7 @@ def test_files_of_a_segmentation_have_all_of_its_name():
         assert await kept(session, "DBSCAN eps=0.38")
         files = AssignedFiles(session)
         files.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert "clusterlens assign DBSCAN-eps-0.38.lens " in files._text.body
         files.look(False)
 
@@ -595,10 +597,10 @@ def test_a_table_without_its_columns_is_refused_with_their_names():
     _, (headline, _, table, drift, listed, files, *_) = opened(
         rows().drop(columns=["x", "kind"])
     )
-    said = table._text.body.replace("&#x27;", "")
-    assert "cannot be placed" in said
-    assert "x" in said
-    assert "kind" in said
+    text = table._text.body.replace("&#x27;", "")
+    assert "cannot be placed" in text
+    assert "x" in text
+    assert "kind" in text
     assert "cannot be placed" in headline._text.body
     assert listed._rows.body == drift._text.body == ""
     assert "once a new table is placed" in drift.status.body
@@ -622,7 +624,7 @@ def test_a_file_dropped_on_the_page_is_a_new_table_and_elsewhere_another_analysi
             upload._pieces, upload._missing = [content], 0
             upload._came.set()
             assert await coming
-            await rest(session)
+            await wait_until_idle(session)
             yield_ = session.analysis
             if page == "new-rows":
                 assert yield_.new_table.name == "new.csv"
@@ -647,17 +649,17 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
         assert await session.act("take new table", name="new.xlsx", sha256=key)
         card = NewTable(session)
         card.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert (card._part.visible, card._part.options) == (True, ["one", "two"])
         await card._read_part("two")
-        await rest(session)
+        await wait_until_idle(session)
         assert len(session.analysis.new_table.table) == 9
         assert card._part.value == "two"
         lines = Lines()
         _say_new_table(lines, session.history.done[-1], session.analysis)
         assert "sheet='two'" in lines.written([lines.name("new_table")])[1][0]
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert card._part.value == "one"
         card.look(False)
 
@@ -678,12 +680,12 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         assert await session.act("take new table", name="new.csv", sha256=key)
         card = NewTable(session)
         card.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert (card._part.visible, card._part.value) == (True, "|")
         assert "cannot be placed" in card._text.body
         assert "Cells separated by" in card._text.body
         await card._read_part(";")
-        await rest(session)
+        await wait_until_idle(session)
         assert list(session.analysis.new_table.table)[:3] == ["kind", "y", "x"]
         assert card._part.value == ";"
         assert not card._part.visible  # its columns were recognised
@@ -708,28 +710,28 @@ def test_how_the_new_table_is_written_can_be_said():
         assert await session.act("take new table", name="new.csv", sha256=key)
         card = NewTable(session)
         card.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         decimal = card._writing["decimal"]
         assert session.analysis.new_table.table["x"].min() < 10
         assert not decimal.visible
         assert "read otherwise" in card._about.body
         card._open("open")
-        await rest(session)
+        await wait_until_idle(session)
         assert (decimal.visible, decimal.value) == (True, "")
         await card._write("decimal", ".")
-        await rest(session)
+        await wait_until_idle(session)
         assert session.analysis.new_table.table["x"].min() > 900
         assert decimal.value == "."
         lines = Lines()
         _say_new_table(lines, session.history.done[-1], session.analysis)
         assert "decimal='.'" in lines.written([lines.name("new_table")])[1][0]
         await card._write("encoding", "cp1252")
-        await rest(session)
+        await wait_until_idle(session)
         assert card._writing["encoding"].value == "cp1252"
         assert decimal.value == "."
         await card._write("decimal", "")
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert decimal.value == "."
         assert not await session.act(
             "take new table", name="new.csv", sha256=key, encoding="runes"
@@ -796,7 +798,7 @@ def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_
         assert other.analysis.segmentations[0].name == NAME
         assert other.analysis.table.name == "new.csv"
         other.undo()
-        await rest(other)
+        await wait_until_idle(other)
         back = other.analysis
         assert back.table.name == "then.csv"
         assert (back.links, back.cluster_names) == (before.links, before.cluster_names)
@@ -820,8 +822,8 @@ def test_the_report_lists_what_is_kept_and_what_was_placed(placed):
     text = section.write(found)
     assert "&lt;b&gt;four&lt;/b&gt;</td><td>a k=3</td><td>3 clusters</td>" in text
     assert "new.csv, 30 rows" in text
-    judged = f"{rules.right:.0%} of {rules.assigned.sum()} rows that they were not"
-    assert f"Rules of &lt;b&gt;four&lt;/b&gt; put {judged}" in text
+    reached = f"{rules.right:.0%} of {rules.assigned.sum()} rows that they were not"
+    assert f"Rules of &lt;b&gt;four&lt;/b&gt; put {reached}" in text
     assert "<b>&lt;i&gt;reds&lt;/i&gt;</b>: " in text
     assert "no result is kept" in section.lacks(Some(analysis=planted().analysis))
 
@@ -832,7 +834,7 @@ def test_the_page_says_what_comes_first():
     async def main():
         page = NewRowsPage(session)
         page.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         headline = page.panels[0]
         assert "Choose a result on Clusters" in headline._text.body
         assert not headline._keep.visible
@@ -843,10 +845,10 @@ def test_the_page_says_what_comes_first():
             numbers=[[0, 0], [1, 1], [2, 2]],
             on="Clusters",
         )
-        await rest(session)
+        await wait_until_idle(session)
         assert headline._keep.visible
         await headline._keep_result(None)
-        await rest(session)
+        await wait_until_idle(session)
         assert session.analysis.segmentations[0].name == "a k=3"
         assert page._body.visible
         assert not headline._keep.visible

@@ -62,7 +62,7 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     app.locator(f"{mine} button").last.click()
     expect(app.locator(".cl-new-row-text")).to_contain_text("Nearest prototypes")
     app.set_viewport_size({"width": 1024, "height": 768})
-    told = ", ".join(
+    selector = ", ".join(
         f".cl-{place} td"
         for place in (
             "new-row-text .takes",
@@ -71,9 +71,9 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
             "drift-columns",
         )
     )
-    named = app.locator(told, has_text="occasional visitors").first
+    named = app.locator(selector, has_text="occasional visitors").first
     expect(named).to_be_visible(timeout=LONG)
-    cells = within(app, told)
+    cells = within(app, selector)
     assert not [one["text"] for one in cells if one["cut"] and one["text"]]
     assert app.locator(".cl-new-row-text .takes").first.evaluate(BEYOND) <= 1
     told_of_columns = within(app, ".cl-drift-columns td:first-child > *")

@@ -17,10 +17,10 @@ def test_what_is_told_lies_under_the_cards_and_moves_none(app, tmp_path):
     notice = app.locator(".notice")
     expect(notice).to_be_visible()
     assert page.bounding_box() == before
-    foot = before["y"] + before["height"]
-    told = notice.bounding_box()
-    assert told["y"] >= foot
-    assert told["y"] + told["height"] <= app.viewport_size["height"]
+    bottom = before["y"] + before["height"]
+    box = notice.bounding_box()
+    assert box["y"] >= bottom
+    assert box["y"] + box["height"] <= app.viewport_size["height"]
     app.locator(".cl-nav-pool button").click()
     expect(notice).to_have_count(0)
 
@@ -28,8 +28,8 @@ def test_what_is_told_lies_under_the_cards_and_moves_none(app, tmp_path):
     job = app.locator(".cl-job")
     expect(job).to_be_visible()
     shown = job.bounding_box()
-    assert shown["y"] >= foot
+    assert shown["y"] >= bottom
     assert shown["y"] + shown["height"] <= app.viewport_size["height"]
     app.get_by_role("button", name="Cancel", exact=True).click()
     expect(notice).to_contain_text("Cancelled")
-    assert notice.bounding_box()["y"] >= foot
+    assert notice.bounding_box()["y"] >= bottom

@@ -20,7 +20,7 @@ SIZES = np.array([50, 30, 20])
 ALL, LARGEST, SMALL, NONE = (1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 0)
 
 
-def weighed(stable, apart):
+def weigh(stable, apart):
     def found(name, passed):
         if passed is None:
             return None
@@ -44,17 +44,17 @@ def weighed(stable, apart):
     ],
 )
 def test_both_kinds_of_evidence_decide(stable, apart, answer):
-    assert weighed(stable, apart).answer == answer
+    assert weigh(stable, apart).answer == answer
     assert answer in PARTITION_CONCLUSIONS
 
 
 def test_clusters_count_by_their_rows():
-    assert weighed(LARGEST, ALL).again == "in part"
-    assert weighed(SMALL, ALL).again == "no"
+    assert weigh(LARGEST, ALL).again == "in part"
+    assert weigh(SMALL, ALL).again == "no"
 
 
 def test_what_was_not_measured_is_said():
-    grounds = partition_grounds(weighed(None, None), None, None)
+    grounds = partition_grounds(weigh(None, None), None, None)
     assert [light for _, light, _ in grounds] == ["unknown", "unknown"]
     assert "not been measured" in grounds[0][2]
 

@@ -30,13 +30,13 @@ class Connection:
         return [written]
 
 
-async def send_two(module, connection, turns):
-    """Send a change, and another one so many turns after the first was written."""
+async def send_two(module, connection, n_iterations):
+    """Send a change, and another one so many loop iterations after the first."""
     doc = Document()
     module.schedule_write_events(doc, [connection], ["first"])
     await asyncio.sleep(0)
     connection.sent[0][1].set_result(None)
-    for _ in range(turns):
+    for _ in range(n_iterations):
         await asyncio.sleep(0)
     module.schedule_write_events(doc, [connection], ["second"])
     for _ in range(ROUNDS):
@@ -47,14 +47,14 @@ async def send_two(module, connection, turns):
     return doc
 
 
-@pytest.mark.parametrize("turns", range(6))
-def test_what_comes_while_the_last_write_ends_is_sent(monkeypatch, turns):
+@pytest.mark.parametrize("n_iterations", range(6))
+def test_what_comes_while_the_last_write_ends_is_sent(monkeypatch, n_iterations):
     send_everything()
     connection = Connection()
     monkeypatch.setattr(document, "dispatch_django", connection.take)
 
     async def work():
-        doc = await send_two(document, connection, turns)
+        doc = await send_two(document, connection, n_iterations)
         assert doc not in document._WRITE_BLOCK
         assert doc not in queues()
 
@@ -69,7 +69,7 @@ def test_panel_leaves_a_change_behind_without_the_patch(monkeypatch):
     monkeypatch.setitem(sys.modules, spec.name, alone)  # for its data classes
     spec.loader.exec_module(alone)
     connections = [Connection() for _ in range(6)]
-    for turns, connection in enumerate(connections):
+    for n_iterations, connection in enumerate(connections):
         alone.dispatch_django = connection.take
-        run(send_two(alone, connection, turns))
+        run(send_two(alone, connection, n_iterations))
     assert min(len(connection.sent) for connection in connections) == 1

@@ -122,8 +122,8 @@ def test_explore_shows_the_consensus_page_of_partitions_or_of_a_table(ensemble):
         }
         for view, words in expected.items():
             while True:
-                said = "".join(text.body for text in view.select(Text))
-                if all(word in said for word in words):
+                shown = "".join(text.body for text in view.select(Text))
+                if all(word in shown for word in words):
                     break
                 await asyncio.sleep(0.05)
 

@@ -20,7 +20,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run
 
 
@@ -38,11 +38,11 @@ class Opened:
     async def load(self, name: str) -> None:
         self.session.look.page = "pool"
         await self.session.act("load example", name=name)
-        await self.rest()
+        await self.wait_until_idle()
 
-    async def rest(self) -> None:
-        await asyncio.gather(*self.grid._wishes)
-        await rest(self.session)
+    async def wait_until_idle(self) -> None:
+        await asyncio.gather(*self.grid._requests)
+        await wait_until_idle(self.session)
 
     @property
     def chips(self) -> list[str]:
@@ -55,7 +55,7 @@ class Opened:
         return not self.cost._run.disabled
 
 
-def looked_at(scenario, example: str = "iris"):
+def run_scenario(scenario, example: str = "iris"):
     async def main():
         opened = Opened()
         await opened.load(example)
@@ -79,9 +79,9 @@ def test_the_line_of_sizes_says_what_presets_do_beyond_each():
     for limit, methods in size_limits().items():
         for size, changed in ((limit, False), (limit + 1, True)):
             notes = [note for name in presets for note in pool_grids(name, size)[1]]
-            told = {note.subject: note.numbers.get("other", "") for note in notes}
-            assert (methods.items() <= told.items()) == changed
-            assert changed or not methods.keys() & told.keys()
+            replaced = {note.subject: note.numbers.get("other", "") for note in notes}
+            assert (methods.items() <= replaced.items()) == changed
+            assert changed or not methods.keys() & replaced.keys()
 
 
 @pytest.mark.parametrize("size", [5, 150, 12_000, 300_000, 40_000_000])
@@ -90,8 +90,8 @@ def test_the_line_of_sizes_marks_the_table_and_keeps_its_texts_apart(size):
     passed = sum(
         len(methods) for limit, methods in size_limits().items() if limit < size
     )
-    said = f"leave out or change {count(passed, 'method')}" if passed else "as it is"
-    assert said in line
+    words = f"leave out or change {count(passed, 'method')}" if passed else "as it is"
+    assert words in line
     assert f"This table has {count(size, 'sample')}; beyond 10" in line
     marks = re.findall(r"left:([\d.-]+)%;top:([\d.-]+)%[^>]*>([^<]+)</[bs]", line)
     assert len(marks) == 2 * (1 + len(size_limits()))
@@ -107,47 +107,47 @@ def test_a_clusterer_says_what_groups_it_finds():
         finds = safe(CLUSTERERS["OPTICS"].meaning)
         assert f'aria-label="add OPTICS: {finds}"' in opened.grid._form.body
         opened.grid._form._handle_msg("add OPTICS")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert f"title='{finds}'>OPTICS</span>" in opened.grid._form.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_table_that_is_not_prepared_is_named():
     async def scenario(opened):
         bare = replace(opened.session.analysis, dataset=None, preparation={})
         opened.session.history.do(Step("test", "Test", bare))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "iris is not prepared yet" in opened.grid.status.body
         opened.grid.status._handle_msg("data")
         assert opened.session.look.page == "data"
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_typed_values_become_chips_and_models():
     async def scenario(opened):
         before = opened.session.derived.get("pool_cost").value.estimate
         opened.grid._form._handle_msg("enter 0 n_clusters 18-20")
-        await opened.rest()
+        await opened.wait_until_idle()
         after = opened.session.derived.get("pool_cost").value.estimate
         assert len(after.names) == len(before.names) + 3
         assert opened.chips[8:11] == ["18", "19", "20"]
         opened.grid._form._handle_msg("remove 0 n_clusters 0")
         assert opened.chips[0] == "3"
         opened.grid._state._handle_msg("preset")
-        await opened.rest()
+        await opened.wait_until_idle()
         now = opened.session.derived.get("pool_cost").value.estimate
         assert now.names == before.names
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_wrong_value_stays_beside_its_reason_and_changes_nothing():
     async def scenario(opened):
         chips = opened.chips
         opened.grid._form._handle_msg("enter 3 linkage <b>sideways</b>")
-        await opened.rest()
+        await opened.wait_until_idle()
         body = opened.grid._form.body
         assert 'value="&lt;b&gt;sideways&lt;/b&gt;"' in body
         assert "<b>sideways" not in body
@@ -156,20 +156,20 @@ def test_a_wrong_value_stays_beside_its_reason_and_changes_nothing():
         opened.grid._form._handle_msg("switch 0")
         assert "sideways" not in opened.grid._form.body
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_an_empty_pool_cannot_be_run_even_when_a_job_ends():
     async def scenario(opened):
         for at in range(len(opened.grid._entries)):
             opened.grid._form._handle_msg(f"switch {at}")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert not opened.can_run
         assert "switched off" in opened.cost._cost.body
         await opened.session.jobs.act("something else", lambda: lambda job: True)
         assert not opened.can_run
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
@@ -180,27 +180,27 @@ def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
             opened.grid._form._handle_msg(f"switch {at}")
         opened.grid._seed.value = 7
         opened.grid._noise.value = "silent"
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.cost._start(None)
         run = opened.session.analysis.run
         assert opened.session.look.page == "consensus"
         assert set(run.ensemble.families) == {"k-means"}
         assert (run.random_state, run.ensemble.noise) == (7, "silent")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "5</b> of 5 models kept" in opened.runs._form.body
         assert run.preset is None
         opened.grid._do("preset")
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.cost._start(None)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "preset quick, version 1" in opened.runs._form.body
         more = [{"clusterer": "k-means", "n_clusters": 7}]
         await opened.session.act("add models", pool=more)
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "preset quick, version 1, with models" in opened.runs._form.body
         assert opened.can_run
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_while_a_run_begun_elsewhere_is_on_no_other_is_offered():
@@ -212,10 +212,10 @@ def test_while_a_run_begun_elsewhere_is_on_no_other_is_offered():
         assert await opened.session.act("run pool", pool=pool)
         assert seen
         assert not any(seen[:-1])
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.can_run
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_failed_run_stays_on_the_page():
@@ -224,14 +224,14 @@ def test_a_failed_run_stays_on_the_page():
         opened.grid._state._handle_msg("text")
         opened.grid._text.value = text
         opened.grid._take_text(None)
-        await opened.rest()
+        await opened.wait_until_idle()
         await opened.cost._start(None)
         assert opened.session.look.page == "pool"
         assert opened.session.analysis.run is None
         assert "survived" in opened.session.jobs.notices[-1].text
         assert opened.can_run
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_what_is_left_out_at_this_size_says_why_and_can_be_run():
@@ -247,7 +247,7 @@ def test_what_is_left_out_at_this_size_says_why_and_can_be_run():
         opened.grid._form._handle_msg(f"switch {at}")
         assert opened.grid._entries[at].on
 
-    looked_at(scenario, "large")
+    run_scenario(scenario, "large")
 
 
 @pytest.mark.parametrize("text", ["[{]", '[{"clusterer": "<img src=x>"}]'])
@@ -261,7 +261,7 @@ def test_wrong_text_is_refused_and_kept(text):
         assert opened.grid._entries is entries
         assert opened.grid._wrong.body.count("<") == 2
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
@@ -269,10 +269,10 @@ def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
         opened = Opened(Store(tmp_path))
         await opened.load("iris")
         opened.grid._form._handle_msg("enter 0 n_clusters 18-20")
-        await opened.rest()
+        await opened.wait_until_idle()
         chips = opened.chips
         opened.grid._state._handle_msg("save  my <b> pool ")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.grid._preset.value == "my <b> pool"
         assert opened.chips == chips
         assert "Delete my &lt;b&gt; pool" in opened.grid._state.body
@@ -281,29 +281,29 @@ def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
         await again.load("wine")
         assert again.chips != chips
         again.grid._preset.value = "my <b> pool"
-        await again.rest()
+        await again.wait_until_idle()
         assert again.chips == chips
         again.grid._form._handle_msg("remove 0 n_clusters 0")
         again.grid._state._handle_msg("preset")
-        await again.rest()
+        await again.wait_until_idle()
         assert again.chips == chips
         again.grid._state._handle_msg("rename ours")
-        await again.rest()
+        await again.wait_until_idle()
         assert again.session.own_pools.names() == ["ours"]
         assert (again.grid._preset.value, again.chips) == ("ours", chips)
         again.grid._state._handle_msg("delete")
-        await again.rest()
+        await again.wait_until_idle()
         assert again.session.own_pools.names() == []
         assert again.grid._preset.value == "default"
         assert "ours" not in again.grid._preset.options
 
         # The first page still has it; renaming reports its loss.
         opened.grid._state._handle_msg("rename theirs")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "is gone" in opened.session.jobs.notices[-1].text
         assert opened.chips == chips
         opened.grid._preset.value = "quick"
-        await opened.rest()
+        await opened.wait_until_idle()
         assert opened.grid._preset.options == list(POOLS)
 
     run(scenario())
@@ -313,17 +313,17 @@ def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
 def test_a_pool_of_ones_own_needs_a_name_of_its_own(name):
     async def scenario(opened):
         opened.grid._state._handle_msg(f"save {name}")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "name" in opened.session.jobs.notices[-1].text
         assert opened.session.own_pools.names() == []
         opened.grid._state._handle_msg("save mine")
         opened.grid._state._handle_msg("save other")
         opened.grid._state._handle_msg("rename mine")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "already" in opened.session.jobs.notices[-1].text
         assert opened.session.own_pools.names() == ["mine", "other"]
 
-    looked_at(scenario)
+    run_scenario(scenario)
 
 
 def test_a_sentence_with_a_colon_is_no_failure():
@@ -334,7 +334,7 @@ def test_a_sentence_with_a_colon_is_no_failure():
         runs = (replace(made_run(1), ensemble=ensemble),)
         analysis = Analysis(runs=runs, run_id="r1")
         opened.session.history.do(Step("start", "Start", analysis, {}))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert (
             "<p><b>Failed</b></p><ul><li>&lt;i&gt;: no luck</li></ul>"
             "<p><b>Notes</b></p><ul><li>rows: taken by position</li></ul>"
@@ -356,30 +356,30 @@ def test_runs_are_listed_read_renamed_and_deleted():
             run_id="r2",
         )
         session.history.do(Step("start", "Start", base, {}))
-        await opened.rest()
+        await opened.wait_until_idle()
         assert form.body.index("run 2") < form.body.index("run 1")
         runs._do("read r1")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.run_id == "r1"
         runs._do("rename r1")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "value='run 1' data-enter='name r1'" in form.body
         runs._do("name r1 <b>mine</b>")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.run.name == "<b>mine</b>"
         assert "&lt;b&gt;mine" in form.body
         assert "<input" not in form.body
         runs._do("rename r2")
-        await opened.rest()
+        await opened.wait_until_idle()
         runs._do("leave")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert "<input" not in form.body
         runs._do("delete r1")
-        await opened.rest()
+        await opened.wait_until_idle()
         assert [run.id for run in session.analysis.runs] == ["r2"]
         session.undo()
-        await opened.rest()
+        await opened.wait_until_idle()
         assert session.analysis.run_id == "r1"
-        await opened.rest()
+        await opened.wait_until_idle()
 
     run(main())

@@ -23,7 +23,7 @@ from clusterlens.ui.pages.consensus.ranking_columns import (
     written,
 )
 from clusterlens.ui.work.derived import Result
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run, session_with
 
 # Panel's table is not yet ready for pandas 4.
@@ -56,16 +56,16 @@ def test_of_several_runs_the_one_read_is_chosen_and_the_choice_stays():
     async def main():
         panel = RankingTable(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert (panel._run.visible, panel._run.value) == (True, "r1")
         assert len(panel.shown["titles"]) == len(set(panel._rows)) == 5
         panel._run.value = "r2"
         await asyncio.sleep(0)
-        await rest(session)
+        await wait_until_idle(session)
         assert session.analysis.run_id == "r2"
         assert len(panel.shown["titles"]) == 4
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert panel._run.value == "r1"
         shown = []
         panel._run.param.watch(lambda event: shown.append(event.new), "visible")
@@ -84,7 +84,7 @@ def test_one_run_needs_no_choice():
     async def main():
         panel = RankingTable(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert not panel._run.visible
 
     run(main())
@@ -96,7 +96,7 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
     async def main():
         panel = RankingTable(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         values = json.loads(panel._table.table)["values"]
         ranks = values["rank"]["text"]
         assert ranks == sorted(ranks)
@@ -104,7 +104,7 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
         assert values["model"]["since"][0] is None  # no rank was won or lost
         assert panel._table.selected == 0
         panel._table._handle_msg(2)
-        await rest(session)
+        await wait_until_idle(session)
         assert session.derived.get("selected").value == panel._rows[2]
         assert panel._table.selected == 2
         panel._table._handle_msg(999)
@@ -121,7 +121,7 @@ def test_an_undo_right_behind_another_score_takes_that_score_back():
         panel.look(True)
         panel._score.value = "aari"
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         return panel._score.value
 
     assert run(main()) == session.analysis.score == "discotec-binary"
@@ -146,7 +146,7 @@ def test_a_row_says_how_many_equal_models_it_stands_for():
     async def main():
         panel = RankingTable(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         values, titles = panel.shown["values"], panel.shown["titles"]
         times = values["model"]["times"]
         assert sorted(times) == ["", "", "", "×3"]
@@ -164,7 +164,7 @@ def test_names_keep_what_tells_them_apart():
     async def main():
         panel = RankingTable(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         names = panel.shown["values"]["model"]
         assert {*zip(names["lead"], names["tail"], strict=True)} == {
             ("k-means run 1", ""),
@@ -184,7 +184,7 @@ def test_the_column_of_a_similarity_is_not_called_a_distance():
         panel.look(True)
         for score, entry in SCORES.items():
             session.act_now("set score", score=score)
-            await rest(session)
+            await wait_until_idle(session)
             [head] = (
                 one["head"]
                 for one in panel.shown["columns"]

@@ -30,7 +30,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.looking import Brush, Viewport
 from tests.folders import ROOT
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_clusters_page import planted, value
 
 # Panel's table is not yet ready for pandas 4.
@@ -59,10 +59,10 @@ def watched(session, *panels):
 
 async def choose(session):
     """Make the displayed partition of Clusters the result."""
-    await rest(session)
+    await wait_until_idle(session)
     chosen = value(session, "chosen")
     assert await choose_result(session, chosen.choice, chosen.labels, chosen.clusters)
-    await rest(session)
+    await wait_until_idle(session)
 
 
 def rows_of(session):
@@ -77,7 +77,7 @@ def test_before_a_choice_every_page_is_about_the_model_that_is_looked_at():
 
     async def main():
         with watched(session, ResultChip) as (chip,):
-            await rest(session)
+            await wait_until_idle(session)
             assert "No result yet" in chip.text.body
             assert value(session, "chosen").title == "d k=4"
             assert_array_equal(
@@ -99,7 +99,7 @@ def test_the_result_is_the_same_on_every_page_and_in_every_file():
 
     async def main():
         with watched(session, ResultChip, ModelTab, SampleMap) as (chip, tab, shown):
-            await rest(session)
+            await wait_until_idle(session)
             before = value(session, "chosen")
             await choose(session)
             for name in ("clusters", "result_here"):
@@ -121,7 +121,7 @@ def test_the_result_is_the_same_on_every_page_and_in_every_file():
             with pytest.raises(ValueError, match="the result is kept beside the run"):
                 keep_partition(session.analysis, AGAIN, SimpleNamespace(kernels={}))
             session.undo()
-            await rest(session)
+            await wait_until_idle(session)
             assert "No result yet" in chip.text.body
 
     run(main())
@@ -141,11 +141,11 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
                 cluster=first,
                 name="<mine>",
             )
-            await rest(session)
+            await wait_until_idle(session)
             rows = rows_of(session)
             assert "1 name" in chip.text.body
             session.look.model = 3
-            await rest(session)
+            await wait_until_idle(session)
             assert "d k=4, beside the result" in shown._legend.body
             assert "beside the result" in tab.text.body
             assert "Change to this model" in chip.text.body
@@ -156,7 +156,7 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
             same = clusters != first
             assert_array_equal(value(session, "clusters")[same], clusters[same])
             shown._do("result")
-            await rest(session)
+            await wait_until_idle(session)
             assert "beside the result" not in shown._legend.body
             assert value(session, "displayed_partition").is_result
 
@@ -178,7 +178,7 @@ def test_a_name_leaves_with_its_rows_in_rows_report_and_script():
                 "name cluster", partition=result, cluster=cluster, name="<mine>"
             )
             session.look.model = 3  # another model than the result
-            await rest(session)
+            await wait_until_idle(session)
             rows = rows_of(session)
             assert_array_equal(rows["cluster name"] == "<mine>", clusters == cluster)
             found = gather(session)
@@ -210,7 +210,7 @@ def test_a_name_is_of_its_rows_and_other_clusters_are_like_it():
             session.look.param.update(
                 group=Brush(positions, "x"), partition="group", page="clusters"
             )
-            await rest(session)
+            await wait_until_idle(session)
             chosen = value(session, "chosen")
             assert chosen.own_names == {0: "the group", 1: "the rest"}
             await choose(session)
@@ -236,7 +236,7 @@ def test_a_result_outlives_its_run_and_is_there_in_a_run_of_some_of_its_rows():
             result = session.analysis.result
             few = result.dataset.row_ids[result.clusters == 0].tolist()
             await session.act("cluster rows", rows=few, name="one")
-            await rest(session)
+            await wait_until_idle(session)
             assert "from" in chip.text.body
             assert (value(session, "result_here") == 0).all()
             assert len(value(session, "result_here")) == len(few)
@@ -244,7 +244,7 @@ def test_a_result_outlives_its_run_and_is_there_in_a_run_of_some_of_its_rows():
             assert len(rows_of(session)) == 150
             first = session.analysis.runs[0].id
             session.act_now("delete run", id=first)
-            await rest(session)
+            await wait_until_idle(session)
             assert "a run that was deleted" in chip.text.body
             assert len(rows_of(session)) == 150
 
@@ -259,7 +259,7 @@ def test_changed_links_are_told_and_change_nothing():
             await choose(session)
             clusters = session.analysis.result.clusters
             session.act_now("add link", kind="must", a="row 0", b="row 59")
-            await rest(session)
+            await wait_until_idle(session)
             assert "made before 1 change of links" in chip.text.body
             assert session.analysis.result.clusters is clusters
             assert_array_equal(value(session, "clusters"), clusters)
@@ -322,7 +322,7 @@ def test_rows_of_the_page_and_of_the_script_are_one_file(tmp_path, model):
         result = {"kind": "result"}
         await session.act("name cluster", partition=result, cluster=1, name="=mine")
         with watched(session):
-            await rest(session)
+            await wait_until_idle(session)
             found = gather(session)
             return found.script(), FILES["rows csv"].make(found, session)
 
@@ -357,9 +357,9 @@ def test_the_menu_changes_the_result_and_leads_to_clusters():
         with watched(session, ResultChip) as (chip,):
             await choose(session)
             session.look.model = 3
-            await rest(session)
+            await wait_until_idle(session)
             await chip._do("change")
-            await rest(session)
+            await wait_until_idle(session)
             assert "Result: d k=4" in chip.text.body
             assert value(session, "displayed_partition").is_result
             await chip._do("clusters")
@@ -375,7 +375,7 @@ def test_the_headline_says_where_the_result_is_not_the_leader():
 
     async def main():
         with watched(session, Headline) as (headline,):
-            await rest(session)
+            await wait_until_idle(session)
             assert "Your result" not in headline._text.body
             await choose(session)
             assert "Your result is <b>d k=4</b>" in headline._text.body
@@ -395,12 +395,12 @@ def test_clusters_offers_the_result_once_there_is_one():
     async def main():
         page = ClustersPage(session)
         page.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         bar = next(p for p in page.panels if type(p).__name__ == "PartitionBar")
         assert "Result" not in bar._kinds.options
         assert bar._choose.visible
         await bar._make_it_the_result(None)
-        await rest(session)
+        await wait_until_idle(session)
         assert bar._kinds.value == "result"
         assert not bar._choose.visible
         assert not bar._keep.visible

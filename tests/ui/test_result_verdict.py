@@ -91,10 +91,10 @@ def test_where_every_check_says_yes_everything_is_defended():
     verdict = weigh_result(GOOD)
     assert verdict.light == "yes"
     assert verdict.objection == ""
-    said = parts(verdict)
-    assert said["doubted"] == said["open"] == ""
+    claims = parts(verdict)
+    assert claims["doubted"] == claims["open"] == ""
     for words in ("p = 0.05", "3 groups", "all 3 clusters (found", "0.93", "99% of it"):
-        assert words in said["defended"]
+        assert words in claims["defended"]
     assert "“age” and “income” reproduce 99%" in verdict.paragraph
     assert verdict.paragraph.startswith("“model b” divides 100 rows of customers into")
 
@@ -102,10 +102,10 @@ def test_where_every_check_says_yes_everything_is_defended():
 def test_where_nothing_was_asked_nothing_is_defended_or_doubted():
     verdict = weigh_result(NOTHING)
     assert verdict.light == "unknown"
-    said = parts(verdict)
-    assert said["defended"] == said["doubted"] == ""
+    claims = parts(verdict)
+    assert claims["defended"] == claims["doubted"] == ""
     for words in ("groups at all", "k = 3", "found again", "lie apart"):
-        assert words in said["open"]
+        assert words in claims["open"]
     assert "Not measured: " in verdict.paragraph
     assert verdict.objection == ""
 
@@ -139,9 +139,9 @@ def test_the_worst_of_the_checks_that_decide_is_the_verdict(change, light):
 
 def test_each_cluster_is_named_where_it_belongs():
     verdict = weigh_result(replace(GOOD, again=again(FIRST)))
-    said = parts(verdict)
-    assert "“big” (found again in other samples" in said["defended"]
-    assert "cluster 2 and “<b>odd</b>” (not found again" in said["doubted"]
+    claims = parts(verdict)
+    assert "“big” (found again in other samples" in claims["defended"]
+    assert "cluster 2 and “<b>odd</b>” (not found again" in claims["doubted"]
     assert verdict.objection == "1 of 3 clusters found again in other samples."
     none = parts(weigh_result(replace(GOOD, again=again(NONE))))["doubted"]
     assert none.startswith("any of 3 clusters (none is found again in other samples")
@@ -163,8 +163,8 @@ def test_pool_test_and_answers_are_named_with_their_numbers():
 
 def test_answers_are_named_before_what_they_weigh_on():
     text = weigh_result(replace(GOOD, leads=ANSWERED)).paragraph
-    said = "With your 16 answers b (3 clusters) leads instead of a (5)."
-    assert text.index(said) < text.index("Can be defended")
+    words = "With your 16 answers b (3 clusters) leads instead of a (5)."
+    assert text.index(words) < text.index("Can be defended")
     same = replace(ANSWERED, after="a", k_after=5)
     text = weigh_result(replace(GOOD, leads=same)).paragraph
     assert "a leads with and without your 16 answers" in text

@@ -8,16 +8,16 @@ from clusterlens.ui.exports.replay import Replayed
 from clusterlens.ui.pages.report import script_card
 from clusterlens.ui.pages.report.script_card import ScriptCard
 from clusterlens.ui.server.memory.memory import Kept
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_links import session_of
 
 
 @pytest.mark.parametrize(
-    ("difference", "said"),
+    ("difference", "words"),
     [("", "checked: same labels"), ("2 of 6 <models> differ", "2 of 6 &lt;models&gt;")],
 )
 def test_what_a_replay_found_stands_until_the_script_is_another_one(
-    monkeypatch, difference, said
+    monkeypatch, difference, words
 ):
     found = SimpleNamespace(
         steps=(), ranking=None, export_partition=SimpleNamespace(clusters=None)
@@ -37,14 +37,14 @@ def test_what_a_replay_found_stands_until_the_script_is_another_one(
         card._see("print(1)", None)
         assert "Check by running it" in card._check.body
         card._do("check")
-        await rest(session)
+        await wait_until_idle(session)
         assert ran == ["print(1)"]
-        assert said in card._check.body
+        assert words in card._check.body
         card._see("print(2)", None)
-        assert said not in card._check.body
+        assert words not in card._check.body
         assert "Check by running it" in card._check.body
         card._see("print(1)", None)
-        assert said in card._check.body
+        assert words in card._check.body
 
     run(main())
 
@@ -74,11 +74,11 @@ def test_a_script_that_came_as_a_file_runs_when_asked_twice_where_one_is_alone(
         assert ("Check by running it" in card._check.body) == alone
         assert ("is not run here" in card._check.body) != alone
         card._do("check")
-        await rest(session)
+        await wait_until_idle(session)
         assert ran == []
         if not alone:
             card._do("run")
-            await rest(session)
+            await wait_until_idle(session)
             assert ran == []
             return
         assert "came as a file" in card._check.body
@@ -87,7 +87,7 @@ def test_a_script_that_came_as_a_file_runs_when_asked_twice_where_one_is_alone(
         assert "Check by running it" in card._check.body
         card._do("check")
         card._do("run")
-        await rest(session)
+        await wait_until_idle(session)
         assert ran == [True]
         assert "checked: same labels" in card._check.body
         assert "no network by Python's own means" in card._check.body

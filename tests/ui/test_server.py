@@ -53,7 +53,7 @@ def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
     pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
 
     async def main():
-        server, told, ended = Server(), [], threading.Event()
+        server, shown, ended = Server(), [], threading.Event()
         workers = server.workers = Workers(1)
         sessions = [Session(server) for _ in range(3)]
         bar = job_bar(sessions[0])
@@ -61,7 +61,7 @@ def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
         assert card.view
         card.look(True)
         sessions[0].jobs.param.watch(
-            lambda event: told.append((bar.objects[0].body, card._text.body)), "shown"
+            lambda event: shown.append((bar.objects[0].body, card._text.body)), "shown"
         )
         for session in sessions:
             await session.act("load example", name="rings")
@@ -87,13 +87,13 @@ def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
         for session in sessions:
             session.close()
         server.close()
-        return n_models, told
+        return n_models, shown
 
-    n_models, told = run(main())
+    n_models, shown = run(main())
     assert n_models == [3, None, 3]
-    assert any(ALL_AT_WORK in bar for bar, _ in told)
-    assert any(f"<p>{ALL_AT_WORK.capitalize()}.</p>" in card for _, card in told)
-    assert ALL_AT_WORK not in told[-1][0]
+    assert any(ALL_AT_WORK in bar for bar, _ in shown)
+    assert any(f"<p>{ALL_AT_WORK.capitalize()}.</p>" in card for _, card in shown)
+    assert ALL_AT_WORK not in shown[-1][0]
 
 
 def _hold(workers, ended):

@@ -90,11 +90,11 @@ def test_a_picture_that_was_on_its_way_takes_no_key_back():
     async def main():
         port = Viewport(width=200, height=200)
 
-        def told(**seen):
+        def on_change(**seen):
             nonlocal port
             port = replace(port, **seen)
 
-        frame = MatrixFigure(told, Recorder(), Recorder(), css="c")
+        frame = MatrixFigure(on_change, Recorder(), Recorder(), css="c")
         steering, whole = Steering(frame), full_view(100)
         edges = np.arange(101)
         tile = Tile(np.ones((100, 100)), edges, edges, "consensus", None, True, None)

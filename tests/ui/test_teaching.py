@@ -52,8 +52,8 @@ def topmost(places):
 def expect_links(page, number):
     """Wait until so many links are listed, and the headline is complete."""
     expect(page.locator(".cl-links tr")).to_have_count(number, timeout=LONG)
-    told = re.compile(rf"a majority must agree.*of {number} link", re.DOTALL)
-    expect(page.locator(".cl-headline").first).to_contain_text(told, timeout=LONG)
+    complete = re.compile(rf"a majority must agree.*of {number} link", re.DOTALL)
+    expect(page.locator(".cl-headline").first).to_contain_text(complete, timeout=LONG)
 
 
 def answer_a_suggestion(page):

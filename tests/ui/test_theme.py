@@ -110,9 +110,9 @@ def test_heads_of_tables_and_small_texts_follow_another_theme(blobs):
     for _ in range(2):
         blobs.get_by_role("button", name="Toggle theme").click()
         blobs.wait_for_function(f"window.Bokeh && {IDLE}", timeout=LONG)
-        told = blobs.evaluate(FADED)
-        assert len(told) > 10
-        assert not [text for text, own, around in told if own is not around]
+        colours = blobs.evaluate(FADED)
+        assert len(colours) > 10
+        assert not [text for text, own, around in colours if own is not around]
     blobs.evaluate("localStorage.removeItem('cl-theme')")
 
 
@@ -156,8 +156,8 @@ def test_the_name_of_the_labels_is_whole_and_in_the_colours_of_the_theme(
     name = app.locator(".cl-label-scales b bdi")
     expect(name).to_have_count(2, timeout=LONG)
     [chart] = within(app, ".cl-label-scales")
-    told = within(app, ".cl-label-scales b:has(bdi)")
-    assert all(inside(one, chart) for one in told)
+    names_shown = within(app, ".cl-label-scales b:has(bdi)")
+    assert all(inside(one, chart) for one in names_shown)
     names = within(app, ".cl-label-scales b bdi")
     assert not any(one["cut"] for one in names)
     # Colours fade into another theme.

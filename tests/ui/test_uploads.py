@@ -52,10 +52,10 @@ def test_the_job_says_how_many_megabytes_have_come():
         waits = asyncio.create_task(upload.content(job))
         while job.done < 2:
             await asyncio.sleep(0)
-        said = job.title, job.done, job.total, job.unit
+        progress = job.title, job.done, job.total, job.unit
         upload.take(pieces(bytes(1_000_000), 1_000_000)[0])
         await waits
-        return said
+        return progress
 
     assert run(main()) == ("Upload t.csv", 2, 3, "MB")
 

@@ -10,7 +10,7 @@ from clusterlens.ui.nodes.verdict import weigh
 YES, ODD, PART = "Yes", "Yes, but not each around a centre", "Only in part"
 
 
-def judged(scores, dbcv, shuffled, border=0.5):
+def verdict_of(scores, dbcv, shuffled, border=0.5):
     check = SimpleNamespace(pairs=pd.DataFrame({"score": scores}), score=0.5)
     evidence = SimpleNamespace(
         dbcv=dbcv, shuffled=pd.DataFrame({"dbcv": [shuffled, shuffled]})
@@ -41,7 +41,7 @@ def test_measured_tables_get_the_answer_of_the_rule(
 ):
     apart, between, mixed = pairs
     scores = [0.9] * apart + [0.4] * between + [0.0] * mixed
-    assert judged(scores, dbcv, shuffled).answer == answer, table
+    assert verdict_of(scores, dbcv, shuffled).answer == answer, table
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_measured_tables_get_the_answer_of_the_rule(
     ],
 )
 def test_round_in_part_takes_half_the_pairs_and_few_as_random(scores, light):
-    assert judged(scores, -0.9, -0.9).round == light
+    assert verdict_of(scores, -0.9, -0.9).round == light
 
 
 @pytest.mark.parametrize(
     ("gain", "light"), [(0.5, "yes"), (0.49, "in part"), (0.25, "in part"), (0.2, "no")]
 )
 def test_density_is_read_by_the_way_from_shuffled_labels_to_one(gain, light):
-    assert judged([0.0], -0.6 + gain * 1.6 + 1e-9, -0.6).dense == light
+    assert verdict_of([0.0], -0.6 + gain * 1.6 + 1e-9, -0.6).dense == light
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_density_is_read_by_the_way_from_shuffled_labels_to_one(gain, light):
 def test_a_gap_at_every_border_makes_clusters_whatever_density_says(
     table, scores, dbcv, shuffled, border, answer
 ):
-    assert judged(scores, dbcv, shuffled, border).answer == answer, table
+    assert verdict_of(scores, dbcv, shuffled, border).answer == answer, table
 
 
 def test_a_gap_is_needed_at_every_border():

@@ -13,7 +13,7 @@ from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.shell import _rail
 from clusterlens.ui.state.checks import Check
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.memory.test_checks import begun, quick_checks
 
 NAME = "<img src=x> & co"
@@ -33,7 +33,7 @@ async def opened():
     session.derived.watch((*NEEDED, *WELCOME), lambda results: None)
     panel.look(True)
     bar.look(True)
-    await rest(session)
+    await wait_until_idle(session)
     return session, panel, bar
 
 
@@ -48,7 +48,7 @@ def test_a_question_is_asked_on_the_page_and_answered_there():
             assert f'data-do="{node}"' in body(panel)
             assert "Find out, " in body(panel)
             panel._do(node)
-            await rest(session)
+            await wait_until_idle(session)
             assert f'data-do="{node}"' not in body(panel)
             assert session.derived.get(node).check.settings in body(panel)
         assert "Not measured" not in body(panel)
@@ -66,7 +66,7 @@ def test_page_report_and_clusters_show_one_paragraph():
         for node in (None, "null_check", "export_stability"):
             if node:
                 session.derived.ask(node)
-                await rest(session)
+                await wait_until_idle(session)
             text = session.derived.get("export_verdict").value.paragraph
             texts.add(text)
             assert safe(text) in body(panel)
@@ -83,11 +83,11 @@ def test_where_a_check_says_no_the_primary_button_is_amber_and_says_why():
         session, _, bar = await opened()
         tab = ModelTab(session)
         tab.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         buttons = bar._choose, tab._choose
         assert [button.color for button in buttons] == ["primary", "primary"]
         session.derived.ask("export_stability")  # of which no cluster is found again
-        await rest(session)
+        await wait_until_idle(session)
         verdict = session.derived.get("chosen_verdict").value
         assert verdict.light == "no"
         for button in buttons:
@@ -107,7 +107,7 @@ def test_names_from_outside_are_text():
             "name cluster", partition=partition, cluster=0, name=NAME
         )
         session.derived.ask("export_stability")
-        await rest(session)
+        await wait_until_idle(session)
         for text in (body(panel), write_report(gather(session))):
             assert safe(NAME) in text
             assert "<img src=x" not in text
@@ -120,7 +120,7 @@ def test_a_check_that_was_stopped_says_how_far_it_was():
         session, panel, _ = await opened()
         kind, key = session.derived.check_of("k_selection")
         session.checks.put(Check(key, kind, done=40, total=100))
-        await rest(session)
+        await wait_until_idle(session)
         assert "Stopped at 40 of 100; <b>Find out" in body(panel)
         assert "Not measured: stopped at 40 of 100." in write_report(gather(session))
 
@@ -131,13 +131,13 @@ def test_a_run_of_other_rows_is_no_evidence_for_the_result():
     async def main():
         session, panel, _ = await opened()
         session.derived.ask("null_check")
-        await rest(session)
+        await wait_until_idle(session)
         values = {"numbers": [[k, k] for k in range(3)], "on": "Clusters"}
         partition = {"kind": "model", "model": 0}
         assert await session.act("choose result", partition=partition, **values)
-        await rest(session)
+        await wait_until_idle(session)
         assert await session.act("cluster rows", rows=list(range(100)), name="some")
-        await rest(session)
+        await wait_until_idle(session)
         assert body(panel).count("has other rows") == 2
 
     run(main())
@@ -149,7 +149,7 @@ def test_without_a_run_the_page_says_what_to_do():
         session.undo()
         panel = VerdictRows(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert "run a pool" in panel.status.body
 
     run(main())

@@ -18,7 +18,7 @@ from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.records import Records
 from clusterlens.ui.state.analysis import Run
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_main_job import LONG, choose
 from tests.ui.test_session import session_with
 
@@ -42,7 +42,7 @@ def opened(session, then):
     async def main():
         page = ConsensusPage(session)
         page.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         await then({type(panel).__name__: panel for panel in page.panels})
 
     run(main(), 300)
@@ -55,7 +55,7 @@ def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
         headline = panels["Headline"]._text
         assert "6 near-copies of rows 0 k=3 hold 67% of the votes" in headline.body
         await panels["Headline"]._do("hubs")
-        await rest(session)
+        await wait_until_idle(session)
         assert session.analysis.run.votes == "hubs"
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3
         assert session.history.undoable.title == "Set who votes"
@@ -66,7 +66,7 @@ def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
         ranking = session.derived.get("ranking").value
         assert len(set(ranking.values[[0, 8]].round(9))) == 1
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert panels["RankingTable"]._votes.value == "models"
         assert "near-copies" in headline.body
         assert "of 9 models" in panels["Threshold"]._text.body
@@ -81,7 +81,7 @@ def test_a_kept_partition_is_ranked_without_a_vote():
         before = session.derived.get("agreement").value
         values = {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": False}
         await session.act("keep partition", partition=values, name="mine")
-        await rest(session)
+        await wait_until_idle(session)
         kept = session.analysis.ensemble
         assert kept.votes.tolist() == [1] * 9 + [0]
         after = session.derived.get("agreement").value
@@ -100,7 +100,7 @@ def test_models_of_the_other_half_are_ranked_have_no_vote_and_may_vote_again():
         values = {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": False}
         await session.act("keep partition", partition=values, name="mine")
         panels["RankingTable"]._votes.value = "typical"
-        await rest(session)
+        await wait_until_idle(session)
         assert session.analysis.run.votes == "typical"
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [0] * 4
         words = "6 of 10 vote<"
@@ -112,12 +112,12 @@ def test_models_of_the_other_half_are_ranked_have_no_vote_and_may_vote_again():
         assert shown["values"]["model"]["times"] == ["×6", "○", "×3 ○"]
         assert ["no vote" in title for title in shown["titles"]] == [False, True, True]
         session.look.param.update(model=8, tab="model")
-        await rest(session)
+        await wait_until_idle(session)
         assert "no vote" in panels["Inspector"].tabs["model"].text.body
         await session.act("weigh models", by="families")
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3 + [0]
         session.undo()
-        await rest(session)
+        await wait_until_idle(session)
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [0] * 4
         assert words in panels["Headline"]._text.body
 
@@ -129,10 +129,10 @@ def test_report_and_log_say_who_votes():
 
     async def then(panels):
         session.derived.watch(NEEDED, lambda _: None)
-        await rest(session)
+        await wait_until_idle(session)
         assert "votes: " not in write_report(gather(session))
         await session.act("weigh models", by="typical")
-        await rest(session)
+        await wait_until_idle(session)
         text = write_report(gather(session))
         assert "Typical half votes: 6 of 9, those most like the others." in text
         assert step_words(session.history.done[-1]) == "typical half votes: 6 of 9"
@@ -151,13 +151,12 @@ def test_answers_make_a_model_without_a_vote_the_first():
             kind = "must" if COLUMNS[k] == COLUMNS[k + 51] else "cannot"
             session.act_now("add link", kind=kind, a=k, b=k + 51)
             session.act_now("add link", kind="must", a=k + 30, b=k + 60)
-        await rest(session)
+        await wait_until_idle(session)
         assert session.derived.get("ranking").value.order[0] == 6
         assert "columns 0" in panels["Headline"]._text.body
-        heard = session.derived.get(
-            "weighted_ensemble"
-        ).value  # the votes of the matrices
-        assert heard.votes[6:].sum() > 0.9 * heard.n_votes
+        # The votes of the matrices.
+        weighted = session.derived.get("weighted_ensemble").value
+        assert weighted.votes[6:].sum() > 0.9 * weighted.n_votes
         assert session.derived.get("broken_by_all").value == frozenset()
 
     opened(session, then)
@@ -191,12 +190,12 @@ def test_what_happens_while_votes_change_is_kept():
         kernels = {}  # noqa: RUF012
 
     base = session.analysis
-    weighed = ACTIONS["weigh models"].apply(base, {"by": "hubs"}, Job())
+    reweighted = ACTIONS["weigh models"].apply(base, {"by": "hubs"}, Job())
     meanwhile = ACTIONS["set score"].apply(base, {"score": "aari"}, Job())
-    merged = merge(base, weighed, meanwhile)
+    merged = merge(base, reweighted, meanwhile)
     assert (merged.score, merged.run.votes, len(merged.runs)) == ("aari", "hubs", 1)
     gone = ACTIONS["delete run"].apply(base, {"id": "r1"}, Job())
-    assert merge(base, weighed, gone).runs == ()
+    assert merge(base, reweighted, gone).runs == ()
 
 
 def test_a_run_renamed_while_its_votes_are_weighed_keeps_name_and_votes():
@@ -204,11 +203,11 @@ def test_a_run_renamed_while_its_votes_are_weighed_keeps_name_and_votes():
     base = session.analysis
 
     job = SimpleNamespace(kernels={})
-    weighed = ACTIONS["weigh models"].apply(base, {"by": "hubs"}, job)
+    reweighted = ACTIONS["weigh models"].apply(base, {"by": "hubs"}, job)
     renamed = ACTIONS["rename run"].apply(base, {"id": "r1", "name": "mine"}, job)
-    both = merge(base, weighed, renamed)
+    both = merge(base, reweighted, renamed)
     assert (both.run.name, both.run.votes) == ("mine", "hubs")
-    assert both.run.ensemble is weighed.run.ensemble
+    assert both.run.ensemble is reweighted.run.ensemble
 
 
 def test_the_typical_half_votes_until_another_way_is_chosen(spent):

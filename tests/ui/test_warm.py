@@ -31,7 +31,7 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 asked = set()
 load = kernels._KernelFiles.load_overload
@@ -53,7 +53,7 @@ async def look(X):
     session.look.page = "consensus"
     analysis = Analysis(dataset, {}, dataset, (made,), 1, "r1")
     session.history.do(Step("test", "Test", analysis))
-    await rest(session)
+    await wait_until_idle(session)
 
 for step in itertools.islice(STEPS.values(), N_FIRST):
     step()
@@ -118,12 +118,12 @@ def test_a_step_that_fails_is_left_to_its_first_user_and_logged(steps, caplog):
 def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
     steps, monkeypatch
 ):
-    warming, begins, order, said = Server().warming, threading.Event(), [], []
+    warming, begins, order, messages = Server().warming, threading.Event(), [], []
 
     def compile_beside():
         begins.wait()
         for name in ("one", "two", "three"):
-            said.append(warming.message)
+            messages.append(warming.message)
             order.append(f"{name} compiled")
             yield
 
@@ -136,7 +136,7 @@ def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
     warming.ended.wait()
     assert order == [f"{name} {did}" for name in steps for did in DONE]
     words = "compiling for this machine, once"
-    assert said == [f"{words}: 0 of 2", f"{words}: 1 of 2", ""]
+    assert messages == [f"{words}: 0 of 2", f"{words}: 1 of 2", ""]
 
 
 def test_nothing_is_said_where_all_is_on_disk(steps):

@@ -63,7 +63,7 @@ def test_what_is_no_number_stays_none(text):
         float(typed(text))
 
 
-def said(path):
+def texts_of(path):
     """Yield the texts of a module, without docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documents = {
@@ -76,7 +76,7 @@ def said(path):
 
 def test_no_space_stands_before_the_sign_of_percent():
     package = Path(clusterlens.__file__).parent
-    texts = [(path, text) for path in package.rglob("*.py") for text in said(path)]
+    texts = [(path, text) for path in package.rglob("*.py") for text in texts_of(path)]
     assert len(texts) > 10_000
     spaced = re.compile(r"(^|[\d}>])\s%(?![a-zA-Z(])")
     assert [one for one in texts if spaced.search(one[1])] == []

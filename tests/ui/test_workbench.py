@@ -64,11 +64,11 @@ def test_nothing_scrolls_as_a_page_at_any_size(app):
         for css in (".cl-consensus-matrix", ".cl-binarised-matrix"):
             until(app, lambda css=css: is_square(app, css))
         app.wait_for_function(FIGURES_FIT, timeout=LONG)
-        room = app.evaluate(
+        overflow = app.evaluate(
             "[document.documentElement.scrollHeight - innerHeight,"
             " document.documentElement.scrollWidth - innerWidth]"
         )
-        assert room == [0, 0]
+        assert overflow == [0, 0]
         for css in (".cl-ranking", ".cl-map", ".cl-binarised-matrix", ".cl-inspector"):
             box = app.locator(css).first.bounding_box()
             assert box["y"] + box["height"] <= height
@@ -87,22 +87,24 @@ def test_the_reading_of_one_matrix_leaves_that_cell_of_the_other_in_sight(app):
             for across, down in ((0.2, 0.5), (0.8, 0.2), (0.8, 0.9)):
                 x, y = here["x"] + across * here["width"], down * here["height"]
                 app.mouse.move(x, here["y"] + y)
-                said = app.locator(".bk-Tooltip", has_text=re.compile("apart|together"))
-                box = said.first.bounding_box()
+                hover = app.locator(
+                    ".bk-Tooltip", has_text=re.compile("apart|together")
+                )
+                box = hover.first.bounding_box()
                 cell = there["x"] + across * there["width"]
                 assert not box["x"] <= cell <= box["x"] + box["width"]
                 assert box["x"] >= 0
                 assert box["x"] + box["width"] <= width
                 app.mouse.move(x, here["y"] - 200)
-                expect(said).to_have_count(0)
+                expect(hover).to_have_count(0)
 
 
 def test_the_foot_of_the_ranking_names_its_keys_in_one_line(app):
     for width, height in ((1440, 900), (1280, 720), (1024, 768)):
         app.set_viewport_size({"width": width, "height": height})
-        foot = app.locator(".cl-ranking-keys p")
-        expect(foot).to_have_text("↑ ↓ select, Enter Clustersall scores")
-        assert foot.bounding_box()["height"] <= 22
+        keys = app.locator(".cl-ranking-keys p")
+        expect(keys).to_have_text("↑ ↓ select, Enter Clustersall scores")
+        assert keys.bounding_box()["height"] <= 22
 
 
 def test_low_windows_give_the_matrices_height_and_cut_nothing_of_what_is_needed(app):

@@ -115,7 +115,7 @@ def width(app: Page, css: str) -> float:
     return high - low
 
 
-def turn(app: Page, css: str, notches: int, at: tuple[float, float] = (0.6, 0.3)):
+def turn_wheel(app: Page, css: str, notches: int, at: tuple[float, float] = (0.6, 0.3)):
     """Turn the wheel over a place of a figure: up to zoom in, down (negative) out."""
     box = app.locator(f"{css} .bk-Canvas").first.bounding_box()
     app.mouse.move(box["x"] + at[0] * box["width"], box["y"] + at[1] * box["height"])
@@ -243,12 +243,12 @@ def test_the_wheel_leads_to_single_cells_of_both_matrices_and_reset_back(blobs, 
     for css in MATRICES:
         widths = [width(app, css)]
         while widths[-1] > 4.01:  # one notch, then check
-            turn(app, css, 1)
+            turn_wheel(app, css, 1)
             wait_until_narrower(app, css, widths[-1])
             cells.assert_shown(order)
             widths.append(width(app, css))
         assert all(after < before for before, after in pairwise(widths))
-        turn(app, css, 40)  # to the limit
+        turn_wheel(app, css, 40)  # to the limit
         cells.assert_shown(order)
         assert width(app, css) == pytest.approx(4, rel=1e-3)
         app.evaluate(RESET, css)
@@ -273,7 +273,7 @@ def test_matrices_of_more_rows_than_pixels_fill_their_frames_down_to_cells(
     for css in MATRICES[:1]:
         wide = width(app, css)
         while wide > 9:
-            turn(app, css, 6, at=(0.6, 0.6))
+            turn_wheel(app, css, 6, at=(0.6, 0.6))
             wait_until_narrower(app, css, wide)
             shown = cells_in_view(app, n)
             wide = width(app, css)
@@ -330,8 +330,12 @@ def test_the_wheel_leads_to_the_cells_of_links_in_both_matrices_of_many_rows(
     labels, address = many
     with watched(page, server):
         page.goto(address)
-        told = page.locator(".cl-binarised-matrix").get_by_text("of 6 models").first
-        needed = int(re.search(r"at least (\d) of", told.inner_text(timeout=LONG))[1])
+        threshold_text = (
+            page.locator(".cl-binarised-matrix").get_by_text("of 6 models").first
+        )
+        needed = int(
+            re.search(r"at least (\d) of", threshold_text.inner_text(timeout=LONG))[1]
+        )
         whole = cells_in_view(page, MANY)[0]["view"]
         for css, (_, row, column) in zip(MATRICES, LINKS, strict=True):
             while (wide := width(page, css)) > 12:
@@ -339,7 +343,7 @@ def test_the_wheel_leads_to_the_cells_of_links_in_both_matrices_of_many_rows(
                 # the way.
                 (left, right), (low, high) = state(page, css)["view"]
                 across = (column + 0.5 - left) / (right - left)
-                turn(page, css, 4, at=(across, (row + 0.5 - low) / (high - low)))
+                turn_wheel(page, css, 4, at=(across, (row + 0.5 - low) / (high - low)))
                 wait_until_narrower(page, css, wide)
             shown = cells_in_view(page, MANY)
             ends = {(a, b) for _, *pair in LINKS for a, b in (pair, pair[::-1])}
@@ -365,11 +369,11 @@ def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(blobs, cells):
     order = cells.order()
     css = MATRICES[1]
     before = width(app, css)
-    turn(app, css, 8, at=(0.97, 0.97))
+    turn_wheel(app, css, 8, at=(0.97, 0.97))
     wait_until_narrower(app, css, before / 2)
     cells.assert_shown(order)
     before = width(app, css)
-    turn(app, css, -3, at=(0.1, 0.1))  # towards the area beyond the last cell
+    turn_wheel(app, css, -3, at=(0.1, 0.1))  # towards the area beyond the last cell
     app.wait_for_function(
         f"""([css, before]) => {{
           const {{view}} = ({STATE})(css);
@@ -379,7 +383,7 @@ def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(blobs, cells):
         timeout=LONG,
     )
     cells.assert_shown(order)
-    turn(app, css, -30, at=(0.1, 0.1))
+    turn_wheel(app, css, -30, at=(0.1, 0.1))
     wait_until_whole(app, css, cells.whole)
     cells.assert_shown(order)
 
@@ -406,15 +410,15 @@ def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(blobs, cells):
         f"(css) => ({STATE})(css).view.flat()[0] < 0", arg=css, timeout=LONG
     )
     shown = cells.assert_shown(order)
-    turn(app, css, 0, at=(0.53, 0.71))
+    turn_wheel(app, css, 0, at=(0.53, 0.71))
     (left, right), (low, high) = shown["view"]
     column = order[int(left + 0.53 * (right - left))]
     row = order[int(low + 0.71 * (high - low))]
     tooltip = app.locator(".bk-Tooltip", has_text="together in").first
     codes = cells.ensemble.codes
     joined = cells.ensemble.votes @ (codes[:, row] == codes[:, column])
-    said = f"together in {joined} of {cells.ensemble.n_votes} voting models"
-    words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\W*{said}")
+    joined_words = f"together in {joined} of {cells.ensemble.n_votes} voting models"
+    words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\W*{joined_words}")
     expect(tooltip).to_have_text(words, timeout=LONG)
 
 
@@ -429,7 +433,7 @@ FOLLOWING = f"""(classes) => {{ {FIND}
 def test_while_linking_lines_follow_the_pointer_over_both_matrices(blobs, cells):
     app = blobs
     begin_linking(app)
-    turn(app, MATRICES[1], 0, at=(0.7, 0.4))
+    turn_wheel(app, MATRICES[1], 0, at=(0.7, 0.4))
     app.wait_for_function(
         f"""(classes) => {{
           const [one, other] = ({FOLLOWING})(classes);
@@ -480,7 +484,7 @@ def test_zoom_links_and_order_hold_together_and_outlive_a_reload(blobs, cells):
     }
     assert len(link) == 1
     before = width(app, MATRICES[0])
-    turn(app, MATRICES[0], 5)
+    turn_wheel(app, MATRICES[0], 5)
     wait_until_narrower(app, MATRICES[0], before / 2)
     zoomed = cells.assert_shown(order)["view"]
     app.locator(".cl-ranking-table .ranked").last.click()
@@ -518,7 +522,7 @@ def assert_zooms(app: Page, css: str) -> None:
     app.wait_for_function(WHOLE, arg=css, timeout=LONG)
     for _ in range(3):
         before = width(app, css)
-        turn(app, css, 2)
+        turn_wheel(app, css, 2)
         wait_until_narrower(app, css, before)
         app.wait_for_function(MAPPED, arg=css, timeout=LONG)
     app.evaluate(TOOL, [css, "BoxZoomTool"])
@@ -568,7 +572,7 @@ def test_ranges_that_crossed_on_their_way_are_set_again(app, tmp_path):
 def assert_stays(app: Page, css: str) -> None:
     """Turn the wheel over a figure that has no zoom."""
     before = json.dumps(state(app, css)["view"])
-    turn(app, css, 3)
+    turn_wheel(app, css, 3)
     assert json.dumps(state(app, css)["view"]) == before
 
 
@@ -601,7 +605,7 @@ def test_another_pair_of_classes_is_seen_whole(app, tmp_path):
     picture(app, ".cl-class-pair")
     app.wait_for_function(MAPPED, arg=".cl-class-pair", timeout=LONG)
     before = state(app, ".cl-class-pair")["view"]
-    turn(app, ".cl-class-pair", 6)
+    turn_wheel(app, ".cl-class-pair", 6)
     wait_until_narrower(app, ".cl-class-pair", np.ptp(before[0]))
     app.wait_for_function(MAPPED, arg=".cl-class-pair", timeout=LONG)
     app.locator(".cl-label-pairs button").last.click()

@@ -315,8 +315,8 @@ def _pairs_of_csv(text: str) -> list[tuple[Any, str, str, str]]:
             "row_b."
         ) from None
     kinds = {f"{kind}-link": kind for kind in KINDS} | {UNSURE: UNSURE}
-    said = [kind.strip().lower() for kind in table["kind"]]
-    odd = [kind for kind in said if kind not in kinds]
+    kinds_given = [kind.strip().lower() for kind in table["kind"]]
+    odd = [kind for kind in kinds_given if kind not in kinds]
     if odd:
         raise ValueError(
             f"kind {odd[0]!r} is none of 'must-link', 'cannot-link' and 'unsure'; "
@@ -327,5 +327,5 @@ def _pairs_of_csv(text: str) -> list[tuple[Any, str, str, str]]:
     who = [""] * len(table)
     if "by" in table:
         who = table["by"].str.strip().str.replace(guarded, "", regex=True).tolist()
-    columns = said, table["row_a"], table["row_b"], who
+    columns = kinds_given, table["row_a"], table["row_b"], who
     return [(kinds[kind], a, b, by) for kind, a, b, by in zip(*columns, strict=True)]

@@ -85,12 +85,12 @@ def test_a_cancel_of_the_block_is_the_cancel_of_the_call(name, monkeypatch):
 
 
 def test_progress_is_heard_as_from_the_argument():
-    reported, heard = Heard(), Heard()
+    reported, inherited = Heard(), Heard()
     cl.count_agreements(ensemble(), progress=reported)
-    with cl.running(progress=heard):
+    with cl.running(progress=inherited):
         cl.count_agreements(ensemble())
-    assert heard == reported
-    assert heard
+    assert inherited == reported
+    assert inherited
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,11 @@ def test_progress_leads_once_from_the_first_step_to_the_last(name):
 @pytest.mark.parametrize("name", ["null_agreement", "merge_gains", "prepare"])
 def test_what_a_function_computes_with_others_is_told_by_itself_alone(name):
     # All three call functions that are public, too, and tell nothing by themselves.
-    reported, heard = Heard(), Heard()
+    reported, inherited = Heard(), Heard()
     call(name, progress=reported)
-    with cl.running(progress=heard):
+    with cl.running(progress=inherited):
         call(name)
-    assert heard == reported
+    assert inherited == reported
 
 
 def test_an_argument_wins_and_none_leaves_it_to_the_block():
@@ -148,33 +148,33 @@ def test_a_block_within_another_adds_to_it_and_ends():
 
 
 def test_a_block_ends_with_an_error_too():
-    heard = Heard()
-    with pytest.raises(ValueError, match="exactly"), cl.running(progress=heard):
+    inherited = Heard()
+    with pytest.raises(ValueError, match="exactly"), cl.running(progress=inherited):
         raise ValueError("exactly")
     cl.count_agreements(ensemble())
-    assert heard == []
+    assert inherited == []
 
 
 def test_a_block_is_in_force_in_its_thread_unless_taken_along():
-    heard = Heard()
-    with cl.running(progress=heard), ThreadPoolExecutor(1) as other:
+    inherited = Heard()
+    with cl.running(progress=inherited), ThreadPoolExecutor(1) as other:
         other.submit(cl.count_agreements, ensemble()).result()
-        assert heard == []
+        assert inherited == []
         run = contextvars.copy_context().run
         other.submit(run, cl.count_agreements, ensemble()).result()
-        assert heard
+        assert inherited
 
 
 def test_looks_that_are_asked_for_later_keep_the_block_of_their_call():
     labels = np.random.default_rng(0).integers(0, 20, (4, 2_000))
     ensemble, limits = cl.Ensemble(labels), {"first_size": 500, "max_comparisons": 1e6}
-    reported, heard, other = Heard(), Heard(), Heard()
+    reported, inherited, other = Heard(), Heard(), Heard()
     list(cl.rank_progressively(ensemble, progress=reported, **limits))
-    with cl.running(progress=heard):
+    with cl.running(progress=inherited):
         looks = cl.rank_progressively(ensemble, **limits)
     with cl.running(progress=other):
         assert list(looks)
-    assert heard == reported
+    assert inherited == reported
     assert other == []
 
 
@@ -187,10 +187,10 @@ class Asking(KMeans):
 
 
 def test_what_runs_between_the_models_of_a_pool_is_silent():
-    heard = Heard()
-    with cl.running(n_jobs=1, progress=heard):
+    inherited = Heard()
+    with cl.running(n_jobs=1, progress=inherited):
         assert len(list(cl.iter_pool(X, [Asking(2, random_state=0)]))) == 1
-    assert heard == []
+    assert inherited == []
 
 
 def test_a_generator_that_is_left_ends_its_work():
@@ -202,10 +202,10 @@ def test_a_generator_that_is_left_ends_its_work():
 
 
 def test_the_steps_of_a_fit_are_heard_one_after_the_other():
-    heard = Heard()
-    with cl.running(n_jobs=1, progress=heard):
+    inherited = Heard()
+    with cl.running(n_jobs=1, progress=inherited):
         cl.ConsensusClusterer(POOL).fit(X)
-    assert (3, 3) in heard  # the models of the pool
+    assert (3, 3) in inherited  # the models of the pool
 
 
 def test_options_are_checked_where_the_block_is_made():

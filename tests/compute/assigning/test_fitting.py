@@ -226,12 +226,12 @@ def test_a_row_left_out_makes_no_other_row_dense():
     kept = least.argmin(axis=1) == codes
     bounds = [least[kept & (codes == c), c].max() for c in range(codes.max() + 1)]
     for i in range(n):
-        rest = np.delete(np.arange(n), i)
-        others = np.sort(between[np.ix_(rest, rest)], axis=1)[:, k - 1]
-        distances = np.maximum(np.maximum(between[i, rest], core[i]), others)
-        mine = np.argsort(between[i, rest])[: 2 * k]
+        remaining = np.delete(np.arange(n), i)
+        others = np.sort(between[np.ix_(remaining, remaining)], axis=1)[:, k - 1]
+        distances = np.maximum(np.maximum(between[i, remaining], core[i]), others)
+        mine = np.argsort(between[i, remaining])[: 2 * k]
         best = mine[distances[mine].argmin()]
-        code = codes[rest[best]]
+        code = codes[remaining[best]]
         assert found[i] == (code if distances[best] <= bounds[code] else 0)
 
 

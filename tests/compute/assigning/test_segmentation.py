@@ -137,8 +137,8 @@ def test_details_order_rows_of_one_margin_and_say_how_odd_a_row_is(seg, fresh):
     plain, assigned = seg.assign(table), seg.assign(table, details=True)
     pd.testing.assert_frame_equal(assigned[plain.columns], plain)
     assert assigned.columns[5:].tolist() == ["p", "clearness"]
-    judged = assigned["nowhere"].notna() & (assigned["cluster"] >= 0)
-    assert ((assigned["p"] <= 0.05) == assigned["nowhere"])[judged].all()
+    is_tested = assigned["nowhere"].notna() & (assigned["cluster"] >= 0)
+    assert ((assigned["p"] <= 0.05) == assigned["nowhere"])[is_tested].all()
     ordered = assigned.sort_values("clearness")
     assert (ordered["margin"].diff().dropna() >= 0).all()
     assert assigned["p"].nunique() > assigned["margin"].nunique()

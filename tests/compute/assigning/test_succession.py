@@ -109,7 +109,7 @@ def test_answers_of_a_segmentation_can_be_followed(old):
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "message"),
     [
         ([0, 1], "give a Series"),
         (pd.Series([0, 1], ["a", "a"]), "'a' twice"),
@@ -117,10 +117,10 @@ def test_answers_of_a_segmentation_can_be_followed(old):
         (pd.DataFrame({"x": [1]}), "give a Series"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(given, says):
-    with pytest.raises(cl.DataError, match=says):
+def test_what_cannot_be_followed_is_refused(given, message):
+    with pytest.raises(cl.DataError, match=message):
         cl.migration(given, pd.Series([0]))
-    with pytest.raises(cl.DataError, match=says):
+    with pytest.raises(cl.DataError, match=message):
         cl.migration(pd.Series([0]), given)
 
 

@@ -75,9 +75,12 @@ def test_scores_are_those_of_linear_discriminant_analysis():
 def test_the_tool_takes_the_columns_that_tell_and_stops_there():
     rng = np.random.default_rng(0)
     y = np.arange(900) % 3
-    told = {"a": (y == 1) * 8 + rng.normal(size=900), "b": np.array(list("pqq"))[y]}
+    informative = {
+        "a": (y == 1) * 8 + rng.normal(size=900),
+        "b": np.array(list("pqq"))[y],
+    }
     noise = {f"n{i}": rng.normal(size=900) for i in range(5)}
-    ds = cl.prepare(pd.DataFrame(noise | told), roles={"b": "categorical"})
+    ds = cl.prepare(pd.DataFrame(noise | informative), roles={"b": "categorical"})
     tool = cl.typing_tool(ds, y)
     assert {question.source.name for question in tool.questions} == {"a", "b"}
     assert tool.accuracy["used"].tolist() == [True, True, False, False, False, False]

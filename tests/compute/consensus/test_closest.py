@@ -51,9 +51,9 @@ def test_as_many_clusters_as_the_weighted_median_of_the_models_are_compared():
     many, groups = partitions(2, 600, 15)
     few, _ = partitions(3, 600)
     ensemble = cl.Ensemble([*many, *few])
-    heard = cl.closest_cut(ensemble.with_weights([9] * 6 + [1] * 6))
-    assert heard.numbers[-1] == heard.n_clusters == 15
-    assert cl.external_index("ari", groups, heard.labels) > 0.9
+    weighted = cl.closest_cut(ensemble.with_weights([9] * 6 + [1] * 6))
+    assert weighted.numbers[-1] == weighted.n_clusters == 15
+    assert cl.external_index("ari", groups, weighted.labels) > 0.9
     outvoted = cl.closest_cut(ensemble.with_weights([1] * 6 + [9] * 6))
     assert outvoted.numbers[-1] == 12
     rows = cl.Ensemble([np.arange(600), np.arange(600) // 2])

@@ -149,7 +149,7 @@ def test_a_pool_takes_it_and_keeps_the_links(bars):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [
         ({"n_clusters": 200}, "n_clusters"),
         ({"penalty": -1.0}, "penalty"),
@@ -160,6 +160,6 @@ def test_a_pool_takes_it_and_keeps_the_links(bars):
         ({"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "must_link"),
     ],
 )
-def test_what_cannot_be_clustered_is_refused(bars, parameters, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_cannot_be_clustered_is_refused(bars, parameters, message):
+    with pytest.raises(ValueError, match=message):
         ConstrainedKMeans(**parameters).fit(bars[0])

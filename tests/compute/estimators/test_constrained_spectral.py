@@ -36,9 +36,13 @@ def spread_over_all(weights, links, reach):
         for i, j in pairs:
             signs[i, j] = signs[j, i] = sign
     spread = (1 - reach) * np.linalg.inv(np.eye(len(walk)) - reach * walk)
-    heard = spread @ signs @ spread
-    heard /= np.abs(heard[~np.eye(len(walk), dtype=bool)]).max()
-    found = np.where(heard >= 0, 1 - (1 - heard) * (1 - weights), (1 + heard) * weights)
+    propagated = spread @ signs @ spread
+    propagated /= np.abs(propagated[~np.eye(len(walk), dtype=bool)]).max()
+    found = np.where(
+        propagated >= 0,
+        1 - (1 - propagated) * (1 - weights),
+        (1 + propagated) * weights,
+    )
     np.fill_diagonal(found, 0)
     return found
 
@@ -97,8 +101,8 @@ def test_links_turn_it_to_the_classes():
     pairs = rng.choice(400, (30, 2), replace=False)
     same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
     plain = ConstrainedSpectral(2).fit_predict(X)
-    told = ConstrainedSpectral(2, pairs[same], pairs[~same]).fit_predict(X)
-    assert adjusted_rand_score(truth, told) > adjusted_rand_score(truth, plain) + 0.1
+    linked = ConstrainedSpectral(2, pairs[same], pairs[~same]).fit_predict(X)
+    assert adjusted_rand_score(truth, linked) > adjusted_rand_score(truth, plain) + 0.1
 
 
 def test_a_graph_of_more_parts_than_clusters_gets_more_neighbours():
@@ -111,7 +115,7 @@ def test_a_graph_of_more_parts_than_clusters_gets_more_neighbours():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [
         ({"n_clusters": 31}, "n_clusters"),
         ({"n_neighbors": 0}, "n_neighbors"),
@@ -121,6 +125,6 @@ def test_a_graph_of_more_parts_than_clusters_gets_more_neighbours():
         ({"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "must_link"),
     ],
 )
-def test_what_cannot_be_clustered_is_refused(points, parameters, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_cannot_be_clustered_is_refused(points, parameters, message):
+    with pytest.raises(ValueError, match=message):
         ConstrainedSpectral(**parameters).fit(points)

@@ -143,7 +143,7 @@ def test_duplicates_and_tiny_tables_work(X, min_samples):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [
         ({"n_clusters": 0}, "n_clusters"),
         ({"n_clusters": 21}, "n_clusters"),
@@ -153,6 +153,6 @@ def test_duplicates_and_tiny_tables_work(X, min_samples):
         ({"n_clusters": 20, "min_samples": 3}, "without the leaves of the tree"),
     ],
 )
-def test_wrong_parameters_are_refused(parameters, says):
-    with pytest.raises(ValueError, match=says):
+def test_wrong_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
         Genie(**parameters).fit(np.random.default_rng(0).normal(size=(20, 2)))

@@ -94,11 +94,11 @@ def test_k_means_finds_classes_in_the_metric_that_it_misses_without(wide):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [({"strength": 0}, "strength"), ({"must_link": [(0, 500)]}, "sample 500")],
 )
-def test_what_cannot_be_learnt_is_refused(wide, parameters, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_cannot_be_learnt_is_refused(wide, parameters, message):
+    with pytest.raises(ValueError, match=message):
         LinkMetric(**parameters).fit(wide[0])
 
 

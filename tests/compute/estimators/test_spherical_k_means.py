@@ -91,7 +91,7 @@ def test_no_cluster_is_empty_and_too_few_directions_are_refused(n_directions):
 
 
 @pytest.mark.parametrize(
-    ("X", "parameters", "says"),
+    ("X", "parameters", "message"),
     [
         (np.eye(3), {"n_clusters": 4}, "n_clusters"),
         ([[0, 0], [0, 0], [1, 2]], {"n_clusters": 2}, "1 row with a direction"),
@@ -99,6 +99,6 @@ def test_no_cluster_is_empty_and_too_few_directions_are_refused(n_directions):
         (np.eye(3), {"n_clusters": 2, "max_iter": 0}, "max_iter"),
     ],
 )
-def test_what_cannot_be_clustered_is_refused(X, parameters, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_cannot_be_clustered_is_refused(X, parameters, message):
+    with pytest.raises(ValueError, match=message):
         SphericalKMeans(**parameters).fit(X)

@@ -227,9 +227,9 @@ def test_blocks_of_permutations_do_not_change_the_score(monkeypatch):
 def test_more_features_than_samples_are_reduced_without_loss():
     rng = np.random.default_rng(2)
     low = rng.normal(size=(40, 6)) + np.repeat([[0], [2]], 20, axis=0)
-    turn = np.linalg.qr(rng.normal(size=(300, 6)))[0]
+    rotation = np.linalg.qr(rng.normal(size=(300, 6)))[0]
     labels = np.repeat([0, 1], 20)
-    high = label_match(low @ turn.T, labels, n_permutations=50)
+    high = label_match(low @ rotation.T, labels, n_permutations=50)
     direct = label_match(low, labels, n_permutations=50)
     assert high.score == pytest.approx(direct.score, abs=1e-10)
 
@@ -240,10 +240,10 @@ def test_more_features_than_samples_are_reduced_without_loss():
 @pytest.mark.parametrize("factor", [1e6, 1e-6])
 def test_w1_scale_rotation_and_shift_do_not_matter(factor):
     X, labels = iris()
-    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
     score = label_match(X, labels).score
     assert label_match(factor * X, labels).score == pytest.approx(score, abs=1e-9)
-    assert label_match(X @ turn + 3, labels).score == pytest.approx(score, abs=1e-9)
+    assert label_match(X @ rotation + 3, labels).score == pytest.approx(score, abs=1e-9)
 
 
 def moved_towards_means(X, labels, factor):

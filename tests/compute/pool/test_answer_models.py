@@ -229,7 +229,7 @@ def test_the_table_lists_those_first_that_are_expected_to_be_like_the_right_one(
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "message"),
     [
         ({"constraints": Constraints()}, "constraints"),
         ({"X": np.zeros((3, 2))}, "X has 3 rows"),
@@ -238,10 +238,10 @@ def test_the_table_lists_those_first_that_are_expected_to_be_like_the_right_one(
         ({"n_folds": 1}, "n_folds"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given, says):
+def test_what_makes_no_sense_is_refused(given, message):
     truth, ensemble = halves()
     call = {"ensemble": ensemble, "constraints": answers(truth, 4)} | given
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         models_for_answers(**call)
 
 

@@ -68,8 +68,8 @@ def test_groups_on_a_line_are_counted(k, apart):
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 8])
 def test_groups_on_a_circle_are_counted_standardised_or_not(k):
     rng = np.random.default_rng(k)
-    turn = 2 * np.pi * (np.arange(40 * k) % k) / k
-    X = 4 / np.sin(np.pi / k) * np.column_stack([np.cos(turn), np.sin(turn)])
+    angle = 2 * np.pi * (np.arange(40 * k) % k) / k
+    X = 4 / np.sin(np.pi / k) * np.column_stack([np.cos(angle), np.sin(angle)])
     X = (X + rng.normal(size=X.shape)) @ [[0.6, 0.8], [-0.8, 0.6]]
     fast = {**FAST, "level": 0.05}
     for table in (X, (X - X.mean(axis=0)) / X.std(axis=0)):
@@ -81,9 +81,9 @@ def test_groups_on_a_circle_are_counted_standardised_or_not(k):
 def test_tails_and_edges_are_no_clusters(kind, seed):
     rng = np.random.default_rng(seed)
     if kind == "disc":
-        turn = rng.uniform(0, 2 * np.pi, 120)
+        angle = rng.uniform(0, 2 * np.pi, 120)
         away = np.sqrt(rng.random((120, 1)))
-        X = away * np.column_stack([np.cos(turn), np.sin(turn)])
+        X = away * np.column_stack([np.cos(angle), np.sin(angle)])
     else:
         few = {"standard_t": {"df": 3}}.get(kind, {})
         X = getattr(rng, kind)(size=(120, 4), **few)
@@ -123,18 +123,18 @@ def test_valleys_follow_their_definition():
 
 def test_valleys_depend_on_neither_unit_nor_turn_nor_order(planted):
     labels = np.arange(90)[None] % 3
-    turn = np.linalg.qr(np.random.default_rng(9).normal(size=(2, 2)))[0]
+    rotation = np.linalg.qr(np.random.default_rng(9).normal(size=(2, 2)))[0]
     expected = least_valleys(planted, labels, 3)
     assert expected > 0
-    assert_allclose(least_valleys(100 * planted @ turn + 7, labels, 3), expected)
+    assert_allclose(least_valleys(100 * planted @ rotation + 7, labels, 3), expected)
     assert_allclose(least_valleys(planted[::-1], labels[:, ::-1], 3), expected)
     assert_allclose(least_valleys(planted, 2 - labels, 3), expected)
 
 
 def test_an_empty_cluster_is_not_separated_and_rings_have_no_valleys(planted):
     assert least_valleys(planted, np.arange(90)[None] % 3, 4) <= 0
-    turn = np.linspace(0, 2 * np.pi, 90)
-    ring = np.column_stack([np.cos(turn), np.sin(turn)])
+    angle = np.linspace(0, 2 * np.pi, 90)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
     ring[::2] *= 5
     assert np.isnan(least_valleys(ring, np.arange(90)[None] % 2, 2))
 
@@ -146,9 +146,9 @@ def test_a_few_outliers_have_no_valley():
 
 def test_rings_are_judged_by_ambiguous_pairs_and_it_is_noted():
     rng = np.random.default_rng(0)
-    turn = rng.uniform(0, 2 * np.pi, 120)
+    angle = rng.uniform(0, 2 * np.pi, 120)
     ring = np.where(np.arange(120) % 2, 1.0, 4.0)[:, None]
-    X = ring * np.column_stack([np.cos(turn), np.sin(turn)])
+    X = ring * np.column_stack([np.cos(angle), np.sin(angle)])
     X += rng.normal(size=X.shape) / 10
     found = select_k(X, [2], clusterer=RINGS, **FAST)
     assert found.k == 2
@@ -307,9 +307,9 @@ def test_uniform_copies_fill_the_box_along_the_main_axes():
     rng = np.random.default_rng(6)
     along = rng.normal(size=(400, 1)) * [[3.0, 3.0]] + rng.normal(size=(400, 2)) / 10
     copy = uniform_box(along, rng)
-    turn = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
-    assert np.ptp(copy @ turn, axis=0) == pytest.approx(
-        np.ptp(along @ turn, axis=0), rel=0.1
+    rotation = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+    assert np.ptp(copy @ rotation, axis=0) == pytest.approx(
+        np.ptp(along @ rotation, axis=0), rel=0.1
     )
 
 
@@ -349,8 +349,8 @@ def test_permuted_copies_keep_clusters_that_show_in_single_columns(planted):
 def test_skewed_columns_are_noted_if_pairs_decide_unless_permuted_copies_judge():
     X = np.random.default_rng(0).lognormal(size=(60, 2))
     assert select_k(X, [2], **FAST).notes == ()
-    turn = np.linspace(0, 2 * np.pi, 60)
-    X[:, 0], X[:, 1] = np.exp(np.cos(turn)), np.exp(np.sin(turn))
+    angle = np.linspace(0, 2 * np.pi, 60)
+    X[:, 0], X[:, 1] = np.exp(np.cos(angle)), np.exp(np.sin(angle))
     X = np.r_[np.exp(2 * X), [[1.0, 1.0]] * 40 + np.arange(40)[:, None] / 9]
     found = select_k(X, [2], clusterer=CHAINS, **FAST)
     assert np.isnan(found.data.valley).all()

@@ -146,9 +146,9 @@ def test_own_estimators_take_the_shared_table(X, name, monkeypatch):
     searched = []
     search = neighbors._search
 
-    def counted(queries, own, *rest):
+    def counted(queries, own, *more):
         searched.append(np.array_equal(own, np.arange(len(X))))
-        return search(queries, own, *rest)
+        return search(queries, own, *more)
 
     monkeypatch.setattr(neighbors, "_search", counted)
     ensemble = run_pool(X, pool, n_jobs=1)

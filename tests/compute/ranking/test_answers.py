@@ -106,8 +106,8 @@ def test_the_ranking_by_evidence_has_the_order_of_the_posterior(labels, seed, sc
 
 def test_without_answers_the_order_is_that_of_the_score():
     _, ensemble = planted()
-    plain, weighed = (rank_partitions(ensemble, **k) for k in ({}, EVIDENCE))
-    assert_allclose(weighed.values, plain.values)
+    plain, by_evidence = (rank_partitions(ensemble, **k) for k in ({}, EVIDENCE))
+    assert_allclose(by_evidence.values, plain.values)
     assert plain.posterior is None
     assert "posterior" not in plain.to_frame()
 

@@ -153,12 +153,12 @@ def defined(ensemble, known, how, seed, n):
     must, chosen = known.must_link.tolist(), []
     for _ in range(n):
         given = covariance.diagonal() + ERROR_RATE * (1 - ERROR_RATE)
-        told = appeal * (covariance**2).sum(axis=1) / given
+        gain = appeal * (covariance**2).sum(axis=1) / given
         links = Constraints(must, known.cannot_link)
-        told[links.settles(pairs, ensemble.n_samples)] = 0
+        gain[links.settles(pairs, ensemble.n_samples)] = 0
         for k in chosen if how == "evidence" else ():
-            told[(expected == expected[k]).all(axis=1)] = 0
-        chosen.append(int((told >= told.max() * (1 - 1e-9)).argmax()))
+            gain[(expected == expected[k]).all(axis=1)] = 0
+        chosen.append(int((gain >= gain.max() * (1 - 1e-9)).argmax()))
         best = chosen[-1]
         covariance = covariance - np.outer(*[covariance[best]] * 2) / given[best]
         must = [*must, pairs[best].tolist()]
@@ -381,10 +381,10 @@ def test_by_evidence_the_first_pair_says_most_where_an_analyst_can_tell():
     )
     shares = agreement_counts(ensemble.labels) / 9
     typical = (shares**2).sum(axis=1) / shares.sum(axis=1)
-    told = resolved * [np.sqrt(typical[i] * typical[j]) for i, j in pairs]
+    gain = resolved * [np.sqrt(typical[i] * typical[j]) for i, j in pairs]
     settled = {tuple(pair) for pair in [*known.must_link, *known.cannot_link]}
-    told[[pair in settled for pair in pairs]] = 0
-    assert told[pairs.index(best.pair)] == pytest.approx(told.max())
+    gain[[pair in settled for pair in pairs]] = 0
+    assert gain[pairs.index(best.pair)] == pytest.approx(gain.max())
 
 
 def test_by_evidence_nothing_is_asked_that_models_agree_on():

@@ -212,8 +212,8 @@ def test_the_command_runs_says_what_was_found_and_refuses(folder, capsys):
     command = [str(folder / "in"), "--out", str(folder / "out"), "--pool", "quick"]
     command += ["--landmarks", "150", "--held-back", "0", "--jobs", "1"]
     assert main([*command, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["n_rows"] == N
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["n_rows"] == N
     assert main(command) == 0
     assert "1\u202f199 rows labelled in" in capsys.readouterr().out
     assert main([str(folder / "no"), "--out", str(folder / "x")]) == 2

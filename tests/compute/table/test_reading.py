@@ -1109,14 +1109,14 @@ def test_the_sheets_and_arrays_that_load_table_can_choose_are_named():
 
 def test_reading_says_how_far_it_is_and_stops_between_steps():
     text = b"a,b,c\n" + b"1,x,2.5\n" * 50
-    told, asked = [], []
+    shares, asked = [], []
     load_table(
         text,
-        progress=lambda done, total: told.append(done / total),
+        progress=lambda done, total: shares.append(done / total),
         cancel=lambda: bool(asked.append(0)),
     )
-    assert told == sorted(told)
-    assert told[-1] == 1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
     assert len(asked) >= 4  # once for the text, once for each column
     for stop in range(len(asked)):
         answers = iter([False] * stop + [True])

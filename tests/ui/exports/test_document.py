@@ -23,7 +23,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import Step
 from tests.ui.exports.test_lab import plain
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
@@ -43,8 +43,8 @@ def numbers(text):
 def sections(text):
     """Return the plain text of each section of a report by its heading."""
     parts = text.split("</h1>")[1].split("<h2>")[1:]
-    told = dict(part.split("</h2>", 1) for part in parts)
-    kept = {key: re.sub(r"<img[^>]*>", "", part) for key, part in told.items()}
+    parted = dict(part.split("</h2>", 1) for part in parts)
+    kept = {key: re.sub(r"<img[^>]*>", "", part) for key, part in parted.items()}
     return {key: one_line(plain(part.replace("<", " <"))) for key, part in kept.items()}
 
 
@@ -66,7 +66,7 @@ def on_page(*pages):
 
 
 @pytest.fixture(scope="module")
-def told():
+def reported():
     """A report after answers and checks, and the texts of the pages."""
 
     async def main():
@@ -80,7 +80,7 @@ def told():
         )
         for one in (*pages_shown, ReportPreview(session)):
             one.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         before = write_report(gather(session))
         labels = session.analysis.samples.labels_true
         for k in range(14):
@@ -92,13 +92,13 @@ def told():
         partition = {"kind": "model", "model": 1}
         values = {"numbers": [[k, k] for k in range(3)], "on": "Clusters"}
         await session.act("choose result", partition=partition, **values)
-        await rest(session)
+        await wait_until_idle(session)
         session.derived.ask("null_check")
         session.derived.ask("chosen_stability")
-        await rest(session)
+        await wait_until_idle(session)
         pages = on_page(*pages_shown)
         session.look.tab = "links"
-        await rest(session)
+        await wait_until_idle(session)
         pages += on_page(*pages_shown)
         found = gather(session)
         return SimpleNamespace(
@@ -124,47 +124,51 @@ def told():
         "Links",
     ],
 )
-def test_every_number_of_the_report_stands_on_the_page(told, heading):
-    text = sections(told.report)[heading]
+def test_every_number_of_the_report_stands_on_the_page(reported, heading):
+    text = sections(reported.report)[heading]
     if heading == "Result":  # time of the choice
         text = re.sub(r", chosen on .*? UTC", "", text)
     assert numbers(text)
-    missing = numbers(text) - numbers(told.pages)
+    missing = numbers(text) - numbers(reported.pages)
     assert not missing, text
 
 
-def test_the_first_sentences_say_whether_there_are_groups_and_name_the_answers(told):
-    first, said = (sections(told.report)[key] for key in ("Verdict", "Leading model"))
-    before = sections(told.before)
+def test_the_first_sentences_say_whether_there_are_groups_and_name_the_answers(
+    reported,
+):
+    first, leading = (
+        sections(reported.report)[key] for key in ("Verdict", "Leading model")
+    )
+    before = sections(reported.before)
     assert "Not measured: whether there are groups at all" in before["Verdict"]
-    sentence = told.derived.get("null_check").value.sentence
+    sentence = reported.derived.get("null_check").value.sentence
     assert "your 14 answers" in first.split("Can be defended")[0]
-    for text in (first, told.pages):
+    for text in (first, reported.pages):
         assert sentence in text
     assert "Closest to what this pool agrees on" in before["Leading model"]
-    assert "Closest to what this pool agrees on" not in said
-    names = told.found.ranking.ensemble.names
-    assert f"{names[told.found.ranking.order[0]]} is likeliest" in said
-    robust = told.derived.get("robustness").value
-    first = int(told.found.ranking.order[0])
-    assert robust.sentence(first, "this model") in said
+    assert "Closest to what this pool agrees on" not in leading
+    names = reported.found.ranking.ensemble.names
+    assert f"{names[reported.found.ranking.order[0]]} is likeliest" in leading
+    robust = reported.derived.get("robustness").value
+    first = int(reported.found.ranking.order[0])
+    assert robust.sentence(first, "this model") in leading
 
 
-def test_a_caption_says_who_votes(told):
+def test_a_caption_says_who_votes(reported):
     voting = "Share of the 8 models that put two samples together"
-    effective = told.found.answers.posterior.n_effective
+    effective = reported.found.answers.posterior.n_effective
     answers = f"given the 14 answers, as if {effective:.1f} of 8 models voted"
-    caption = sections(told.report)["Matrix"]
+    caption = sections(reported.report)["Matrix"]
     assert voting in caption
     assert answers in caption
-    assert "answers" not in sections(told.before)["Matrix"]
-    bars = {k: draw().bar for k, draw in picture_makers(told.found).items()}
+    assert "answers" not in sections(reported.before)["Matrix"]
+    bars = {k: draw().bar for k, draw in picture_makers(reported.found).items()}
     share = "share of the 8 models that join two samples, with the answers"
     assert bars["consensus matrix"] == share
     needed = "joined by at least 4 of 8 models, with the answers"
     assert bars["binarised matrix"] == needed
     alone = replace(
-        told.found, weighted_ensemble=told.found.ranking.ensemble, threshold=4
+        reported.found, weighted_ensemble=reported.found.ranking.ensemble, threshold=4
     )
     bars = {k: draw().bar for k, draw in picture_makers(alone).items()}
     assert "answers" not in bars["consensus matrix"]
@@ -172,9 +176,9 @@ def test_a_caption_says_who_votes(told):
     assert "the pool alone votes, without the answers" in caption
 
 
-def test_only_sources_of_what_the_report_uses_are_cited(told):
+def test_only_sources_of_what_the_report_uses_are_cited(reported):
     before, after = (
-        sections(text)["How to cite"] for text in (told.before, told.report)
+        sections(text)["How to cite"] for text in (reported.before, reported.report)
     )
     for word, is_new in (("Blockeel", True), ("Hennig", True), ("Fred", False)):
         assert word in after
@@ -184,16 +188,16 @@ def test_only_sources_of_what_the_report_uses_are_cited(told):
         assert any(word in source for source in SOURCES)
     assert "(Gaussian mixture)" in after
     assert "DBSCAN" not in after
-    other = replace(told.found, without=frozenset({"matrix"}))
+    other = replace(reported.found, without=frozenset({"matrix"}))
     assert "Fred" not in sections(write_report(other))["How to cite"]
 
 
-def test_the_result_comes_before_the_evidence_and_words_before_numbers(told):
-    order = list(sections(told.report))
+def test_the_result_comes_before_the_evidence_and_words_before_numbers(reported):
+    order = list(sections(reported.report))
     assert order[:3] == ["Verdict", "Result", "Leading model"]
     assert order.index("Matrix") < order.index("Ranking") < order.index("Steps")
-    result = sections(told.report)["Result"]
-    passed = int(told.found.stability.stable.sum())
+    result = sections(reported.report)["Result"]
+    passed = int(reported.found.stability.stable.sum())
     words = f"{passed} of 3 clusters are found again in other samples"
     assert words in result
     assert result.index(words) < result.index("what sets it apart")
@@ -203,8 +207,8 @@ def step(kind, at, title="T", **values):
     return Step(kind, title, SimpleNamespace(run=None, runs=(), links=()), values, at)
 
 
-def test_steps_in_a_row_that_set_the_same_thing_are_one_line(told):
-    listed = sections(told.report)["Steps"]
+def test_steps_in_a_row_that_set_the_same_thing_are_one_line(reported):
+    listed = sections(reported.report)["Steps"]
     assert re.search(r"Set the agreement needed, 3 times, last 4", listed)
     assert "Run the pool" in listed
     at = [f"2026-03-01T10:{k:02}:00+00:00" for k in range(9)]

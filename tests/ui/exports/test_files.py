@@ -36,7 +36,7 @@ from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import TREE
 from clusterlens.ui.work.derived import Result
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 BAD = "<script>alert(1)</script>"
 
@@ -76,7 +76,7 @@ async def on_screen(analysis: Analysis, model: int = 0):
     session.history.do(Step("test", BAD, analysis))
     session.look.model = model
     session.derived.watch((*NEEDED, "robustness", "profiles"), lambda results: None)
-    await rest(session)
+    await wait_until_idle(session)
     found = gather(session)
     assert found is not None
     return session, found
@@ -89,10 +89,10 @@ def found():
 
 def test_rows_keep_their_columns_and_ids(found):
     analysis = found.analysis
-    told = found.export_partition
+    partition = found.export_partition
     table = labelled_rows(
         analysis.samples,
-        told.clusters,
+        partition.clusters,
         {0: "the first"},
         analysis.ensemble.memberships[0],
     )
@@ -107,9 +107,9 @@ def test_rows_keep_their_columns_and_ids(found):
     np.testing.assert_allclose(table[names].dropna().sum(axis=1), 1)
     kept = table.loc[analysis.samples.row_ids]
     numbers = kept["cluster"]
-    shown = np.where(told.clusters < 0, -1, told.clusters + 1)
+    shown = np.where(partition.clusters < 0, -1, partition.clusters + 1)
     np.testing.assert_array_equal(numbers, shown)
-    assert set(kept["cluster name"][told.clusters == 0]) == {"the first"}
+    assert set(kept["cluster name"][partition.clusters == 0]) == {"the first"}
     left_out = set(original.index) - set(analysis.samples.row_ids)
     assert table.loc[sorted(left_out)].iloc[:, 3:].isna().all(axis=None)
 
@@ -163,11 +163,11 @@ def test_a_section_that_is_switched_off_is_not_in_the_file_that_is_saved():
         session, _ = await on_screen(hostile())
         panel = ReportPreview(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert "disabled title='Structureless data: not compared" in panel._chips.body
         for key in ("map", "links"):
             panel._switch(key)
-        await rest(session)
+        await wait_until_idle(session)
         assert session.look.report_without == ("map", "links")
         saved = FILES["report"].make(gather(session), session).decode()
         shown = html.unescape(panel._page.body)
@@ -219,11 +219,11 @@ def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
         session, _ = await on_screen(hostile())
         panel = TakeAway(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         panel._download._send_msg = sent.append
         for key in ("links json", "script"):
             panel._make(key)
-            await rest(session)
+            await wait_until_idle(session)
             await asyncio.sleep(0.05)
         return panel, session
 
@@ -239,7 +239,7 @@ def test_what_files_that_are_made_too_early_lack_is_said():
         session, _ = await on_screen(hostile())
         panel = TakeAway(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         needed = {name: session.derived.get(name).value for name in NEEDED}
         welcome = {name: session.derived.get(name) for name in WELCOME}
         assert welcome["robustness"].ready

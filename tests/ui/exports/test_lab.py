@@ -14,7 +14,7 @@ from clusterlens.ui.parts.findings import gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.exports.test_files import BAD, hostile, on_screen
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 POOL = [
     {"clusterer": "fuzzy c-means", "n_clusters": [2, 3]},
@@ -32,7 +32,7 @@ async def iris():
     session.act_now("save pair", u=u, v=v)
     panel = ReportPreview(session)
     panel.look(True)
-    await rest(session)
+    await wait_until_idle(session)
     return session, panel
 
 
@@ -41,14 +41,14 @@ def plain(markup):
 
 
 @pytest.fixture(scope="module")
-def told():
+def written():
     """The findings of an analysis with all sections requested."""
 
     async def main():
         session, panel = await iris()
         for key in LAB:
             panel._switch(key)
-        await rest(session)
+        await wait_until_idle(session)
         return session.analysis, gather(session)
 
     return run(main(), 300)
@@ -58,8 +58,8 @@ def section(found, heading):
     return plain(write_report(found).split(f"<h2>{heading}</h2>")[1].split("<h2>")[0])
 
 
-def test_cns_is_told_as_the_library_solves_it(told):
-    analysis, found = told
+def test_cns_is_told_as_the_library_solves_it(written):
+    analysis, found = written
     text = section(found, "CNS")
     setting = re.search(
         r"Criterion ([\d.]+) at K = (\d+), (\d+) neighbours \((\w+)\), alpha", text
@@ -72,8 +72,8 @@ def test_cns_is_told_as_the_library_solves_it(told):
     assert f"150 samples ({', '.join(map(str, sizes))})" in text
 
 
-def test_saved_pairs_have_the_values_of_the_library(told):
-    analysis, found = told
+def test_saved_pairs_have_the_values_of_the_library(written):
+    analysis, found = written
     text = section(found, "Soft partitions")
     u, v = (analysis.ensemble.memberships[k] for k in (1, 2))
     assert f"NDC {fixed(float(cl.ndc(u, v)), 3)} exact, 150 samples" in text
@@ -83,8 +83,8 @@ def test_saved_pairs_have_the_values_of_the_library(told):
             assert fixed(float(value), 3) in text
 
 
-def test_class_labels_are_told_with_both_scores_and_the_pool(told):
-    analysis, found = told
+def test_class_labels_are_told_with_both_scores_and_the_pool(written):
+    analysis, found = written
     text = section(found, "Class labels")
     labels = analysis.samples.labels_true
     X = analysis.samples.X
@@ -103,22 +103,22 @@ def test_the_lab_is_computed_when_it_is_asked_for_and_not_before():
         for lane in ("live", "idle"):
             start = getattr(session.jobs, lane)
 
-            def noted(key, *rest, start=start, **more):
+            def noted(key, *more_given, start=start, **more):
                 begun.append(key)
-                return start(key, *rest, **more)
+                return start(key, *more_given, **more)
 
             setattr(session.jobs, lane, noted)
         session.act_now("write note", text="seen")
-        await rest(session)
+        await wait_until_idle(session)
         assert "report" in begun
         assert not [key for key in begun if re.match("cns|fuzzy|label|judged", key)]
         panel._switch("fuzzy")
-        await rest(session)
+        await wait_until_idle(session)
         assert "report_fuzzy" in begun
         assert not [key for key in begun if re.match("cns|label", key)]
         assert "✓ Fuzzy" in panel._chips.body
         panel._switch("fuzzy")
-        await rest(session)
+        await wait_until_idle(session)
         assert not gather(session).tells("fuzzy")
 
     run(main(), 300)
@@ -131,7 +131,7 @@ def test_what_is_not_there_yet_is_said_in_the_file():
         text = write_report(gather(session))
         assert "Still being computed" in text
         assert "… Fuzzy" in panel._chips.body
-        await rest(session)
+        await wait_until_idle(session)
         assert "Still being computed" not in write_report(gather(session))
 
     run(main(), 300)
@@ -142,7 +142,7 @@ def test_a_section_without_content_cannot_be_asked_for():
         session, _ = await on_screen(hostile())
         panel = ReportPreview(session)
         panel.look(True)
-        await rest(session)
+        await wait_until_idle(session)
         assert "disabled title='Fuzzy: no pair is saved" in panel._chips.body
         assert "disabled title='Class labels: the table has no" in panel._chips.body
 
@@ -157,7 +157,7 @@ def test_hostile_names_are_escaped_in_the_lab():
         session.act_now("save pair", u=f"model {first}", v=f"hard {second}")
         session.look.report_with = LAB
         session.derived.watch(("report_fuzzy", "report_labels"), lambda results: None)
-        await rest(session)
+        await wait_until_idle(session)
         text = write_report(gather(session))
         assert "<h2>Soft partitions</h2>" in text
         assert "U is <b>&lt;script&gt;" in text
@@ -166,9 +166,9 @@ def test_hostile_names_are_escaped_in_the_lab():
     run(main())
 
 
-def test_steps_of_the_report_say_what_they_were_about(told):
-    text = section(told[1], "Steps")
-    names = [key.removeprefix("model ") for key in told[0].fuzzy_pairs[0]]
+def test_steps_of_the_report_say_what_they_were_about(written):
+    text = section(written[1], "Steps")
+    names = [key.removeprefix("model ") for key in written[0].fuzzy_pairs[0]]
     assert f"Save the pair ({names[0]} and {names[1]})" in text
 
 
@@ -179,11 +179,11 @@ def test_clusters_are_told_beside_copies_and_not_by_their_pool():
         session.look.model = 0
         panel._switch("labels")
         for node in ("labels_stability", "chosen_stability"):
-            await rest(session)
+            await wait_until_idle(session)
             session.derived.ask(node)
         # Results are computed only while they are watched.
         stop = session.derived.watch(("chosen_stability", "labels_stability"), str)
-        await rest(session)
+        await wait_until_idle(session)
         found = gather(session)
         stop()
         return session.derived.get("labels_stability").value, found

@@ -102,12 +102,12 @@ def test_what_a_script_started_ends_with_it(tmp_path):
     end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     call = "subprocess.run('echo x; sleep 600', shell=True, stdout=file)"
     script = f"import subprocess\nwith open({str(pipe)!r}, 'wb') as file:\n    {call}"
-    heard = bytearray()
+    received = bytearray()
 
     def has_begun() -> bool:
         with suppress(BlockingIOError):
-            heard.extend(os.read(end, 1))
-        return bool(heard)
+            received.extend(os.read(end, 1))
+        return bool(received)
 
     with pytest.raises(Cancelled):
         replay(script, [], {}, RANKING, CLUSTERS, has_begun, limited=True)

@@ -15,7 +15,7 @@ import clusterlens as cl
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.nodes.judged import evaluated_labels
-from clusterlens.ui.nodes.result import told
+from clusterlens.ui.nodes.result import export_partition
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
 from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices
 from clusterlens.ui.pages.labels.headline import LabelsHeadline
@@ -103,7 +103,7 @@ def table() -> pd.DataFrame:
     return frame.set_axis([f"r{k}" for k in range(N)]).rename_axis("row")
 
 
-def elsewhere(**more) -> pd.DataFrame:
+def foreign_partitions(**more) -> pd.DataFrame:
     """Return partitions of another tool by row ids, one named like a model."""
     at = np.arange(N)[::-1]
     named = {"ours": np.where(at < 20, "a", "b"), "k-means k=2 run 1": at % 4}
@@ -155,43 +155,45 @@ class Worked:
         await act("swap link", a="r0", b="r1")
         await act("set link weight", weight=0.5)
         await self.read("take new table", "new.csv", table().iloc[:9])
-        self.told("pool, distinct, of families")
+        self.add_script("pool, distinct, of families")
         await act("add models", pool=[K_MEANS])
-        self.told("models added, of families")
+        self.add_script("models added, of families")
         self.cards("added")
         await act("look closer", kept=3)
-        self.told("closer models, of families")
+        self.add_script("closer models, of families")
         await act("make for answers", n_clusters=[2])
-        self.told("models made for answers, of families")
+        self.add_script("models made for answers, of families")
         await act("add CNS", **CNS)
         await act("add CNS", metric="cosine", **CNS)
         await act("weigh models", by="typical")
         await act("make for answers", n_clusters=[3])
-        self.told("CNS and models made for answers, of the typical half")
-        await self.read("import partitions", "mine.csv", elsewhere(), mixed=True)
+        self.add_script("CNS and models made for answers, of the typical half")
+        await self.read(
+            "import partitions", "mine.csv", foreign_partitions(), mixed=True
+        )
         await act("weigh models", by="hubs")
-        self.told("partitions imported, of hubs")
+        self.add_script("partitions imported, of hubs")
         votes = [k % 3 for k in range(self.session.analysis.ensemble.n_partitions)]
         for k, one in enumerate((TREE, {**OBEYING, "votes": votes})):
             await act("keep partition", partition=one, name=f"kept {{{k}}}\n'")
             votes.append(0)
         await act("weigh models", by="models")
         await self.choose({"kind": "model", "model": len(votes) - 2})
-        self.told("kept")
+        self.add_script("kept")
         await self.read("add memberships", "soft.csv", shares(), normalize=True)
         self.cards("kept")
         first = self.session.analysis.runs[0].id
         await act("read run", id=first)
         await act("add models", pool=POOL[1:])
         await act("delete run", id=first)
-        self.told("models added to a run that is gone")
+        self.add_script("models added to a run that is gone")
         gaps = pd.array(np.arange(N) // 10, dtype="Int64")
         gaps[:3] = pd.NA
-        gone = elsewhere(gaps=gaps)
+        gone = foreign_partitions(gaps=gaps)
         await self.read("import partitions", "gaps.csv", gone, mixed=False)
         await act("add CNS", **CNS)
         await act("add CNS", metric="cosine", **CNS)
-        self.told("partitions imported, then CNS")
+        self.add_script("partitions imported, then CNS")
         await act("prepare", scale="standard", weights={"x": 2.0})
         await act("run pool", pool=POOL[1:], random_state=1, votes="typical")
         await act("cluster rows", rows=[f"r{k}" for k in range(40)], name="most")
@@ -200,7 +202,7 @@ class Worked:
         await act("keep partition", partition=group, name="a group")
         await act("keep partition", partition={"kind": "labels"}, name="labels")
         await act("set threshold", threshold=2)
-        self.told("rows of rows")
+        self.add_script("rows of rows")
         self.cards("rows")
         await act("prepare", scale="none")
         self.cards("rows, another table")
@@ -210,17 +212,19 @@ class Worked:
         await act("keep segmentation", name="three")
         await act("refit", of="three", rows="both", name="four")
         await self.read("take new table", "newer.csv", table().iloc[:8])
-        self.told("refitted")
+        self.add_script("refitted")
         return self
 
-    def told(self, name):
+    def add_script(self, name):
         """Add a script of the selected run, and the values on the page."""
         analysis, steps = self.session.analysis, self.session.history.done
         run, result = analysis.run, analysis.result
         here = clusters_of_result(result, run.dataset)
         model = run.ensemble.labels[0]
         names = analysis.cluster_names
-        shown = told(JOB, 0, run, model, result, here, names, analysis.links)
+        shown = export_partition(
+            JOB, 0, run, model, result, here, names, analysis.links
+        )
         places = {row: k for k, row in enumerate(run.dataset.row_ids)}
         ranking = cl.rank_partitions(
             cl.count_agreements(run.ensemble),
@@ -296,9 +300,9 @@ def found(worked, tmp_path_factory):
 
 
 def test_every_action_says_python_or_sets_a_value(worked):
-    said = {kind for kind, action in ACTIONS.items() if action.python}
-    assert said == ACTIONS.keys() - SET_VALUES
-    assert said <= {step.kind for step in worked.session.history.done}
+    scripted = {kind for kind, action in ACTIONS.items() if action.python}
+    assert scripted == ACTIONS.keys() - SET_VALUES
+    assert scripted <= {step.kind for step in worked.session.history.done}
 
 
 def test_scripts_and_cards_find_what_the_pages_show(worked, found):

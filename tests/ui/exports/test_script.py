@@ -18,7 +18,7 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_card, write_script
-from clusterlens.ui.nodes.result import ExportPartition, told
+from clusterlens.ui.nodes.result import ExportPartition, export_partition
 from clusterlens.ui.pages.new_rows.nodes import segmentation
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -79,12 +79,12 @@ async def analysed(
     return session
 
 
-def told_of(session: Session, model: int) -> ExportPartition:
+def partition_of(session: Session, model: int) -> ExportPartition:
     """Return the exported partition of a model, clusters numbered by their labels."""
     analysis = session.analysis
     run_ = analysis.run
     labels = run_.ensemble.labels[model]
-    return told(None, model, run_, labels, None, None, (), analysis.links)
+    return export_partition(None, model, run_, labels, None, None, (), analysis.links)
 
 
 def said_by(script, folder):
@@ -106,7 +106,7 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
     again = kind == "rows of rows"
     session = run(analysed(distinct=kind == "distinct", again=again), 300)
     analysis = session.analysis
-    text = write_script(session.history.done, told_of(session, 1))
+    text = write_script(session.history.done, partition_of(session, 1))
     content = session.files[session.history.done[0].values["sha256"]]
     text = text.replace(f"FILE = {NAME!r}", "FILE = 'table.csv'")
     (tmp_path / "script.py").write_text(text, encoding="utf-8")
@@ -167,7 +167,7 @@ async def kept_twice() -> Session:
 def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
     session = run(kept_twice(), 300)
     new = session.analysis.new_table
-    text = write_script(session.history.done, told_of(session, 1))
+    text = write_script(session.history.done, partition_of(session, 1))
     text = text.replace(f"FILE = {NAME!r}", "FILE = 'table.csv'")
     assert "NEW_FILE = 'new {0}.csv'" in text
     (tmp_path / "script.py").write_text(text, encoding="utf-8")
@@ -186,12 +186,12 @@ def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
 
 def test_the_script_uses_public_names_only():
     session = run(analysed(distinct=False), 300)
-    text = write_script(session.history.done, told_of(session, 0))
+    text = write_script(session.history.done, partition_of(session, 0))
     assert ", preset " not in text
     run_, (*steps, last) = session.analysis.run, session.history.done
     used = replace(run_, preset=PresetUsed("q\nx", 2, len(run_.pool)))
     last = replace(last, analysis=replace(last.analysis, runs=(used,)))
-    text = write_script([*steps, last], told_of(session, 0))
+    text = write_script([*steps, last], partition_of(session, 0))
     assert ", preset q x, version 2" in text.partition("\nimport")[0]
     tree = ast.parse(text)
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
@@ -211,7 +211,7 @@ def test_a_run_that_the_log_does_not_make_is_refused_with_the_reason():
     session = run(analysed(distinct=False), 300)
     steps = [step for step in session.history.done if step.kind != "run pool"]
     with pytest.raises(ScriptError, match="does not say how its run was made"):
-        write_script(steps, told_of(session, 0))
+        write_script(steps, partition_of(session, 0))
 
 
 def test_without_a_run_there_is_no_script():
@@ -237,7 +237,7 @@ def test_a_replay_of_a_stored_file_whatever_its_name_gives_the_same(tmp_path):
     session = run(analysed(distinct=False, store=Store(tmp_path)), 300)
     assert not list(session.files)
     steps = session.history.done
-    what = told_of(session, 1)
+    what = partition_of(session, 1)
     script, clusters = write_script(steps, what), what.clusters
     run_again = partial(replay, script, steps, session.files, ranked(session))
     for limited in (False, True):
@@ -249,7 +249,7 @@ def test_a_replay_of_a_stored_file_whatever_its_name_gives_the_same(tmp_path):
 
 def difference(session: Session) -> str:
     """Return the difference between the selected run's script and the page."""
-    steps, what = session.history.done, told_of(session, 1)
+    steps, what = session.history.done, partition_of(session, 1)
     script = write_script(steps, what)
     asked = session.files, ranked(session), what.clusters, lambda: False
     return replay(script, steps, *asked, limited=False).difference

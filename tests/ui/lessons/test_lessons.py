@@ -46,19 +46,19 @@ class Pupil:
         self.classroom, self.key = classroom or Classroom(SERVER), key
         self.session = self.classroom.session
 
-    async def rest(self):
+    async def wait_until_idle(self):
         while not self.session.jobs.at_rest:
             await asyncio.sleep(0.01)
 
     async def open(self):
         await self.classroom.open(self.key)
-        await self.rest()
+        await self.wait_until_idle()
 
     async def do(self):
         """Do the task of the step; return the text on its outcome."""
         assert not self.classroom.reached
         await self.classroom.show()
-        await self.rest()
+        await self.wait_until_idle()
         assert self.classroom.reached
         return self.classroom.task.after
 
@@ -66,16 +66,16 @@ class Pupil:
         """Press Next, twice if it first shows the outcome of the step."""
         here = self.classroom.key, self.classroom.step
         await self.classroom.next()
-        await self.rest()
+        await self.wait_until_idle()
         if (self.classroom.key, self.classroom.step) == here:
             assert self.classroom.reached
             await self.classroom.next()
-            await self.rest()
+            await self.wait_until_idle()
 
     async def get(self, node):
         # A node's inputs are computed step by step only while it is watched.
         stop = self.session.derived.watch([node], lambda results: None)
-        await self.rest()
+        await self.wait_until_idle()
         stop()
         result = self.session.derived.get(node)
         assert result.ready, (node, result)
@@ -107,7 +107,7 @@ def taken(key, scenario):
     run(main(), 300)
 
 
-def says(text, *numbers):
+def assert_numbers(text, *numbers):
     """Assert that the bold numbers of a text are these, in order."""
     assert re.findall(r"<b>([^<]*\d[^<]*)</b>", text) == list(numbers)
 
@@ -174,14 +174,14 @@ def test_next_shows_what_a_step_finds_before_it_goes_on():
     async def scenario(pupil):
         classroom = pupil.classroom
         await classroom.next()
-        await pupil.rest()
+        await pupil.wait_until_idle()
         assert (classroom.step, classroom.reached) == (0, True)
         await classroom.next()
-        await pupil.rest()
+        await pupil.wait_until_idle()
         assert (classroom.step, classroom.reached) == (1, False)
         await pupil.do()
         await classroom.next()
-        await pupil.rest()
+        await pupil.wait_until_idle()
         assert classroom.step == 2
 
     taken("rings", scenario)
@@ -193,12 +193,12 @@ def test_a_must_link_in_place_of_a_cannot_link_gets_a_hint():
         await pupil.next()
         a, b = one_link.FIRST
         assert await session.act("add link", kind="must", a=a, b=b)
-        await pupil.rest()
+        await pupil.wait_until_idle()
         assert (classroom.mistaken, classroom.reached) == (True, False)
         assert "Ctrl+Z" in classroom.task.hint
         session.undo()
         assert await session.act("add link", kind="cannot", a=a, b=b)
-        await pupil.rest()
+        await pupil.wait_until_idle()
         assert (classroom.mistaken, classroom.reached) == (False, True)
 
     taken("one link", scenario)
@@ -211,7 +211,7 @@ def test_a_lesson_opens_at_a_step_with_the_steps_before_it_done():
         walked = pupil.session
         other = Pupil("rings")
         await other.classroom.open("rings", 3)
-        await other.rest()
+        await other.wait_until_idle()
         assert (other.classroom.step, other.classroom.opening) == (3, False)
         assert other.session.look.model == walked.look.model
         assert other.session.look.colour_by == walked.look.colour_by
@@ -275,14 +275,14 @@ def test_next_does_what_was_not_done_back_restores_and_reset_begins_again():
         await pupil.do()
         assert session.analysis.threshold == 22
         classroom.back()
-        await pupil.rest()
+        await pupil.wait_until_idle()
         assert (classroom.step, classroom.reached) == (2, False)
         assert session.analysis is asked
         assert session.look.model is None
         await pupil.next()
         await pupil.do()
         classroom.reset()
-        await pupil.rest()
+        await pupil.wait_until_idle()
         assert (classroom.step, classroom.reached) == (0, False)
         now = (session.analysis, session.look.colour_by, session.look.model)
         assert now == begun
@@ -346,23 +346,23 @@ def test_claims_about_a_consensus_matrix():
         models, mean = joined.sum(axis=0), joined.mean()
         after = await pupil.do()
         assert ensemble.names == tuple(f"k-means k={k}" for k in range(2, 7))
-        says(after, *(f"{joined[t].mean():.0%}" for t in (0, 4)))
+        assert_numbers(after, *(f"{joined[t].mean():.0%}" for t in (0, 4)))
         assert whole(len(pairs[0])) in html.unescape(after)
         await pupil.next()
         after = await pupil.do()
-        says(after, *(f"{(models == t).mean():.0%}" for t in (5, 0)))
+        assert_numbers(after, *(f"{(models == t).mean():.0%}" for t in (5, 0)))
         await pupil.next()
         await pupil.do()
         await pupil.next()
         text = pupil.classroom.task.text
         assert f"in {mean:.0%} of" in text
         assert await pupil.get("threshold_in_force") == 2
-        says(text, f"{(models >= 2).mean():.0%}")
-        says(await pupil.do(), f"{(models >= 3).mean():.0%}")
+        assert_numbers(text, f"{(models >= 2).mean():.0%}")
+        assert_numbers(await pupil.do(), f"{(models >= 3).mean():.0%}")
         assert await pupil.get("threshold_in_force") == 3
         await pupil.next()
         after = await pupil.do()
-        says(after, f"{(await pupil.get('disagreement') > 0.3).mean():.0%}")
+        assert_numbers(after, f"{(await pupil.get('disagreement') > 0.3).mean():.0%}")
 
     taken("matrix", scenario)
 
@@ -382,24 +382,24 @@ def test_claims_about_smoothing():
         _, pieces = await found()
         after = await pupil.do()
         summary, agreement = await found()
-        says(after, pieces, agreement, str(summary.undecided))
+        assert_numbers(after, pieces, agreement, str(summary.undecided))
         await pupil.next()
         after = await pupil.do()
         settled = {
             step.iterations: step.settled for step in await pupil.get("cns_steps")
         }
-        says(after, percent(settled[5]), percent(settled[50]))
+        assert_numbers(after, percent(settled[5]), percent(settled[50]))
         await pupil.next()
         after = await pupil.do()
         few, agreement = await found()
         assert few.undecided == 0
-        says(after, agreement, f"{abs(pupil.ari('k-means k=3')):.2f}")
+        assert_numbers(after, agreement, f"{abs(pupil.ari('k-means k=3')):.2f}")
         await pupil.next()
         after = await pupil.do()
         many, agreement = await found()
         assert (await pupil.get("cns_graph")).max_neighbors == smoothing.MANY[0]
         criteria = (many.criterion, few.criterion, automatic.criterion)
-        says(after, agreement, *(f"{value:.3f}" for value in criteria))
+        assert_numbers(after, agreement, *(f"{value:.3f}" for value in criteria))
 
     taken("smoothing", scenario)
 
@@ -409,25 +409,25 @@ def test_claims_about_the_rings():
         await pupil.next()
         after = await pupil.do()
         assert await pupil.leader() == rings.LEADER
-        says(after, f"{abs(pupil.ari(rings.LEADER)):.2f}")
+        assert_numbers(after, f"{abs(pupil.ari(rings.LEADER)):.2f}")
         await pupil.next()
         after = await pupil.do()
         rank, total = await pupil.rank(rings.RINGS), 42
         assert pupil.session.analysis.ensemble.n_partitions == total
         found = [pupil.ari(name) for name in pupil.session.analysis.ensemble.names]
         assert np.isclose(found, 1).sum() == 1
-        says(after, f"{pupil.ari(rings.RINGS):.2f}", f"{rank} of {total}")
+        assert_numbers(after, f"{pupil.ari(rings.RINGS):.2f}", f"{rank} of {total}")
         await pupil.next()
         after = await pupil.do()
         both = [await pupil.rank(name) for name in (rings.LEADER, rings.RINGS)]
-        says(after, *map(str, both))
+        assert_numbers(after, *map(str, both))
         await pupil.next()
         after = await pupil.do()
         ranking = await pupil.get("ranking")
         first = [ranking.ensemble.names[t] for t in np.flatnonzero(ranking.ranks == 1)]
         assert first[0] == rings.RINGS
         assert [name.split()[0] for name in first[1:]] == ["HDBSCAN"] * 3
-        says(after, str(await pupil.rank(rings.RINGS)))
+        assert_numbers(after, str(await pupil.rank(rings.RINGS)))
 
     taken("rings", scenario)
 
@@ -438,22 +438,22 @@ def test_claims_about_noise():
         assert await pupil.leader() == noise.LEADER
         robust = await pupil.get("robustness")
         lead = int((await pupil.get("ranking")).order[0])
-        says(after, str(int(robust.highest[lead])))
+        assert_numbers(after, str(int(robust.highest[lead])))
         await pupil.next()
         after = await pupil.do()
         blobs = prepare(load_example("blobs")).X
         other = sample_disagreement(run_pool(blobs, list(noise.POOL), random_state=0))
         here = await pupil.get("disagreement")
         assert (here > 0.3).all()
-        says(after, f"{100 * (other > 0.3).mean():.0f}%")
+        assert_numbers(after, f"{100 * (other > 0.3).mean():.0f}%")
         await pupil.next()
         after = await pupil.do()
         found = await pupil.get("null_check")
-        says(after, f"{max(found.p_values.values()):.1g}")
+        assert_numbers(after, f"{max(found.p_values.values()):.1g}")
         assert "no evidence of structure" in found.sentence
         await pupil.next()
         after = await pupil.do()
-        says(after, str(await pupil.rank(noise.LEADER)))
+        assert_numbers(after, str(await pupil.rank(noise.LEADER)))
 
     taken("noise", scenario)
 
@@ -465,7 +465,7 @@ def test_claims_about_a_crowd():
         ranking = await pupil.get("ranking")
         assert (ranking.ranks == 1).sum() == 2
         assert 0.95 < pupil.ari(lonely) < 1
-        says(
+        assert_numbers(
             after,
             "0.95",
             str(await pupil.rank(lonely)),
@@ -477,7 +477,7 @@ def test_claims_about_a_crowd():
         robust = await pupil.get("robustness")
         lead = int((await pupil.get("ranking")).order[0])
         assert robust.highest[lead] == 1
-        says(after, str(await pupil.rank(first)))
+        assert_numbers(after, str(await pupil.rank(first)))
         spread = len(set((await pupil.get("copies")).tolist()))
         await pupil.next()
         await pupil.do()
@@ -488,7 +488,7 @@ def test_claims_about_a_crowd():
         assert robust.ranks_majority[(await pupil.get("ranking")).order[0]] == 1
         await pupil.next()
         after = await pupil.do()
-        says(after, str(pupil.session.analysis.ensemble.n_partitions))
+        assert_numbers(after, str(pupil.session.analysis.ensemble.n_partitions))
         assert f"that {spread} stay" in after
         assert await pupil.leader() == first
         done = await pupil.session.act(
@@ -511,11 +511,13 @@ def test_claims_about_one_link():
             ]
             == 2
         )
-        says(after, f"{pupil.ari(before):.2f}")
+        assert_numbers(after, f"{pupil.ari(before):.2f}")
         await pupil.next()
         after = await pupil.do()
         now = await pupil.leader()
-        says(after, now, str(await pupil.rank(before)), f"{pupil.ari(now):.2f}")
+        assert_numbers(
+            after, now, str(await pupil.rank(before)), f"{pupil.ari(now):.2f}"
+        )
         assert f"One pair of {whole(150 * 149 // 2)}" in html.unescape(after)
         assert not (await pupil.get("ranking")).decided_by_violations
         await pupil.next()
@@ -524,7 +526,7 @@ def test_claims_about_one_link():
         await pupil.next()
         after = await pupil.do()
         now = await pupil.leader()
-        says(after, now.replace(" (full)", ""), f"{pupil.ari(now):.2f}")
+        assert_numbers(after, now.replace(" (full)", ""), f"{pupil.ari(now):.2f}")
         pupil.session.act_now("set link weight", weight=0.2)
         assert await pupil.leader() == before
         await pupil.next()
@@ -538,16 +540,16 @@ def test_claims_about_labels():
     async def scenario(pupil):
         after = await pupil.do()
         found = await pupil.get("label_pair")
-        says(after, signed(found.score))
+        assert_numbers(after, signed(found.score))
         await pupil.next()
         after = await pupil.do()
         evidence = await pupil.get("label_evidence")
-        says(after, signed(evidence.check.score), signed(evidence.dbcv))
+        assert_numbers(after, signed(evidence.check.score), signed(evidence.dbcv))
         assert f"shuffled {signed(evidence.shuffled['dbcv'].mean())}" in after
         await pupil.next()
         after = await pupil.do()
         evidence = await pupil.get("label_evidence")
-        says(after, signed(evidence.dbcv))
+        assert_numbers(after, signed(evidence.dbcv))
         assert f"shuffled {signed(evidence.shuffled['dbcv'].mean())}" in after
         assert (await pupil.get("label_verdict")).answer.lower() in re.sub(
             "<[^>]*>|clusters, ", "", after.replace("Hence the verdict: ", "yes, ")
@@ -557,13 +559,15 @@ def test_claims_about_labels():
         found = await pupil.get("label_pair")
         evidence = await pupil.get("label_evidence")
         pairs = evidence.pairs.set_index(["class_a", "class_b"])
-        says(after, signed(found.score), signed(pairs.loc[(1, 2), "dbcv"]))
+        assert_numbers(after, signed(found.score), signed(pairs.loc[(1, 2), "dbcv"]))
         for pair in ((0, 1), (0, 2)):
             assert signed(pairs.loc[pair, "score"]) in after
         before = (await pupil.get("label_check")).score
         await pupil.next()
         after = await pupil.do()
-        says(after, signed(before), signed((await pupil.get("label_check")).score))
+        assert_numbers(
+            after, signed(before), signed((await pupil.get("label_check")).score)
+        )
 
     taken("labels", scenario)
 
@@ -571,15 +575,17 @@ def test_claims_about_labels():
 def test_claims_about_random_models():
     async def scenario(pupil):
         text = pupil.classroom.task.text
-        says(text, f"{float(await pupil.get('fuzzy_ndc')):.3f}")
+        assert_numbers(text, f"{float(await pupil.get('fuzzy_ndc')):.3f}")
         for _ in range(2):
             await pupil.next()
         after = await pupil.do()
-        says(after, signed((await pupil.get("fuzzy_permutation"))[None].value))
+        assert_numbers(
+            after, signed((await pupil.get("fuzzy_permutation"))[None].value)
+        )
         for side in (None, "v"):
             await pupil.next()
             after = await pupil.do()
-            says(after, signed((await pupil.get("fuzzy_flat"))[side].value))
+            assert_numbers(after, signed((await pupil.get("fuzzy_flat"))[side].value))
 
     taken("random model", scenario)
 
@@ -598,13 +604,15 @@ def test_claims_about_the_same_customers_later():
         await pupil.next()
         after = await pupil.do()
         placed = await pupil.get("placed")
-        says(after, str(placed.n_rows), str(placed.nowhere.rows))
+        assert_numbers(after, str(placed.n_rows), str(placed.nowhere.rows))
         await pupil.next()
         after = await pupil.do()
         assigned = await pupil.get("assigned")
         far = assigned[assigned["nowhere"].fillna(False)]
         is_firm = far.index >= "K0600"
-        says(after, str((far["name"] == "families").sum()), str(is_firm.sum()))
+        assert_numbers(
+            after, str((far["name"] == "families").sum()), str(is_firm.sum())
+        )
         await pupil.next()
         text, after = pupil.classroom.task.text, await pupil.do()
         found = await pupil.get("drifted")
@@ -614,7 +622,7 @@ def test_claims_about_the_same_customers_later():
         back = found.returned
         moved = (back.counts.loc[2, -1], back.counts.loc[3, 4])
         share = percent(back.n_stayed / back.n_returned)
-        says(after, str(back.n_returned), share, *map(str, moved))
+        assert_numbers(after, str(back.n_returned), share, *map(str, moved))
 
     taken("later", scenario)
 
@@ -631,8 +639,12 @@ def test_claims_about_answers():
             return name.replace(" (full)", "")
 
         async def found():
-            said = (await pupil.get("answers")).posterior
-            return said, percent(said.values.max()), percent(said.error_rate)
+            posterior = (await pupil.get("answers")).posterior
+            return (
+                posterior,
+                percent(posterior.values.max()),
+                percent(posterior.error_rate),
+            )
 
         dataset = pupil.session.analysis.run.dataset
         before = await pupil.leader()
@@ -646,21 +658,23 @@ def test_claims_about_answers():
         ):
             assert all((rule[a] == rule[b]) == (k == "must") for k, a, b in given)
         after = await pupil.do()
-        said, likely, rate = await found()
+        posterior, likely, rate = await found()
         now = await pupil.leader()
-        assert said.outcomes[said.values.argmax()].tolist() == [0, 0]
-        says(after, short(now), likely, rate, f"{pupil.ari(now):.2f}")
+        assert posterior.outcomes[posterior.values.argmax()].tolist() == [0, 0]
+        assert_numbers(after, short(now), likely, rate, f"{pupil.ari(now):.2f}")
         assert pupil.ari(now) < pupil.ari(before)
         await pupil.next()
         after = await pupil.do()
-        said, *_ = await found()
-        assert said.none_fits
-        n_broken = said.outcomes[said.values.argmax(), 0]
-        says(after, f"{n_broken} of 12", f"{said.odds_of_chance:.0f}")
+        posterior, *_ = await found()
+        assert posterior.none_fits
+        n_broken = posterior.outcomes[posterior.values.argmax(), 0]
+        assert_numbers(after, f"{n_broken} of 12", f"{posterior.odds_of_chance:.0f}")
         await pupil.next()
         after = await pupil.do()
         right = await pupil.leader()
-        says(after, short(right), f"{pupil.ari(right):.2f}", (await found())[1])
+        assert_numbers(
+            after, short(right), f"{pupil.ari(right):.2f}", (await found())[1]
+        )
         await pupil.next()
         after = await pupil.do()
         _, likely, rate = await found()
@@ -672,8 +686,10 @@ def test_claims_about_answers():
         last = await pupil.do()
         assert await pupil.leader() == right
         alone = (await found())[1]
-        says(after, alone, short(wrong), likely, f"{pupil.ari(wrong):.2f}", rate)
-        says(last, short(right))
+        assert_numbers(
+            after, alone, short(wrong), likely, f"{pupil.ari(wrong):.2f}", rate
+        )
+        assert_numbers(last, short(right))
 
     taken("answers", scenario)
 

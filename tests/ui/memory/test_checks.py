@@ -50,7 +50,7 @@ from clusterlens.ui.state.checks import (
     Check,
 )
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 ASKED = ("null_check", "k_selection", "chosen_stability", "labels_stability")
@@ -236,14 +236,14 @@ async def shown(session) -> dict:
     """Display the leader, and return the results of all checks."""
     session.look.judged = "model:0"
     session.derived.watch(NODES, lambda results: None)
-    await rest(session)
+    await wait_until_idle(session)
     return {name: session.derived.get(name) for name in NODES}
 
 
 async def ask(session, names=ASKED) -> None:
     for name in names:
         session.derived.ask(name)
-        await rest(session)
+        await wait_until_idle(session)
     await session.memory.settled()
 
 
@@ -407,7 +407,7 @@ def test_what_changes_no_value_discards_nothing(kind, values, kept, tmp_path, me
         assert await session.act(kind, **values, **more), session.jobs.notices
         if session.look.judged != "model:0":
             # A new run shows the given labels first, which were not measured before.
-            await rest(session)
+            await wait_until_idle(session)
             measured.clear()
         after = await shown(session)
         assert {name: one.check for name, one in after.items()} == {
@@ -426,14 +426,14 @@ def test_other_numbers_of_the_same_clusters_keep_what_was_found(
         before = await shown(session)
         numbers, model = [[0, 2], [1, 0], [2, 1]], session.derived.get("leader").value
         session.look.judged = f"model:{model}"
-        await rest(session)
+        await wait_until_idle(session)
         partition = {"kind": "model", "model": model}
         assert await session.act(
             "choose result", partition=partition, numbers=numbers, on="Clusters"
         )
         session.look.judged = "result"
         measured.clear()
-        await rest(session)
+        await wait_until_idle(session)
         was = before["chosen_stability"].value.to_frame()
         was.index = [dict(numbers)[k] for k in was.index]
         for name in SHOWN[FOUND_AGAIN]:
@@ -479,8 +479,8 @@ def test_what_was_stopped_is_told_after_reopening_and_in_the_report(tmp_path):
         assert await other.open(session.memory.analysis)
         other.derived.watch((*NEEDED, *WELCOME), lambda results: None)
         results = await shown(other)
-        said = [results[name].stopped for name in ASKED[:3]]
-        assert said == ["stopped at 40 of 100; "] * 2 + ["stopped at 7 of 100; "]
+        stops = [results[name].stopped for name in ASKED[:3]]
+        assert stops == ["stopped at 40 of 100; "] * 2 + ["stopped at 7 of 100; "]
         html = write_report(gather(other))
         # Of two checks, each in the verdict and in its own section.
         assert html.count("Not measured: stopped at 40 of 100.") == 4
@@ -555,15 +555,15 @@ def hostile():
                 odd["complex"] = array.astype(complex)
             for word, value in odd.items():
                 yield kind, f"{name} {word}", {**arrays, name: value}, about
-            rest = {k: v for k, v in arrays.items() if k != name}
-            yield kind, f"{name} missing", rest, about
+            others = {k: v for k, v in arrays.items() if k != name}
+            yield kind, f"{name} missing", others, about
         for name in about:
             for word, value in {"odd": {"a": 1}, "inf": -1e400, "none": "<b>"}.items():
                 if isinstance(about[name], str) and word == "none":
                     continue
                 yield kind, f"{name} {word}", arrays, {**about, name: value}
-            rest = {k: v for k, v in about.items() if k != name}
-            yield kind, f"{name} missing", arrays, rest
+            others = {k: v for k, v in about.items() if k != name}
+            yield kind, f"{name} missing", arrays, others
         yield kind, "more", arrays, {**about, "more": 1}
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.exports.script import write_card, write_script
-from clusterlens.ui.nodes.result import ExportPartition, told
+from clusterlens.ui.nodes.result import ExportPartition, export_partition
 from clusterlens.ui.server.memory.archive import ArchiveError, import_analysis
 from clusterlens.ui.server.memory.records import RecordError, Records
 from clusterlens.ui.server.memory.store import Row, Store
@@ -154,12 +154,12 @@ def test_mutants_of_a_file_are_refused_or_open_and_run_nothing(base, tmp_path):
     assert min(outcomes["refused"], outcomes["opened"]) > 0, outcomes
 
 
-def told_of(analysis: Analysis) -> ExportPartition:
+def partition_of(analysis: Analysis) -> ExportPartition:
     """Return the exported partition of an analysis; raise ValueError without a run."""
     if analysis.run is None:
         raise ValueError("there is no run")
     found, names = analysis.result, analysis.cluster_names
-    return told(
+    return export_partition(
         None, 0, analysis.run, analysis.ensemble.labels[0], found, None, names, ()
     )
 
@@ -220,7 +220,7 @@ def test_a_value_of_any_kind_in_any_field_is_refused_or_written_as_data(
         lambda: write_card(
             steps[1:], lambda lines: [lines.ensemble(str(analysis.run_id))]
         ),
-        lambda: write_script(steps[1:], told_of(steps[-1].analysis)),
+        lambda: write_script(steps[1:], partition_of(steps[-1].analysis)),
     ):
         with suppress(ValueError):
             assert forbidden(write()) == ""

@@ -25,7 +25,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import ENDED_SECONDS, Session
 from clusterlens.ui.state.drafts import PoolDraft
 from clusterlens.ui.state.forming import Forming, RunSoFar
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 from tests.ui.memory.test_checks import some_copies
 from tests.ui.memory.test_store import FIRST_VERSION
 
@@ -152,12 +152,12 @@ def test_a_session_that_ends_tells_nothing_more_and_stops_what_it_has_under_way(
 ):
     async def main():
         session, task = await running(tmp_path)
-        told = []
-        session.memory.param.watch(told.append, ["under_way"])
+        events = []
+        session.memory.param.watch(events.append, ["under_way"])
         session.close()
         assert not await task
         await session.ended()
-        assert not told
+        assert not events
         assert session.memory.under_way == ()
         again = await opened(tmp_path, session.memory.analysis)
         (intent,) = again.memory.interrupted
@@ -329,8 +329,10 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
         while other.jobs.shown or other.jobs.partial or session.jobs.followers:
             await asyncio.sleep(0.01)
         assert (other.analysis.run is None) == cancelled
-        said = ["Cancelled: Run the pool. Nothing was changed."] if cancelled else []
-        assert [notice.text for notice in other.jobs.notices] == said
+        expected = (
+            ["Cancelled: Run the pool. Nothing was changed."] if cancelled else []
+        )
+        assert [notice.text for notice in other.jobs.notices] == expected
         assert other.history.forming is None
         assert [one.title for one in other.memory.interrupted] == []
 
@@ -374,14 +376,14 @@ def test_a_pool_that_is_drafted_is_left_as_it_is_when_the_run_of_another_page_is
 def forming_of(session: Session) -> RunSoFar:
     """Return a partial run of a session's table with three models."""
     dataset = session.history.analysis.dataset
-    told = []
-    forming = Forming(1, dataset, tuple(POOL), 0, told.append)
+    runs_so_far = []
+    forming = Forming(1, dataset, tuple(POOL), 0, runs_so_far.append)
     spec = {"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]}
     forming.planned(estimate_pool(dataset.X, [spec]))
     for at, k in enumerate((2, 3, 4)):
         labels, of = np.arange(len(dataset.X)) % k, (f"k-means k={k}", "k-means", spec)
         forming.ended(PoolModel(at, 4, *of, labels, None, 0.1, None, ()))
-    return told[-1]
+    return runs_so_far[-1]
 
 
 def test_a_run_that_ended_or_was_cancelled_or_failed_is_not_offered(
@@ -446,18 +448,18 @@ def test_of_two_pages_and_two_servers_one_does_it_again(killed, quick_pool):
     async def main():
         server = Server(Store(folder))
         one, beside = Session(server), Session(server)
-        elsewhere = await opened(folder, analysis)
+        other = await opened(folder, analysis)
         for session in (one, beside):
             assert await session.open(analysis)
         (intent,) = one.memory.interrupted
         done = await asyncio.gather(
-            one.again(intent), beside.again(intent), elsewhere.again(intent)
+            one.again(intent), beside.again(intent), other.again(intent)
         )
         assert sum(done) == 1
-        for session, did in zip((one, beside, elsewhere), done, strict=True):
+        for session, did in zip((one, beside, other), done, strict=True):
             assert session.memory.interrupted == ()
-            told = [notice.text for notice in session.jobs.notices]
-            assert did or "another page" in told[0]
+            texts = [notice.text for notice in session.jobs.notices]
+            assert did or "another page" in texts[0]
 
     run(main())
 
@@ -571,7 +573,7 @@ def test_a_check_that_was_asked_for_is_offered_and_begins_again(
         while not begun.is_set():
             await asyncio.sleep(0.01)
         may_end.set()
-        await rest(again)
+        await wait_until_idle(again)
         await again.memory.settled()
         assert again.derived.get("null_check").value is found
         assert again.memory.store.under_way(analysis) == ([], [])

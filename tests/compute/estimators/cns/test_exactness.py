@@ -20,15 +20,15 @@ from clusterlens.compute.estimators.neighbors import neighbor_table, with_self_f
 def rings(rng, sizes=(90, 45, 135)):
     parts = []
     for rows, radius in zip(sizes, (3, 1, 6), strict=True):
-        turn = rng.uniform(0, 2 * np.pi, rows)
-        circle = radius * np.column_stack([np.cos(turn), np.sin(turn)])
+        angle = rng.uniform(0, 2 * np.pi, rows)
+        circle = radius * np.column_stack([np.cos(angle), np.sin(angle)])
         parts.append(circle + rng.normal(0, 0.08, (rows, 2)))
     return np.vstack(parts)
 
 
 def polygon(rng):
-    turn = np.arange(60) * (2 * np.pi / 60)
-    return np.column_stack([np.cos(turn), np.sin(turn)])
+    angle = np.arange(60) * (2 * np.pi / 60)
+    return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 TABLES = {
@@ -113,20 +113,20 @@ def test_live_solutions_are_those_of_the_estimator_and_of_the_definition(name):
         alpha = float(np.exp(rng.uniform(np.log(0.02), np.log(0.6))))
         seeds, q, gains = defined(X, k, alpha)
         for K in rng.integers(1, len(seeds) + 1, 4).tolist():
-            told = f"{name}: k={k}, alpha={alpha}, K={K}"
+            case = f"{name}: k={k}, alpha={alpha}, K={K}"
             found = live.solve(k, alpha, K)
             model = fit(X, n_clusters=K, n_neighbors=k, alpha=alpha)
-            assert found.seeds.tolist() == seeds[:K].tolist(), told
-            assert model.seeds_.tolist() == seeds[:K].tolist(), told
+            assert found.seeds.tolist() == seeds[:K].tolist(), case
+            assert model.seeds_.tolist() == seeds[:K].tolist(), case
             first = q[:, :K]
             np.testing.assert_allclose(found.absorption, first, rtol=1e-10, atol=0)
             largest = first.max(axis=1, keepdims=True)
             labels = (first >= largest * (1 - 1e-10)).argmax(axis=1)
-            assert found.labels.tolist() == labels.tolist(), told
-            assert model.seed_labels_.tolist() == labels.tolist(), told
+            assert found.labels.tolist() == labels.tolist(), case
+            assert model.seed_labels_.tolist() == labels.tolist(), case
             undecided = (largest[:, 0] == 0) & (K > 1)
-            assert found.undecided.tolist() == undecided.tolist(), told
-            assert model.undecided_.tolist() == undecided.tolist(), told
+            assert found.undecided.tolist() == undecided.tolist(), case
+            assert model.undecided_.tolist() == undecided.tolist(), case
             np.testing.assert_array_equal(found.tied, model.tied_)
             np.testing.assert_array_equal(found.memberships, model.memberships_)
             np.testing.assert_array_equal(

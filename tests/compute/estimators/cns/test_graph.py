@@ -292,8 +292,8 @@ def test_approximate_neighbors_are_chosen_for_large_wide_tables(monkeypatch):
 
     def table(X, n_neighbors):
         asked.append(n_neighbors)
-        rest = np.arange(1, n_neighbors + 1)
-        return ((np.arange(len(X))[:, None] + rest) % len(X)).astype(np.int32)
+        steps = np.arange(1, n_neighbors + 1)
+        return ((np.arange(len(X))[:, None] + steps) % len(X)).astype(np.int32)
 
     monkeypatch.setattr(
         "clusterlens.compute.estimators.cns.graph.approximate_neighbor_table", table
