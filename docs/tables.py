@@ -17,7 +17,7 @@ from written import written
 import clusterlens as cl
 from clusterlens.ui.kit.explanations import GLOSSARY
 from clusterlens.ui.lessons import LESSONS
-from clusterlens.ui.parts.moves import MOVES
+from clusterlens.ui.parts.moves import KEYBOARD_COMMANDS
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS, REFERENCE = ROOT / "benchmarks", ROOT / "tests" / "reference"
@@ -306,8 +306,8 @@ def examples() -> str:
 
 def keys() -> str:
     rows = [
-        [f"`{key}`", move.words, ", ".join(move.pages).title() or "all"]
-        for key, move in MOVES.items()
+        [f"`{key}`", command.words, ", ".join(command.pages).title() or "all"]
+        for key, command in KEYBOARD_COMMANDS.items()
     ]
     return markdown(["key", "does", "pages"], rows)
 

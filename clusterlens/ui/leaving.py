@@ -35,13 +35,13 @@ _OWN = (Page, Panel, Frame, Classroom, Session, History, Look, Jobs, Derived, Me
 _FEW = 1
 
 
-def enter(page: Any) -> None:
+def register_page(page: Any) -> None:
     """Register a page; it counts for as long as it is alive."""
     _let_models_go()
     page.session.server.pages.add(page)
 
 
-def leave(page: Any) -> None:
+def dispose_page(page: Any) -> None:
     """Dispose of an ended page; if few pages are left, collect all garbage.
 
     Parameters

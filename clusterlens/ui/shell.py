@@ -24,11 +24,16 @@ from clusterlens.ui.kit.explanations import GLOSSARY
 from clusterlens.ui.kit.style import ACCENT, COLUMN, TOLD, scaled
 from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, safe
-from clusterlens.ui.leaving import enter, leave
+from clusterlens.ui.leaving import dispose_page, register_page
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.foot import STATUS_BAR_HEIGHT, status_bar
 from clusterlens.ui.parts.interrupted import how_far
-from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
+from clusterlens.ui.parts.moves import (
+    KEYBOARD_COMMANDS,
+    press,
+    toggle_help,
+    toggle_large,
+)
 from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
@@ -99,7 +104,7 @@ class Shell:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        enter(self)
+        register_page(self)
         self.pages = {spec.key: spec.page(session) for spec in PAGES}
         self._rail = Text(
             does=self._go,
@@ -128,7 +133,7 @@ class Shell:
             css_classes=["cl-content"],
         )
         self.classroom = self.pages["lessons"].classroom
-        keys = Keys(self._press, wanted=list(MOVES))
+        keys = Keys(self._press, wanted=list(KEYBOARD_COMMANDS))
         self.view = pmu.Page(
             title=TITLE,
             theme_config=THEME_CONFIG,
@@ -201,7 +206,7 @@ class Shell:
     async def _leave(self) -> None:
         for session in (self.session, self.classroom.session):
             await session.ended()
-        leave(self)
+        dispose_page(self)
 
     def _press(self, key: str) -> None:
         of_shell = key in OF_SHELL or (key == "escape" and self.session.look.help)
@@ -291,7 +296,7 @@ class Shell:
 
         def write(*events: Any) -> None:
             history = self.in_force.history
-            undo, redo = history.undoable, history.redoable
+            undo, redo = history.undo_step, history.redo_step
             buttons.body = "".join(
                 (
                     _tool("undo", "undo", f"Undo{_of(undo)}", undo is not None),
@@ -478,8 +483,8 @@ def _help(session: Session) -> Text:
     """Return the list of keys and words, with a link to the manual, on request."""
     rows = "".join(
         f"<tr><td><kbd>{safe(key.replace('arrow', ''))}</kbd></td>"
-        f"<td>{safe(move.words)}</td></tr>"
-        for key, move in MOVES.items()
+        f"<td>{safe(command.words)}</td></tr>"
+        for key, command in KEYBOARD_COMMANDS.items()
     )
     words = "".join(
         f"<dt>{safe(word)}</dt><dd>{safe(meaning)}</dd>"

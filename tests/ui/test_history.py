@@ -19,10 +19,10 @@ def test_undo_and_redo_return_the_very_same_analyses():
     history.do(second)
     history.go(history.cursor - 1)
     assert history.analysis is first.analysis
-    assert history.redoable is second
+    assert history.redo_step is second
     history.go(history.cursor + 1)
     assert history.analysis is second.analysis
-    assert history.redoable is None
+    assert history.redo_step is None
 
 
 def test_doing_something_new_forgets_what_was_undone():
@@ -33,7 +33,7 @@ def test_doing_something_new_forgets_what_was_undone():
     history.go(history.cursor - 1)
     history.do(step("d"))
     assert [s.values["score"] for s in history.done] == ["a", "d"]
-    assert history.redoable is None
+    assert history.redo_step is None
 
 
 def test_nothing_happens_beyond_the_ends():
@@ -41,7 +41,7 @@ def test_nothing_happens_beyond_the_ends():
     history.go(history.cursor - 1)
     history.go(history.cursor + 1)
     history.go(7)
-    assert (history.cursor, history.undoable) == (0, None)
+    assert (history.cursor, history.undo_step) == (0, None)
 
 
 @pytest.mark.parametrize("value", [object(), float("nan"), {1, 2}])

@@ -29,7 +29,7 @@ def test_an_action_returns_its_result_and_shows_its_progress():
     jobs, shown = Jobs(Server()), threading.Event()
 
     def work(job):
-        job.enter("second stage")
+        job.begin_stage("second stage")
         job.report(3, 4)
         shown.wait(20)
         job.notify("info", "all well")

@@ -15,7 +15,7 @@ from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.figures.map_frame import DIMMED
-from clusterlens.ui.nodes.links import differences, spreads
+from clusterlens.ui.nodes.links import column_deviations, differences
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.parts import panel
 from clusterlens.ui.parts.moves import link_from, press
@@ -697,13 +697,13 @@ def test_the_pair_card_says_in_which_columns_two_rows_differ():
 def test_levels_without_an_order_differ_by_no_number():
     frame = {"size": [1.0, 2.0, 4.0, 4.0], "word": ["a", "b", "a", "<b>"]}
     samples = prepare(make_dataset(frame, name="t"))
-    found = differences(samples, spreads(None, samples), (0, 3))
+    found = differences(samples, column_deviations(None, samples), (0, 3))
     assert [(one.column, one.a, one.b) for one in found] == [
         ("size", 1.0, 4.0),
         ("word", "a", "<b>"),
     ]
     assert found[1].by is None
-    assert differences(samples, spreads(None, samples), (2, 2)) == []
+    assert differences(samples, column_deviations(None, samples), (2, 2)) == []
 
 
 def test_a_link_begins_at_the_inspected_sample():

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.kit.words import differing
+from clusterlens.ui.kit.words import drop_shared_settings
 from clusterlens.ui.pages.consensus import ranking_columns
 from clusterlens.ui.pages.consensus.ranked_rows import ROW_CSS, RankedRows
 from clusterlens.ui.pages.consensus.ranking import RankingTable
@@ -203,7 +203,7 @@ def list_of(names, bars):
     answers = SimpleNamespace(fits=np.full(n, 0.87), before=np.full(n, 0.1))
     known = {"rows": np.arange(n), "copies": np.arange(n), "answers": answers}
     known |= {"ranking": ranking, "ensemble": ranking.ensemble}
-    known |= {"rises": Result("ready", np.full(n, 30))}
+    known |= {"rank_gains": Result("ready", np.full(n, 30))}
     known |= {"constraints": Result("empty"), "robustness": Result("pending")}
     return [RankedRows._esm, ROW_CSS, json.dumps(written(bars, known))]
 
@@ -213,9 +213,11 @@ def test_a_narrow_ranking_cuts_what_names_share_and_usual_names_not_at_all(app):
     names = [f"agglomerative {'x' * 30} {end}" for end in ends]
     found = app.evaluate(SHOW_ROWS, list_of(names, "distances"))
     assert found == [[end, True, False] for end in ends]
-    usual = differing([short(name) for name in cl.estimate_pool((2310, 18)).names])
+    usual = drop_shared_settings(
+        [short(name) for name in cl.estimate_pool((2310, 18)).names]
+    )
     orders = [f"OPTICS min_samples=5 xi={xi}" for xi in (0.02, 0.05)]
-    assert "OPTICS xi=0.02" in differing([*usual, *orders])
+    assert "OPTICS xi=0.02" in drop_shared_settings([*usual, *orders])
     usual = [name for name in usual if not name.startswith("DBSCAN")]
     names = [*usual, "DBSCAN eps=1.378", "DBSCAN eps=2.05"]
     found = app.evaluate(SHOW_ROWS, list_of(names, "fits"))
@@ -225,8 +227,8 @@ def test_a_narrow_ranking_cuts_what_names_share_and_usual_names_not_at_all(app):
 
 def test_a_column_is_one_function_and_may_be_left_out_on_narrow_pages(app, monkeypatch):
     @column("family", kind="text", width="60px", narrow="", term="kind of method")
-    def family(ensemble, rows, rises):
-        return [f"{ensemble.names[t]} {rises.value[t]}" for t in rows]
+    def family(ensemble, rows, rank_gains):
+        return [f"{ensemble.names[t]} {rank_gains.value[t]}" for t in rows]
 
     monkeypatch.setattr(ranking_columns, "COLUMNS", (*COLUMNS, family))
     app.set_viewport_size({"width": 1440, "height": 900})

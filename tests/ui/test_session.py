@@ -16,7 +16,7 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
 from clusterlens.ui.parts.foot import notices
-from clusterlens.ui.parts.moves import MOVES
+from clusterlens.ui.parts.moves import KEYBOARD_COMMANDS
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -365,7 +365,7 @@ def test_a_control_shows_the_state_after_undo_and_writes_nothing_by_itself():
     panel = run(main())
     assert panel.switch.value == panel.shown == "discotec-binary"
     assert len(session.history.steps) == 3
-    assert session.history.redoable.values == {"score": "aari"}
+    assert session.history.redo_step.values == {"score": "aari"}
 
 
 def test_undo_stops_at_the_step_that_an_action_under_way_builds_on(monkeypatch):
@@ -446,10 +446,10 @@ def test_uploads_are_kept_as_long_as_a_step_names_them():
 
 def test_the_size_of_text_is_looked_at_and_not_logged():
     session = Session(Server())
-    MOVES["a"].make(session)
+    KEYBOARD_COMMANDS["a"].make(session)
     assert session.look.large
     assert len(session.history.steps) == 1
-    MOVES["a"].make(session)
+    KEYBOARD_COMMANDS["a"].make(session)
     assert not session.look.large
 
 

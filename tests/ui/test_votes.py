@@ -58,7 +58,7 @@ def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
         await wait_until_idle(session)
         assert session.analysis.run.votes == "hubs"
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3
-        assert session.history.undoable.title == "Set who votes"
+        assert session.history.undo_step.title == "Set who votes"
         assert "groups of near-copies have equal votes" in headline.body
         assert "near-copies of" not in headline.body
         assert panels["RankingTable"]._votes.value == "hubs"

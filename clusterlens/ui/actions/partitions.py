@@ -120,7 +120,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
     name, content = values["name"], job.files[values["sha256"]]
-    job.enter(f"Read {name}", unit="MB")
+    job.begin_stage(f"Read {name}", unit="MB")
     found = read_apart(job, name, content, load_partitions, dataset.table.index)
     refuse_large_labels(found)
     if found.notes:

@@ -44,7 +44,7 @@ def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis
         raise ValueError("there is no new table; drop one on New rows first.")
     both = values["rows"] == "both"
     old = kept.result.dataset
-    job.enter("Preparing the table", unit="%")
+    job.begin_stage("Preparing the table", unit="%")
     dataset = prepare_again(
         old,
         analysis.new_table,
@@ -52,7 +52,7 @@ def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis
         progress=job.report,
         cancel=job.cancelled,
     )
-    job.enter("Fit the pool again", unit="models")
+    job.begin_stage("Fit the pool again", unit="models")
     ensemble = fitted(dataset.X, list(run.pool), run, job)
     number = analysis.runs_made + 1
     made = Run(
@@ -76,7 +76,7 @@ def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis
     ).with_run(made)
     partition = _made_alike(kept.result, run, made)
     chosen, labels = chosen_labels(again, partition, **job.kernels)
-    job.enter("Match the clusters")
+    job.begin_stage("Match the clusters")
     names = {number_of(k): text for k, text in kept.names}
     older = Segmentation(old, kept.labels, names, cancel=job.cancelled)
     found = refit(older, dataset, labels, cancel=job.cancelled)

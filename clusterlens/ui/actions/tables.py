@@ -65,7 +65,7 @@ def read_table(
     The parts of text are the separators that may divide its cells.
     """
     name, part = values["name"], values.get("part")
-    job.enter(f"Read {name}", unit="MB")
+    job.begin_stage(f"Read {name}", unit="MB")
     content, how = job.files[values["sha256"]], _writing(values)
     table, parts, chosen = read_apart(job, name, content, load_part, part, **how)
     if separator := _separator(table):
@@ -124,7 +124,7 @@ def _begin(table: Dataset, job: Any) -> Analysis:
 
 def _prepared(table: Dataset, job: Any, **rules: Any) -> Dataset:
     """Prepare a table, with progress and cancellation."""
-    job.enter("Preparing the table", unit="%")
+    job.begin_stage("Preparing the table", unit="%")
     return prepare(table, progress=job.report, cancel=job.cancelled, **rules)
 
 

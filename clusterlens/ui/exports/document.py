@@ -69,7 +69,8 @@ SOURCES: dict[str, Callable[[Findings], bool]] = {
     "Fred, A., Jain, A. Combining multiple clusterings using evidence accumulation. "
     "IEEE TPAMI 27 (2005), doi 10.1109/TPAMI.2005.113 (the consensus matrix).": (
         lambda found: (
-            found.tells("matrix") or found.export_partition.made["kind"] == "consensus"
+            found.includes("matrix")
+            or found.export_partition.made["kind"] == "consensus"
         )
     ),
     "Van Craenendonck, T., Blockeel, H. Constraint-based clustering selection. "
@@ -80,14 +81,14 @@ SOURCES: dict[str, Callable[[Findings], bool]] = {
     "again).": lambda found: _stability(found) is not None,
     "Hofmeyr, D. Clustering by non-parametric smoothing (2025), arXiv:2503.09134 "
     "(CNS).": (
-        lambda found: found.tells("cns") or "CNS" in found.ranking.ensemble.families
+        lambda found: found.includes("cns") or "CNS" in found.ranking.ensemble.families
     ),
     "DeWolfe, R., Andrews, J. L. Random models for fuzzy clustering similarity "
     "measures. Adv. Data Anal. Classif. (2025), doi 10.1007/s11634-025-00625-w (fuzzy "
-    "partitions).": lambda found: found.tells("fuzzy"),
+    "partitions).": lambda found: found.includes("fuzzy"),
     "Jeon, H., Aupetit, M., Shin, D., Cho, A., Park, S., Seo, J. Measuring the "
     "validity of clustering validation datasets. IEEE TPAMI 47(6) (2025), "
-    "arXiv:2209.10042 (class labels).": lambda found: found.tells("labels"),
+    "arXiv:2209.10042 (class labels).": lambda found: found.includes("labels"),
 }
 _STYLE = """
 body { font: 15px/1.45 Arial, 'Liberation Sans', sans-serif; color: #14181d;
@@ -184,7 +185,7 @@ class Findings:
     kept: KeptPartition | None = None
     rules: ClusterRules | None = None
 
-    def tells(self, key: str) -> bool:
+    def includes(self, key: str) -> bool:
         """Return whether a section of SECTIONS is in the report."""
         section = SECTIONS[key]
         wanted = key in self.asked if section.node else key not in self.without
@@ -326,7 +327,7 @@ def write_report(found: Findings) -> str:
         _headed(section.name if section.heading is None else section.heading)
         + section.write(found)
         for key, section in SECTIONS.items()
-        if found.tells(key)
+        if found.includes(key)
     )
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"

@@ -29,7 +29,7 @@ _FOUND = ("dataset", "ensemble", "ranking", "clusters", "rows")
 _LOADING = ("load file", "load example")
 
 
-def retold(steps: Sequence[Step]) -> Lines:
+def script_lines(steps: Sequence[Step]) -> Lines:
     """Return the Python lines of the steps in force for the latest table.
 
     Raises
@@ -78,7 +78,7 @@ def write_script(
     run = analysis.run
     if run is None or analysis.table is None:
         raise ScriptError("there is no run to repeat; run a pool first.")
-    lines = retold(steps)
+    lines = script_lines(steps)
     of_run = lines.dataset(run.id), lines.ensemble(run.id)
     _say_ranking(lines, analysis, run, exact)
     _say_rows(lines, partition)
@@ -119,7 +119,7 @@ def write_card(
     ScriptError
         If the log lacks the step that made one of the variables.
     """
-    lines = retold(steps)
+    lines = script_lines(steps)
     constants, calls = lines.written(wanted(lines))
     return "\n".join(["import clusterlens as cl", "", *constants, *calls, *then])
 

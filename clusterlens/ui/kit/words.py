@@ -115,7 +115,7 @@ def brief(name: str) -> str:
     return name
 
 
-def differing(names: Sequence[str]) -> list[str]:
+def drop_shared_settings(names: Sequence[str]) -> list[str]:
     """Drop settings shared by all models of a clusterer, if it made several."""
     made: dict[str, list[set[str]]] = {}
     for name in names:
@@ -132,7 +132,7 @@ def differing(names: Sequence[str]) -> list[str]:
     ]
 
 
-def telling(names: Sequence[str]) -> list[tuple[str, str]]:
+def split_at_difference(names: Sequence[str]) -> list[tuple[str, str]]:
     """Split each name before the first word that distinguishes it from others.
 
     In a narrow place the first part may shrink. The second part is empty if no other

@@ -17,7 +17,7 @@ KINDS = ("regulars", "families", "students", "occasional")
 FIRMS = 40
 
 
-def summer() -> bytes:
+def make_later_table() -> bytes:
     """Return the later table: nine in ten customers return, and forty firms are new."""
     rng = np.random.default_rng(24)
     _, spring = spring_shoppers()
@@ -32,9 +32,9 @@ def summer() -> bytes:
     return table.to_csv(index=False).encode()
 
 
-async def take(session: Session) -> None:
+async def load_later_table(session: Session) -> None:
     """Load the later table as if its file had been dropped."""
-    key = session.keep_file(summer())
+    key = session.keep_file(make_later_table())
     await session.act("take new table", name="summer.csv", sha256=key)
 
 
@@ -79,7 +79,7 @@ LESSON = Lesson(
             button="Take the table of the summer",
             begin=(look(new_rows_cards=("table",)),),
             done=Check(("placed",), lambda placed: placed.n_rows > 0),
-            way=(take,),
+            way=(load_later_table,),
             after="<b>591</b> rows; <b>168</b> of them belong nowhere: they are "
             "farther from their cluster than 95% of the rows like those of spring. "
             "About 5% would be so by chance.",

@@ -100,7 +100,7 @@ def stability_key(
     return check_key(FOUND_AGAIN, digest, numbered_by_rows(clusters), by)
 
 
-def find_again(
+def measure_stability(
     job: Job,
     samples: Dataset,
     clusters: np.ndarray,
@@ -126,7 +126,9 @@ def separation_key(digest: str, clusters: np.ndarray) -> str:
     return check_key(APART, digest, numbered_by_rows(clusters), COPIES)
 
 
-def find_apart(job: Job, samples: Dataset, clusters: np.ndarray) -> ClusterSeparation:
+def measure_separation(
+    job: Job, samples: Dataset, clusters: np.ndarray
+) -> ClusterSeparation:
     """Measure how far clusters lie apart, numbered by their first rows."""
     return cluster_separation(
         samples.X,
@@ -221,7 +223,7 @@ def labels_stability(
     random_state: int,
 ) -> ClusterStability:
     """Measure the stability of each cluster."""
-    return find_again(
+    return measure_stability(
         job,
         evaluated_labels.dataset,
         evaluated_labels.codes,
@@ -292,7 +294,7 @@ def export_stability(
 ) -> ClusterStability:
     """Measure the stability of each cluster of the exported partition."""
     dataset, seed = export_run.dataset, export_run.random_state
-    return find_again(
+    return measure_stability(
         job, dataset, export_partition.clusters, export_stability_model, seed
     )
 
@@ -320,4 +322,4 @@ def labels_separation(
     job: Job, labels_separation_key: str, evaluated_labels: EvaluatedLabels
 ) -> ClusterSeparation:
     """Measure the separation of each cluster."""
-    return find_apart(job, evaluated_labels.dataset, evaluated_labels.codes)
+    return measure_separation(job, evaluated_labels.dataset, evaluated_labels.codes)

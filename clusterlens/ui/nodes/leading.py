@@ -260,7 +260,7 @@ def leading(
         is_open = True
         share = percent(answers.fits[found.second])
         leader += f" and <b>{safe(names[found.second])}</b> ({share})"
-    text += _towards(outlook, names, is_open) + leader
+    text += _likeliest_words(outlook, names, is_open) + leader
     alone = int(answers.before.argmax())
     if answers.before[alone] > answers.before[found.first]:
         text += f"; without answers {safe(names[alone])}"
@@ -278,7 +278,9 @@ def typical(ranking: Ranking) -> str:
     return text + ". "
 
 
-def _towards(outlook: Outlook | None, names: tuple[str, ...], is_open: bool) -> str:
+def _likeliest_words(
+    outlook: Outlook | None, names: tuple[str, ...], is_open: bool
+) -> str:
     """Write the words before the likeliest model, or before the likeliest two."""
     if outlook is not None and outlook.safest_model is not None:
         return (

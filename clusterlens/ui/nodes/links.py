@@ -201,14 +201,14 @@ class Difference:
 
 
 @node("live", "Looking at the columns")
-def spreads(job: Job, samples: Dataset) -> np.ndarray:
+def column_deviations(job: Job, samples: Dataset) -> np.ndarray:
     """Return the standard deviation of each feature column as read, 0 if undefined."""
     found = pd.DataFrame(samples.encoded.values).std(ddof=0)
     return found.fillna(0.0).to_numpy()
 
 
 def differences(
-    samples: Dataset, spreads: np.ndarray, pair: tuple[int, ...]
+    samples: Dataset, column_deviations: np.ndarray, pair: tuple[int, ...]
 ) -> list[Difference]:
     """List the feature columns with different values in two samples, the most first.
 
@@ -218,7 +218,7 @@ def differences(
     encoded, found = samples.encoded, []
     rows = samples.table.loc[samples.row_ids[list(pair)]]
     for column, (a, b), spread in zip(
-        encoded.columns, encoded.values[list(pair)].T, spreads, strict=True
+        encoded.columns, encoded.values[list(pair)].T, column_deviations, strict=True
     ):
         if np.isfinite([a, b]).all() and a != b:
             ordered = samples.roles[column.name] != "categorical"
@@ -271,7 +271,7 @@ def pair_reading(
     ranking: Ranking,
     weighted_ensemble: Ensemble,
     link_weight: Weight,
-    spreads: np.ndarray,
+    column_deviations: np.ndarray,
 ) -> PairReading | None:
     """Gather votes on a pair, effects of an answer, and differences."""
     if len(look_pair) != 2:
@@ -297,7 +297,7 @@ def pair_reading(
             kind: _answer(ranking, found, with_link(others, Link(kind, a, b)))
             for kind, found in ranks.items()
         },
-        differences(samples, spreads, look_pair),
+        differences(samples, column_deviations, look_pair),
     )
 
 
@@ -353,7 +353,7 @@ def contradiction(
 
 
 @node()
-def rises(
+def rank_gains(
     ranking: Ranking,
     links: tuple[Link, ...],
     look_since: tuple[Link, ...],

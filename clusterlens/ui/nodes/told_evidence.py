@@ -17,7 +17,11 @@ from clusterlens.compute.table.distributions import (
     column_distributions,
 )
 from clusterlens.compute.table.profiles import ClusterProfiles
-from clusterlens.ui.nodes.found_again import find_apart, renumbered, separation_key
+from clusterlens.ui.nodes.found_again import (
+    measure_separation,
+    renumbered,
+    separation_key,
+)
 from clusterlens.ui.nodes.judged import label_column
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result import ExportPartition
@@ -86,7 +90,7 @@ def export_separation(
     export_run: Run,
 ) -> ClusterSeparation:
     """Measure how far each cluster of the exported partition lies apart."""
-    return find_apart(job, export_run.dataset, export_partition.clusters)
+    return measure_separation(job, export_run.dataset, export_partition.clusters)
 
 
 @node("idle", "Looking for columns that tell the clusters apart", keep=8)

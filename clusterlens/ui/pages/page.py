@@ -108,14 +108,14 @@ class Page:
         if seen and not self.made and self.view._models:
             self.view.css_classes = ["cl-coming"]
             if self._coming is None or self._coming.done():
-                self._coming = go_on(self._come())
+                self._coming = go_on(self._make_in_steps())
             return
         if seen:
             self.make()
         if self.made:
-            self.attend()
+            self.update_watching()
 
-    async def _come(self) -> None:
+    async def _make_in_steps(self) -> None:
         """Make the page, which a browser shows already, and let it watch."""
         try:
             await self.prepare(lambda: self.seen and self._is_there())
@@ -125,13 +125,13 @@ class Page:
             # The next visit tries again.
             self.panels, self._making = [], self._make()
         if self.made:
-            self.attend()
+            self.update_watching()
 
     def _is_there(self) -> bool:
         """Return whether the browser's session still exists."""
         return all(model.document for model, _ in self.view._models.values())
 
-    def attend(self) -> None:
+    def update_watching(self) -> None:
         """Let the cards watch their results while visible."""
         for panel in self.panels:
             panel.look(self.seen)

@@ -1,6 +1,7 @@
 """Commands that keys or several cards use to change the view.
 
-A command is a function of the session; `MOVES` lists the keys with their descriptions.
+A command is a function of the session; `KEYBOARD_COMMANDS` lists the keys with their
+descriptions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ AROUND = 20
 
 
 @dataclass(frozen=True)
-class Move:
+class Command:
     """Command of a key, its description in the list of keys, and its pages.
 
     Without pages it applies to all of them.
@@ -37,9 +38,9 @@ class Move:
 
 def press(session: Session, key: str) -> None:
     """Run the command of a key on the displayed page."""
-    move = MOVES[key]
-    if not move.pages or session.look.page in move.pages:
-        move.make(session)
+    command = KEYBOARD_COMMANDS[key]
+    if not command.pages or session.look.page in command.pages:
+        command.make(session)
 
 
 def step_model(session: Session, by: int) -> None:
@@ -299,22 +300,26 @@ def preview_setting(session: Session, setting: Setting, **changed: Any) -> None:
 
 
 _RANKED = ("consensus",)
-MOVES = {
-    "ctrl+z": Move("undo", Session.undo),
-    "ctrl+shift+z": Move("redo", Session.redo),
-    "ctrl+y": Move("redo", Session.redo),
-    "arrowup": Move("model above", lambda session: step_model(session, -1), _RANKED),
-    "arrowdown": Move("model below", lambda session: step_model(session, 1), _RANKED),
-    "arrowleft": Move("brushed sample before", lambda s: step_sample(s, -1), _RANKED),
-    "arrowright": Move("next brushed sample", lambda s: step_sample(s, 1), _RANKED),
-    "enter": Move("open in Clusters", open_in_clusters, _RANKED),
-    "l": Move("link two samples", toggle_linking, _RANKED),
-    "s": Move("answer suggested pairs in a row", toggle_streak, _RANKED),
-    "m": Move("must-link the pair", lambda s: answer(s, "must"), _RANKED),
-    "c": Move("cannot-link the pair", lambda s: answer(s, "cannot"), _RANKED),
-    "u": Move("unsure about the pair", leave_unsure, _RANKED),
-    "space": Move("next suggested pair", skip, _RANKED),
-    "escape": Move("clear what is picked", clear),
-    "a": Move("larger text", toggle_large),
-    "?": Move("show the keys", toggle_help),
+KEYBOARD_COMMANDS = {
+    "ctrl+z": Command("undo", Session.undo),
+    "ctrl+shift+z": Command("redo", Session.redo),
+    "ctrl+y": Command("redo", Session.redo),
+    "arrowup": Command("model above", lambda session: step_model(session, -1), _RANKED),
+    "arrowdown": Command(
+        "model below", lambda session: step_model(session, 1), _RANKED
+    ),
+    "arrowleft": Command(
+        "brushed sample before", lambda s: step_sample(s, -1), _RANKED
+    ),
+    "arrowright": Command("next brushed sample", lambda s: step_sample(s, 1), _RANKED),
+    "enter": Command("open in Clusters", open_in_clusters, _RANKED),
+    "l": Command("link two samples", toggle_linking, _RANKED),
+    "s": Command("answer suggested pairs in a row", toggle_streak, _RANKED),
+    "m": Command("must-link the pair", lambda s: answer(s, "must"), _RANKED),
+    "c": Command("cannot-link the pair", lambda s: answer(s, "cannot"), _RANKED),
+    "u": Command("unsure about the pair", leave_unsure, _RANKED),
+    "space": Command("next suggested pair", skip, _RANKED),
+    "escape": Command("clear what is picked", clear),
+    "a": Command("larger text", toggle_large),
+    "?": Command("show the keys", toggle_help),
 }

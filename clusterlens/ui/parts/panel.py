@@ -175,7 +175,7 @@ class Panel:
         finally:
             self._updating = False
 
-    def sees(self, name: str) -> Callable[..., None]:
+    def view_handler(self, name: str) -> Callable[..., None]:
         """Return a handler that stores a figure's size and zoom in `look.<name>`."""
         look = self.session.look
 

@@ -110,7 +110,7 @@ class Upload:
         ValueError
             If the file is too large, or its pieces do not arrive.
         """
-        job.enter(f"Upload {self.name}", unit="MB")
+        job.begin_stage(f"Upload {self.name}", unit="MB")
         try:
             while self._missing > 0 and not self._refused:
                 await self._next(job)

@@ -76,12 +76,12 @@ class History(param.Parameterized):
         return analysis.with_run(run) if is_there else analysis
 
     @property
-    def undoable(self) -> Step | None:
+    def undo_step(self) -> Step | None:
         """The step that undo would undo."""
         return self.steps[self.cursor] if self.cursor else None
 
     @property
-    def redoable(self) -> Step | None:
+    def redo_step(self) -> Step | None:
         """The step that redo would redo."""
         after = self.cursor + 1
         return self.steps[after] if after < len(self.steps) else None

@@ -84,7 +84,7 @@ class Job:
     kind: str = ""
     waits_since: float | None = None
 
-    def enter(self, stage: str, unit: str = "") -> None:
+    def begin_stage(self, stage: str, unit: str = "") -> None:
         """Begin another stage of the work; its progress is counted in `unit`."""
         self.title, self.done, self.total, self.unit = stage, 0, 0, unit
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui import session
 from clusterlens.ui.actions import pools
-from clusterlens.ui.exports.script import retold
+from clusterlens.ui.exports.script import script_lines
 from clusterlens.ui.pages.pool.grid import PoolGrid
 from clusterlens.ui.server.memory import memory as memory_of_a_page
 from clusterlens.ui.server.memory.contents import Contents
@@ -139,7 +139,7 @@ def test_thirty_actions_are_undone_to_the_start_and_redone_to_the_end(
         states = [step.analysis for step in session.history.steps]
         one = session
         for _ in range(2):
-            while one.history.undoable:
+            while one.history.undo_step:
                 one.undo()
             assert one.analysis.table is None
             await one.memory.settled()
@@ -166,7 +166,7 @@ def test_another_table_begins_another_analysis_and_leaves_the_first(
         assert set(tables) == {"iris", "wine"}
         kept = await opened(tmp_path, first)
         assert kept.analysis.table.name == "iris"
-        assert kept.history.redoable is None
+        assert kept.history.redo_step is None
         session.undo()
         assert session.analysis.table.name == "iris"
 
@@ -331,7 +331,7 @@ def test_runs_of_two_pages_at_the_same_time_are_both_kept(tmp_path, quick_pool):
         assert [run.random_state for run in runs] == [0, 1, 2]
         assert [run.name for run in runs] == ["run 1", "run 2", "run 3"]
         assert other.analysis.run is runs[2]
-        retold(other.history.done)
+        script_lines(other.history.done)
         assert_same_history(await opened(tmp_path, one.memory.analysis), other)
 
     run(main())

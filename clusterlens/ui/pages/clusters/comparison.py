@@ -53,7 +53,7 @@ class Comparison(Panel):
             select("Compare with", AUTOMATIC, css="cl-compare-with", width=200),
         )
         made = (
-            self.sees("compare_view"),
+            self.view_handler("compare_view"),
             taps(self.session, "nearest", lambda at: setattr(look, "inspected", at)),
             *shapes(self.session, lambda brush: setattr(look, "brush", brush)),
         )

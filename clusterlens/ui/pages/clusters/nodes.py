@@ -33,7 +33,7 @@ from clusterlens.ui.kit.palette import cluster_name, label_title
 from clusterlens.ui.nodes.found_again import (
     StabilityModel,
     choose_stability_model,
-    find_again,
+    measure_stability,
     renumbered,
     stability_key,
 )
@@ -519,4 +519,4 @@ def chosen_stability(
     random_state: int,
 ) -> ClusterStability:
     """Measure the stability of each cluster in bootstrap samples."""
-    return find_again(job, samples, settled.clusters, judge, random_state)
+    return measure_stability(job, samples, settled.clusters, judge, random_state)

@@ -8,7 +8,11 @@ from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.nodes.found_again import find_apart, renumbered, separation_key
+from clusterlens.ui.nodes.found_again import (
+    measure_separation,
+    renumbered,
+    separation_key,
+)
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
 from clusterlens.ui.nodes.told_evidence import find_columns, match_labels_given
@@ -40,7 +44,7 @@ def chosen_separation(
     job: Job, chosen_separation_key: str, settled: Partition, samples: Dataset
 ) -> ClusterSeparation:
     """Measure how far each cluster of the partition lies apart."""
-    return find_apart(job, samples, settled.clusters)
+    return measure_separation(job, samples, settled.clusters)
 
 
 @node(

@@ -32,7 +32,7 @@ class Memberships(Panel):
         self._tap = taps(
             self.session, "cns_nearest", lambda at: setattr(look, "cns_sample", at)
         )
-        self._figure = MembershipMap(self.sees("cns_view"), self._tap)
+        self._figure = MembershipMap(self.view_handler("cns_view"), self._tap)
         self._legend = Text(
             css_classes=["cl-membership-legend"], styles={"flex": "none"}
         )

@@ -93,7 +93,7 @@ class Headline(Panel):
         self._text.body = excerpt(
             f"{leading(ranking, answers, outlook.value, near)}"
             f"{joined_words(joined.value)}"
-            f"{_yours(result.value, shared_with_leader, run, ranking)}"
+            f"{_result_note(result.value, shared_with_leader, run, ranking)}"
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
             f"{_doubted(likeness_to_leader, ranking, run) if answers is None else ''}"
@@ -130,7 +130,7 @@ def _enough(answers: Answers | None, ahead: Outlook | None) -> str:
     return link(words, "clusters", kind="pill", css="cl-enough-chip")
 
 
-def _yours(
+def _result_note(
     result: AnalysisResult | None, shared: Result, run: Run, ranking: Ranking
 ) -> str:
     """Name the partition that is the result, if it is not the leader."""

@@ -143,7 +143,7 @@ class ConsensusMatrix(Matrix):
     def build(self) -> Any:
         self._note = Text(does=self._switch_votes, css_classes=["cl-pool-alone"])
         self.figure = MatrixFigure(
-            self.sees("matrix_view"),
+            self.view_handler("matrix_view"),
             self.tap,
             self.brush,
             css="cl-consensus-figure",
@@ -207,7 +207,7 @@ class BinarisedMatrix(Matrix):
     def build(self) -> Any:
         self._note = Text()
         self.figure = MatrixFigure(
-            self.sees("matrix_view"),
+            self.view_handler("matrix_view"),
             self.tap,
             self.brush,
             css="cl-binarised-figure",

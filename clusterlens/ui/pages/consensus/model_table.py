@@ -121,7 +121,7 @@ class ModelTable(Panel):
             f"<p class='muted'>{count(len(table), 'model')} of {whole(n_samples)} "
             "samples, seed 0. Click a title to sort, a model to select it. "
             f"{' '.join(notes)}"
-            f"{_trust(chosen, evaluated_labels, label_check)}</p>"
+            f"{_labels_note(chosen, evaluated_labels, label_check)}</p>"
             + _markup(
                 table[chosen].head(MOST_ROWS),
                 selected.value,
@@ -194,7 +194,7 @@ def _choice(keys: list[str], chosen: list[str]) -> str:
     return f"<div class='columns'>{' '.join(parts)}</div>"
 
 
-def _trust(chosen: list[str], labels: Result, check: Result) -> str:
+def _labels_note(chosen: list[str], labels: Result, check: Result) -> str:
     """Write how far the classes are clusters, if models are compared with them."""
     if not any(key in INDICES and INDICES[key].kind == "external" for key in chosen):
         return ""

@@ -97,7 +97,7 @@ class ConsensusPage(Page):
             margin=0,
         )
 
-    def attend(self) -> None:
+    def update_watching(self) -> None:
         """Let visible cards watch; table and map of models only while open."""
         for panel in self.panels:
             if panel not in (self._map_of_models, self._table):

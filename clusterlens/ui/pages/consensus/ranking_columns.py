@@ -19,7 +19,13 @@ import numpy as np
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
-from clusterlens.ui.kit.words import brief, differing, fixed, span, telling
+from clusterlens.ui.kit.words import (
+    brief,
+    drop_shared_settings,
+    fixed,
+    span,
+    split_at_difference,
+)
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.pages.consensus.ranked_rows import Kind
@@ -133,11 +139,13 @@ def rank(ranking: Ranking, rows: np.ndarray) -> Values:
 
 @column("model", kind="name", width="minmax(0, 1fr)")
 def model(
-    ensemble: Ensemble, rows: np.ndarray, copies: np.ndarray, rises: Result
+    ensemble: Ensemble, rows: np.ndarray, copies: np.ndarray, rank_gains: Result
 ) -> Values:
     """Return names, numbers of equal models, missing votes, and ranks won by links."""
-    names = telling(differing([short(ensemble.names[t]) for t in rows]))
-    won = rises.value
+    names = split_at_difference(
+        drop_shared_settings([short(ensemble.names[t]) for t in rows])
+    )
+    won = rank_gains.value
     return {
         "lead": [lead for lead, _ in names],
         "tail": [tail for _, tail in names],

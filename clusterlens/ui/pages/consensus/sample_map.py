@@ -66,7 +66,7 @@ class SampleMap(Panel):
     def build(self) -> Any:
         self._tap = taps(self.session, "nearest", self._pick)
         self._figure = MapFigure(
-            self.sees("map_view"), self._tap, *shapes(self.session, self._brush)
+            self.view_handler("map_view"), self._tap, *shapes(self.session, self._brush)
         )
         look = self.session.look
         self._legend = Text(

@@ -10,7 +10,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
 from clusterlens.ui.kit.widgets import card, join_keeping_tail, link, pn, safe
-from clusterlens.ui.kit.words import brief, telling
+from clusterlens.ui.kit.words import brief, split_at_difference
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
 from clusterlens.ui.parts.panel import Panel
@@ -116,7 +116,9 @@ class Threshold(Panel):
             f"stroke-dasharray='{_STROKES[dash]}' stroke-width='1.6'/></svg>"
             f"{join_keeping_tail(*parts)}</p>"
             for (name, dash), parts in zip(
-                legend(names), telling([brief(name) for name in names]), strict=False
+                legend(names),
+                split_at_difference([brief(name) for name in names]),
+                strict=False,
             )
         )
         self._legend.body = f"<p class='muted'>rank of the leaders</p>{lines}"

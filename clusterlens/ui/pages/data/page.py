@@ -37,7 +37,7 @@ class DataPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.parts = {False: Beginning(session), True: LoadedTable(session)}
+        self.parts = {False: StartPage(session), True: LoadedTable(session)}
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         session.look.param.watch(self._arrange, ["starting"])
 
@@ -50,7 +50,7 @@ class DataPage(Page):
             **FILL,
         )
 
-    def attend(self) -> None:
+    def update_watching(self) -> None:
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:
@@ -61,7 +61,7 @@ class DataPage(Page):
             part.look(self.made and self.seen and of_table == loaded)
 
 
-class Beginning(Page):
+class StartPage(Page):
     """Start: introduction, drop zone, recent analyses, examples."""
 
     def build(self) -> Steps:

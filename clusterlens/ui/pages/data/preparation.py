@@ -54,7 +54,7 @@ class Preparation(Panel):
 
     def build(self) -> Any:
         self._selects = {rule: self._select(rule) for rule in RULES}
-        self._map = PreparedMap(self.sees("prepared_view"))
+        self._map = PreparedMap(self.view_handler("prepared_view"))
         self._legend = Text(styles={"flex": "none"}, css_classes=["cl-prepared-legend"])
         self._bars = Text(
             width=104,

@@ -43,7 +43,7 @@ class FuzzyMaps(Panel):
             self.session, "nearest", lambda at: setattr(look, "fuzzy_sample", at)
         )
         # A shared range, so that all maps zoom together; the first one reports it.
-        made = (self.sees("fuzzy_view"), self._tap)
+        made = (self.view_handler("fuzzy_view"), self._tap)
         first = MembershipMap(*made)
         others = [MembershipMap(*made, beside=first) for _ in _TITLES[1:]]
         self._figures = [first, *others]

@@ -36,7 +36,7 @@ class ClassPair(Panel):
     def build(self) -> Any:
         self._heading = Text(css_classes=["cl-pair-heading"], styles={"flex": "none"})
         self._figure = PairMap(self._see)
-        self._take_in = self.sees("label_view")
+        self._take_in = self.view_handler("label_view")
         self._shown: Any = None
         self._below = Text(
             css_classes=["cl-pair-columns"],

@@ -96,9 +96,9 @@ class LessonsPage(Page):
             **fill,
         )
 
-    def attend(self) -> None:
+    def update_watching(self) -> None:
         """Let the visible cards watch, and the working page of the lesson."""
-        super().attend()
+        super().update_watching()
         self._arrange()
         if self.seen:
             self._resume()

@@ -52,7 +52,7 @@ class Drifted:
     returned: Migration | None = None
 
     @property
-    def tells(self) -> bool:
+    def is_conclusive(self) -> bool:
         """Return whether there are enough rows for a verdict."""
         return self.n_rows >= FEWEST_ROWS or self.drift.verdict == "refit"
 

@@ -205,7 +205,7 @@ def _placed(placed: Result, drifted: Result, name: str) -> str:
 def _verdict(found: Drifted) -> str:
     """Write "keep" or "refit", with the reasons."""
     drift = found.drift
-    if not found.tells:
+    if not found.is_conclusive:
         return (
             "<b>Too few rows to tell</b> whether the table changed; where each belongs "
             "stands below."
@@ -237,7 +237,7 @@ def _as_expected(drift: Drift) -> str:
 
 def _rests_on(drifted: Result) -> str:
     """Write the scope of the verdict."""
-    if not drifted.ready or not drifted.value.tells:
+    if not drifted.ready or not drifted.value.is_conclusive:
         return ""
     alarms = f"False alarms: at most about {percent(LEVEL)}."
     if not drifted.value.drift.is_checked:

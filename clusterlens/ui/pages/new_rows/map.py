@@ -30,7 +30,7 @@ class NewRowsMap(Panel):
     tells_failure = False
 
     def build(self) -> Any:
-        self._figure = NewRowsFigure(self.sees("new_rows_view"), self._tap)
+        self._figure = NewRowsFigure(self.view_handler("new_rows_view"), self._tap)
         self._legend = Text(
             does=self._do, css_classes=["cl-new-rows-legend"], styles={"flex": "none"}
         )

@@ -119,7 +119,7 @@ class ReportPreview(Panel):
 def _chip(key: str, found: Findings) -> str:
     """Write the switch of a section; an empty section shows the reason."""
     section = SECTIONS[key]
-    why, is_shown = section.lacks(found), found.tells(key)
+    why, is_shown = section.lacks(found), found.includes(key)
     state = f"aria-pressed='{str(is_shown).lower()}'"
     if why:
         state = f"disabled title='{safe(section.name)}: {safe(why)}'"
