@@ -155,8 +155,8 @@ def report(results: pd.DataFrame, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
-    for axes, measured in zip(panels, ("seconds", "megabytes"), strict=True):
+    figure, cards = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    for axes, measured in zip(cards, ("seconds", "megabytes"), strict=True):
         table = results.pivot(index="n_samples", columns="task", values=measured)
         print(f"\n{measured}\n{table.reindex(columns=list(TASKS)).to_string()}")
         table.reindex(columns=list(TASKS)).plot(

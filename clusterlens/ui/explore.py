@@ -88,7 +88,7 @@ def explore(
     session.look.page = "consensus"
     pn.extension("tabulator")
     page = ConsensusPage(session)
-    page.look(True)
+    page.set_visible(True)
     return pn.Column(page.view, height=height, sizing_mode="stretch_width")
 
 

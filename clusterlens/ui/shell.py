@@ -271,7 +271,7 @@ class Shell:
         def write(*events: Any) -> None:
             for chip in self._chips:
                 in_force = chip.session is self.in_force
-                chip.look(in_force)
+                chip.set_visible(in_force)
                 chip.view.visible = in_force
 
         self._whenever(write)
@@ -318,8 +318,8 @@ class Shell:
         shown = self.session.look.page
         for key, page in self.pages.items():
             if key != shown:
-                page.look(False)
-        self.pages[shown].look(True)
+                page.set_visible(False)
+        self.pages[shown].set_visible(True)
         self._mark()
 
     def _mark(self, *events: Any) -> None:

@@ -374,8 +374,8 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
     async def scenario(opened):
         session, derived = opened.session, opened.session.derived
         page = ClustersPage(session)
-        page.look(True)
-        shown = {type(panel).__name__: panel for panel in page.panels}
+        page.set_visible(True)
+        shown = {type(panel).__name__: panel for panel in page.cards}
         session.look.param.update(partition="model", model=TRUTH)
         session.look.brush = Brush(np.arange(50), "box")
         await opened.wait_until_idle()
@@ -410,7 +410,7 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         assert rows == list(zip(pool, inside, strict=True))
         ends = re.findall(r"(\d+%) inside", answered_text)
         assert set(ends) <= set(inside)
-        tab = opened.page.panels
+        tab = opened.page.cards
         model = {type(one).__name__: one for one in tab}["Inspector"].tabs["model"]
         session.look.param.update(page="consensus", tab="model")
         await opened.wait_until_idle()
@@ -440,7 +440,7 @@ def test_a_consensus_by_answers_is_made_again_by_action_and_script():
     async def scenario(opened):
         session = opened.session
         page = ClustersPage(session)
-        page.look(True)
+        page.set_visible(True)
         answer_by(session, TRUTH, 20)
         session.look.param.update(partition="consensus", partition_k=4)
         await opened.wait_until_idle()

@@ -25,14 +25,14 @@ class Pages:
         session = Session(self.server)
         restore_look(session.look, look)
         page = LessonsPage(session)
-        page.look(True)
+        page.set_visible(True)
         self.all.append(page)
         return page
 
     def close(self):
         for page in self.all:
             page.close()
-            page.look(False)
+            page.set_visible(False)
             page.session.close()
 
 
@@ -48,7 +48,7 @@ def classed(scenario):
 
 
 def body(page):
-    (view,) = (panel for panel in page.panels if isinstance(panel, ClassView))
+    (view,) = (panel for panel in page.cards if isinstance(panel, ClassView))
     view._write()
     return view._form.body
 
@@ -79,13 +79,13 @@ def test_the_counts_follow_the_class_by_themselves(monkeypatch):
 
     async def scenario(pages):
         lecturer = pages.open(class_word="blue")
-        (view,) = (p for p in lecturer.panels if isinstance(p, ClassView))
+        (view,) = (p for p in lecturer.cards if isinstance(p, ClassView))
         pages.open(class_word="blue").classroom.param.update(key="noise", step=2)
         async with asyncio.timeout(60):
             while "step 3: <b>1</b>" not in view._form.body:
                 await asyncio.sleep(0)
         following = view._following
-        lecturer.look(False)
+        lecturer.set_visible(False)
         await asyncio.wait([following])
         assert following.cancelled()
 
@@ -95,7 +95,7 @@ def test_the_counts_follow_the_class_by_themselves(monkeypatch):
 def test_the_link_for_the_class_holds_the_word_and_no_analysis():
     async def scenario(pages):
         lecturer = pages.open()
-        (view,) = (p for p in lecturer.panels if isinstance(p, ClassView))
+        (view,) = (p for p in lecturer.cards if isinstance(p, ClassView))
         view._choose("word  red   and blue ")
         look = lecturer.session.look
         assert look.class_word == "red and blue"

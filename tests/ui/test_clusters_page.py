@@ -71,7 +71,7 @@ def opened(session, then):
     async def main():
         page = ClustersPage(session)
         session.look.compare_view = Viewport(width=80, height=60)
-        page.look(True)
+        page.set_visible(True)
         await wait_until_idle(session)
         return await then(page)
 
@@ -79,7 +79,7 @@ def opened(session, then):
 
 
 def panel(page, name):
-    return next(one for one in page.panels if type(one).__name__ == name)
+    return next(one for one in page.cards if type(one).__name__ == name)
 
 
 def value(session, name):
@@ -347,7 +347,7 @@ def test_a_name_travels_to_models_that_share_most_of_its_rows():
         assert "the &lt;far&gt; ones" in panel(page, "ClusterProfilesTable")._table.body
         sample_map = SampleMap(session)
         session.look.map_view = Viewport(width=80, height=60)
-        sample_map.look(True)
+        sample_map.set_visible(True)
         await wait_until_idle(session)
         assert "the &lt;far&gt; ones" in sample_map._legend.body
         session.undo()

@@ -44,8 +44,8 @@ class Opened:
     def __init__(self):
         self.session = Session(Server())
         self.page = CNSPage(self.session)
-        self.page.look(True)
-        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.page.set_visible(True)
+        named = {type(panel).__name__: panel for panel in self.page.cards}
         self.headline, self.settings = named["CNSHeadline"], named["CNSSettings"]
         self.map, self.reading = named["Memberships"], named["CNSReading"]
         self.criterion, self.steps = named["CNSCriterion"], named["CNSSteps"]

@@ -44,7 +44,7 @@ class Opened:
     def __init__(self) -> None:
         self.session = Session(Server())
         self.page = DataPage(self.session)
-        self.page.look(True)
+        self.page.set_visible(True)
 
     def __getattr__(self, name: str):
         """Return a card of the table, which is made when there is a table."""
@@ -54,7 +54,7 @@ class Opened:
             "notes": "Notes",
             "rows": "FirstRows",
         }
-        cards = self.page.parts[True].panels
+        cards = self.page.parts[True].cards
         return {type(card).__name__: card for card in cards}[kinds[name]]
 
     async def read(self, frame: pd.DataFrame, name: str = "t.csv") -> None:
@@ -379,7 +379,7 @@ def test_an_example_opens_as_data_only_or_with_its_run(monkeypatch, how, page, r
     monkeypatch.setattr(moves, "pool_grids", lambda pool, n: (small, []))
 
     async def scenario(opened):
-        *_, examples = opened.page.parts[False].panels
+        *_, examples = opened.page.parts[False].cards
         await examples._open(f"{how} iris")
         await opened.wait_until_idle()
         assert opened.session.analysis.dataset.X.shape == (150, 4)
@@ -459,7 +459,7 @@ def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
         await session.act("load example", name="iris")
         (entry,) = store.entries()
         recent = Recent(Session(server))
-        recent.look(True)
+        recent.set_visible(True)
         await wait_until_idle(recent.session)
         await recent._task
         recent.text._handle_msg(f"rename {entry.id}")
@@ -496,7 +496,7 @@ def test_an_analysis_of_any_time_is_opened_copied_and_deleted(
         with store._turn() as db:
             db.execute("UPDATE analysis SET changed = ?", (changed,))
         recent = Recent(session := Session(server))
-        recent.look(True)
+        recent.set_visible(True)
         await wait_until_idle(session)
         await recent._task
         (entry,) = store.entries()
@@ -522,7 +522,7 @@ def test_a_damaged_analysis_hides_no_other_and_can_be_deleted(tmp_path, about):
                 "UPDATE analysis SET about = ? WHERE id = ?", (about, damaged.id)
             )
         recent = Recent(Session(server))
-        recent.look(True)
+        recent.set_visible(True)
         await wait_until_idle(recent.session)
         await recent._task
         assert f"open {sound.id}" in recent.text.body

@@ -45,7 +45,7 @@ def test_no_name_of_data_is_markup_on_a_page(key, make):
         session.look.page = key
         shown = make(session)
         shown.make()
-        shown.look(True)
+        shown.set_visible(True)
         await wait_until_idle(session)
         for model in shown.view.select():
             if type(model).__name__ in WRITES_TEXT:

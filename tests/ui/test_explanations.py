@@ -26,7 +26,7 @@ def cards():
         for spec in PAGES:
             session = Session(Server())
             made = spec.page(session)
-            made.look(True)
+            made.set_visible(True)
             await session.act("load example", name="iris")
             for card in made.view.select(lambda part: "cl-card" in part.css_classes):
                 name = next(c for c in card.css_classes if c != "cl-card")

@@ -89,8 +89,8 @@ class Watched:
         self.go_on = go_on
         self.session = Session(Server())
         self.page = PoolPage(self.session)
-        self.page.look(True)
-        self.progress = self.page.panels[-1]
+        self.page.set_visible(True)
+        self.progress = self.page.cards[-1]
         self.partials = []
         self.session.jobs.param.watch(
             lambda event: self.partials.append(event.new), "partial"
@@ -260,7 +260,7 @@ def test_the_cards_of_a_run_that_forms_are_of_one_state():
             show(**values)
 
         card.show = spy
-        card.look(True)
+        card.set_visible(True)
 
     async def main():
         for kind in (Headline, ModelTab, RankingTable, ConsensusMatrix):

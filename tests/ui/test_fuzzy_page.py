@@ -55,8 +55,8 @@ class Opened:
         self.session = Session(Server())
         self.page = FuzzyPage(self.session)
         self.look = self.session.look
-        self.page.look(True)
-        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.page.set_visible(True)
+        named = {type(panel).__name__: panel for panel in self.page.cards}
         self.headline, self.values = named["FuzzyHeadline"], named["FuzzyValues"]
         self.guide, self.rows = named["FuzzyGuide"], named["FuzzyRows"]
         self.maps, self.pairs = named["FuzzyMaps"], named["FuzzyPairs"]

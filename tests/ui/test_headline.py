@@ -49,7 +49,7 @@ def test_an_estimate_says_so_and_is_made_exact_by_a_click(monkeypatch):
 
     async def main():
         headline = Headline(session)
-        headline.look(True)
+        headline.set_visible(True)
         await wait_until_idle(session)
         assert "estimate from 80 of 500 samples" in headline._text.body
         assert "make exact" in headline._text.body
@@ -79,7 +79,7 @@ def test_noise_is_counted_apart_from_the_clusters():
 
     async def main():
         tab = ModelTab(session)
-        tab.look(True)
+        tab.set_visible(True)
         for model in range(2):
             session.look.model = model
             await wait_until_idle(session)
@@ -98,7 +98,7 @@ def test_a_run_that_was_stopped_says_so_beside_its_leader():
 
     async def main():
         headline = Headline(session)
-        headline.look(True)
+        headline.set_visible(True)
         await wait_until_idle(session)
         return headline._text.body
 
@@ -112,7 +112,7 @@ def test_the_offer_of_a_check_asserts_nothing():
 
     async def main():
         headline = Headline(session)
-        headline.look(True)
+        headline.set_visible(True)
         await wait_until_idle(session)
         return headline._text.body
 
@@ -154,7 +154,7 @@ def test_of_a_partial_partition_only_the_links_it_saw_are_told():
     async def main():
         cards = Headline(session), ModelTab(session), RankingTable(session)
         for card in cards:
-            card.look(True)
+            card.set_visible(True)
         await wait_until_idle(session)
         return cards[0]._text.body, cards[1].text.body, cards[2].shown
 
@@ -175,7 +175,7 @@ def test_no_score_is_less_than_nothing_by_its_sign_alone():
     async def main():
         headline, model = Headline(session), ModelTab(session)
         for card in (headline, model):
-            card.look(True)
+            card.set_visible(True)
         await wait_until_idle(session)
         body = headline._text.body
         session.act_now("set score", score="aari")
@@ -202,7 +202,7 @@ def test_a_leader_that_is_little_like_the_others_is_doubted():
 
         async def main(session=session):
             headline = Headline(session)
-            headline.look(True)
+            headline.set_visible(True)
             await wait_until_idle(session)
             leader = int(session.derived.get("ranking").value.order[0])
             return headline._text.body, leader

@@ -37,7 +37,7 @@ def test_dropped_partitions_join_the_models_by_row_id_and_undo_takes_them_back()
 
     async def main():
         panel = ImportPartitions(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         assert panel._mixed.visible
         upload = Upload("mine.csv", len(content))
@@ -66,7 +66,7 @@ def test_alone_they_are_a_run_without_a_pool_that_can_be_read():
 
     async def main():
         panel = Headline(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         return panel._text.body
 
@@ -90,7 +90,7 @@ def test_rows_that_a_model_left_out_are_no_clusters_and_are_said_with_numbers():
 
     async def main():
         panel = Headline(session)
-        panel.look(True)
+        panel.set_visible(True)
         session.look.model = 5
         await wait_until_idle(session)
         stop = session.derived.watch(nodes + more, lambda *_: None)

@@ -49,8 +49,8 @@ class Opened:
         self.session = Session(Server())
         self.page = LabelsPage(self.session)
         self.look = self.session.look
-        self.page.look(True)
-        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.page.set_visible(True)
+        named = {type(panel).__name__: panel for panel in self.page.cards}
         self.headline, self.pairs = named["LabelsHeadline"], named["LabelPairs"]
         self.scales, self.pair = named["LabelScales"], named["ClassPair"]
         self.agreement, self.merges = named["LabelAgreement"], named["LabelMerges"]
@@ -496,7 +496,7 @@ def test_labels_on_the_map_lead_here():
     async def scenario(opened):
         await opened.read(labelled(), pool=POOL)
         sample_map = SampleMap(opened.session)
-        sample_map.look(True)
+        sample_map.set_visible(True)
         opened.look.param.update(
             map_view=Viewport(width=99, height=60), colour_by="labels"
         )
@@ -663,7 +663,7 @@ def test_the_map_of_given_labels_names_the_classes():
         frame = labelled().table.assign(label=np.repeat([0, 1, 2], 30))
         await opened.read(make_dataset(frame, label="label"), pool=POOL)
         opened.look.colour_by = "labels"
-        SampleMap(opened.session).look(True)
+        SampleMap(opened.session).set_visible(True)
         await opened.wait_until_idle()
         assert opened.value("legend").numbers == ["0", "1", "2"]
 
@@ -683,7 +683,7 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
         result = session.analysis.result.clusters
         assert set(result.tolist()) == {1, 2, 3}
         clusters = ClustersPage(session)
-        clusters.look(True)
+        clusters.set_visible(True)
         for judge in ("result", "model:1", "consensus:3"):
             opened.look.judge(judge)
             await opened.wait_until_idle()
@@ -726,6 +726,6 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
 
 def clusters_table(page):
     """Return the table of clusters of the page Clusters, without emphasis."""
-    panels = {type(panel).__name__: panel for panel in page.panels}
-    body = panels["ClusterProfilesTable"]._table.body
+    cards = {type(panel).__name__: panel for panel in page.cards}
+    body = cards["ClusterProfilesTable"]._table.body
     return body.replace("<b>", "").replace("</b>", "")

@@ -82,7 +82,7 @@ async def coming(opened, server, address):
     page = shown.pages["consensus"]
     with set_curdoc(document):
         shown.session.look.page = "consensus"
-    while not any(panel.view._models for panel in page.panels):
+    while not any(panel.view._models for panel in page.cards):
         await asyncio.sleep(0)
     return visitor, shown, document, page
 
@@ -161,7 +161,7 @@ def test_page_that_is_left_while_it_comes_is_let_go(opened):
     async def visit(server, address):
         visitor, shown, document, page = await coming(opened, server, address)
         assert not page.made
-        views = [view for panel in page.panels for view in panel.view.select()]
+        views = [view for panel in page.cards for view in panel.view.select()]
         models = [model for view in views for model, _ in view._models.values()]
         assert all(model.document is None for model in models)
         parts = [weakref.ref(part) for part in (*views, *models)]
@@ -178,8 +178,10 @@ def test_page_of_a_session_that_ends_does_not_come(opened):
     async def visit(server, address):
         visitor, shown, document, page = await coming(opened, server, address)
         begun = page._coming
-        page.look(False)
-        page.look(True)  # the same task goes on, so that all of them are cancelled
+        page.set_visible(False)
+        page.set_visible(
+            True
+        )  # the same task goes on, so that all of them are cancelled
         for model in document.models:  # as Bokeh does before its notification
             model.destroy()
         await asyncio.wait({begun})

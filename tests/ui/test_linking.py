@@ -52,8 +52,8 @@ class Opened:
     def __init__(self) -> None:
         self.session = Session(Server())
         self.page = ConsensusPage(self.session)
-        self.page.look(True)
-        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.page.set_visible(True)
+        named = {type(panel).__name__: panel for panel in self.page.cards}
         self.map, self.headline = named["SampleMap"], named["Headline"]
         self.ranking, self.matrix = named["RankingTable"], named["ConsensusMatrix"]
         self.binarised = named["BinarisedMatrix"]

@@ -21,7 +21,7 @@ def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
 
     async def main():
         page = ConsensusPage(session)
-        page.look(True)
+        page.set_visible(True)
         await wait_until_idle(session)
         assert not page._over.visible
         panel = page._table
@@ -72,7 +72,7 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
 
     async def main():
         page = ConsensusPage(session)
-        page.look(True)
+        page.set_visible(True)
         await wait_until_idle(session)
         assert not page._models.visible
         session.look.map_of = "models"

@@ -101,7 +101,7 @@ async def taken(session, table):
     await wait_until_idle(session)
 
 
-def opened(table=None, then=lambda panels: panels):
+def opened(table=None, then=lambda cards: cards):
     """Show every card of the page after loading a table."""
 
     async def main():
@@ -112,11 +112,11 @@ def opened(table=None, then=lambda panels: panels):
         session.look.new_rows_view = Viewport(width=80, height=60)
         kinds = (SegmentationCard, NewTable, DriftCard, AssignedRows, AssignedFiles)
         kinds = (*kinds, NewRowsMap, NewRowCard)
-        panels = [kind(session) for kind in (NewRowsHeadline, *kinds)]
-        for panel in panels:
-            panel.look(True)
+        cards = [kind(session) for kind in (NewRowsHeadline, *kinds)]
+        for panel in cards:
+            panel.set_visible(True)
         await wait_until_idle(session)
-        return session, panels
+        return session, cards
 
     return run(main(), 300)
 
@@ -351,7 +351,7 @@ def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
         await taken(session, now)
         before = session.analysis
         headline = NewRowsHeadline(session)
-        headline.look(True)
+        headline.set_visible(True)
         await wait_until_idle(session)
         assert headline._refit.visible
         headline._rows.value = "new"
@@ -380,7 +380,7 @@ def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
         for _ in range(3):
             session.undo()
         assert session.analysis is before
-        headline.look(False)
+        headline.set_visible(False)
 
     run(main(), 300)
 
@@ -585,10 +585,10 @@ def test_files_of_a_segmentation_have_all_of_its_name():
         session = planted()
         assert await kept(session, "DBSCAN eps=0.38")
         files = AssignedFiles(session)
-        files.look(True)
+        files.set_visible(True)
         await wait_until_idle(session)
         assert "clusterlens assign DBSCAN-eps-0.38.lens " in files._text.body
-        files.look(False)
+        files.set_visible(False)
 
     run(main())
 
@@ -648,7 +648,7 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
         key = session.keep_file(file.getvalue())
         assert await session.act("take new table", name="new.xlsx", sha256=key)
         card = NewTable(session)
-        card.look(True)
+        card.set_visible(True)
         await wait_until_idle(session)
         assert (card._part.visible, card._part.options) == (True, ["one", "two"])
         await card._read_part("two")
@@ -661,7 +661,7 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
         session.undo()
         await wait_until_idle(session)
         assert card._part.value == "one"
-        card.look(False)
+        card.set_visible(False)
 
     run(main())
 
@@ -679,7 +679,7 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         key = session.keep_file(text.encode())
         assert await session.act("take new table", name="new.csv", sha256=key)
         card = NewTable(session)
-        card.look(True)
+        card.set_visible(True)
         await wait_until_idle(session)
         assert (card._part.visible, card._part.value) == (True, "|")
         assert "cannot be placed" in card._text.body
@@ -692,7 +692,7 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         lines = Lines()
         _say_new_table(lines, session.history.done[-1], session.analysis)
         assert "separator=';'" in lines.written([lines.name("new_table")])[1][0]
-        card.look(False)
+        card.set_visible(False)
 
     run(main())
 
@@ -709,7 +709,7 @@ def test_how_the_new_table_is_written_can_be_said():
         key = session.keep_file(text)
         assert await session.act("take new table", name="new.csv", sha256=key)
         card = NewTable(session)
-        card.look(True)
+        card.set_visible(True)
         await wait_until_idle(session)
         decimal = card._writing["decimal"]
         assert session.analysis.new_table.table["x"].min() < 10
@@ -736,7 +736,7 @@ def test_how_the_new_table_is_written_can_be_said():
         assert not await session.act(
             "take new table", name="new.csv", sha256=key, encoding="runes"
         )
-        card.look(False)
+        card.set_visible(False)
 
     run(main())
 
@@ -755,7 +755,7 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
         assert entry.about["segmentations"] == [NAME]
         other = Session(server)
         recent = Recent(other)
-        recent.look(True)
+        recent.set_visible(True)
         await recent._task
         assert "for new rows: &lt;b&gt;four&lt;/b&gt;" in recent.text.body
         assert await other.open(session.memory.analysis)
@@ -833,9 +833,9 @@ def test_the_page_says_what_comes_first():
 
     async def main():
         page = NewRowsPage(session)
-        page.look(True)
+        page.set_visible(True)
         await wait_until_idle(session)
-        headline = page.panels[0]
+        headline = page.cards[0]
         assert "Choose a result on Clusters" in headline._text.body
         assert not headline._keep.visible
         assert not page._body.visible
@@ -853,6 +853,6 @@ def test_the_page_says_what_comes_first():
         assert page._body.visible
         assert not headline._keep.visible
         assert "waits for new rows" in headline._text.body
-        page.look(False)
+        page.set_visible(False)
 
     run(main())

@@ -30,8 +30,8 @@ class Opened:
     def __init__(self, store: Store | None = None) -> None:
         self.session = Session(Server(store))
         self.page = PoolPage(self.session)
-        self.page.look(True)
-        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.page.set_visible(True)
+        named = {type(panel).__name__: panel for panel in self.page.cards}
         self.grid, self.cost = named["PoolGrid"], named["PoolCost"]
         self.runs = named["Runs"]
 
@@ -66,7 +66,7 @@ def run_scenario(scenario, example: str = "iris"):
 
 def test_without_a_table_the_page_leads_to_one():
     opened = Opened()
-    opened.page.look(True)
+    opened.page.set_visible(True)
     assert "Load one on the Data page" in opened.grid.status.body
     assert not opened.can_run
     opened.session.look.page = "pool"

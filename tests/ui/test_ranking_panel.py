@@ -55,7 +55,7 @@ def test_of_several_runs_the_one_read_is_chosen_and_the_choice_stays():
 
     async def main():
         panel = RankingTable(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         assert (panel._run.visible, panel._run.value) == (True, "r1")
         assert len(panel.shown["titles"]) == len(set(panel._rows)) == 5
@@ -83,7 +83,7 @@ def test_one_run_needs_no_choice():
 
     async def main():
         panel = RankingTable(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         assert not panel._run.visible
 
@@ -95,7 +95,7 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
 
     async def main():
         panel = RankingTable(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         values = json.loads(panel._table.table)["values"]
         ranks = values["rank"]["text"]
@@ -118,7 +118,7 @@ def test_an_undo_right_behind_another_score_takes_that_score_back():
 
     async def main():
         panel = RankingTable(session)
-        panel.look(True)
+        panel.set_visible(True)
         panel._score.value = "aari"
         session.undo()
         await wait_until_idle(session)
@@ -145,7 +145,7 @@ def test_a_row_says_how_many_equal_models_it_stands_for():
 
     async def main():
         panel = RankingTable(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         values, titles = panel.shown["values"], panel.shown["titles"]
         times = values["model"]["times"]
@@ -163,7 +163,7 @@ def test_names_keep_what_tells_them_apart():
 
     async def main():
         panel = RankingTable(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         names = panel.shown["values"]["model"]
         assert {*zip(names["lead"], names["tail"], strict=True)} == {
@@ -181,7 +181,7 @@ def test_the_column_of_a_similarity_is_not_called_a_distance():
 
     async def main():
         panel, heads = RankingTable(session), {}
-        panel.look(True)
+        panel.set_visible(True)
         for score, entry in SCORES.items():
             session.act_now("set score", score=score)
             await wait_until_idle(session)

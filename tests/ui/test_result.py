@@ -44,16 +44,16 @@ WATCHED = (*NEEDED, *WELCOME, "chosen", "displayed_partition", "model_names", "l
 
 
 @contextmanager
-def watched(session, *panels):
+def watched(session, *cards):
     """Show cards and watch results, as pages do."""
     session.look.map_view = Viewport(width=80, height=60)
     stop = session.derived.watch(WATCHED, lambda results: None)
-    made = [panel(session) for panel in panels]
+    made = [panel(session) for panel in cards]
     for panel in made:
-        panel.look(True)
+        panel.set_visible(True)
     yield made
     for panel in made:
-        panel.look(False)
+        panel.set_visible(False)
     stop()
 
 
@@ -394,9 +394,9 @@ def test_clusters_offers_the_result_once_there_is_one():
 
     async def main():
         page = ClustersPage(session)
-        page.look(True)
+        page.set_visible(True)
         await wait_until_idle(session)
-        bar = next(p for p in page.panels if type(p).__name__ == "PartitionBar")
+        bar = next(p for p in page.cards if type(p).__name__ == "PartitionBar")
         assert "Result" not in bar._kinds.options
         assert bar._choose.visible
         await bar._make_it_the_result(None)
@@ -404,7 +404,7 @@ def test_clusters_offers_the_result_once_there_is_one():
         assert bar._kinds.value == "result"
         assert not bar._choose.visible
         assert not bar._keep.visible
-        page.look(False)
+        page.set_visible(False)
 
     run(main())
     assert page is None

@@ -59,7 +59,7 @@ def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
         bar = job_bar(sessions[0])
         card = RunProgress(sessions[0])
         assert card.view
-        card.look(True)
+        card.set_visible(True)
         sessions[0].jobs.param.watch(
             lambda event: shown.append((bar.objects[0].body, card._text.body)), "shown"
         )

@@ -17,7 +17,7 @@ from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
 from clusterlens.ui.parts.foot import notices
 from clusterlens.ui.parts.moves import KEYBOARD_COMMANDS
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
@@ -330,7 +330,7 @@ class Switch(param.Parameterized):
     value = param.String("discotec-binary")
 
 
-class ScorePanel(Panel):
+class ScorePanel(Card):
     """A card with one control and nothing to draw."""
 
     needs = ("score",)
@@ -352,7 +352,7 @@ def test_a_control_shows_the_state_after_undo_and_writes_nothing_by_itself():
 
     async def main():
         panel = ScorePanel(session)
-        panel.look(True)
+        panel.set_visible(True)
         for score in ("aari", "anmi"):
             panel.switch.value = score
             await asyncio.sleep(0.01)
@@ -417,7 +417,7 @@ def test_a_refused_wish_puts_the_control_back():
 
     async def main():
         panel = ScorePanel(session)
-        panel.look(True)
+        panel.set_visible(True)
         panel.switch.value = "no such score"
         for _ in range(50):
             await asyncio.sleep(0)

@@ -146,7 +146,7 @@ def test_page_is_sent_once_it_is_made_in_steps(shells):
         before = len(document.models)
         while not page.made:
             assert len(document.models) == before
-            n_panels.add(len(page.panels))
+            n_panels.add(len(page.cards))
             await asyncio.sleep(0)
         assert n_panels == set(range(7))
         assert page.view.css_classes == []
@@ -164,11 +164,11 @@ def test_cards_of_a_linked_page_come_once_its_frame_is_drawn(shells):
             page = made.pages["clusters"]
             for _ in range(5):
                 await visitor.ping()
-                assert not page.panels
+                assert not page.cards
             await visitor.load()
             await until(lambda: page.made)
             assert made.session.look.page == "clusters"
-            assert not made.pages["data"].panels
+            assert not made.pages["data"].cards
 
     run(work())
 
@@ -179,13 +179,13 @@ def test_page_that_was_left_is_made_when_it_is_looked_at_again(shells):
         page, look = made.pages["clusters"], made.session.look
         with set_curdoc(document):
             look.page = "clusters"
-            await until(lambda: len(page.panels) == 2)
+            await until(lambda: len(page.cards) == 2)
             look.page = "report"
             await until(lambda: made.pages["report"].made)
             assert not page.made
             look.page = "clusters"
             await until(lambda: page.made)
-        assert len(page.panels) == 6
+        assert len(page.cards) == 6
         shown = [key for key, other in made.pages.items() if other.view.visible]
         assert shown == ["clusters"]
 

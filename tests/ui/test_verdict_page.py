@@ -31,8 +31,8 @@ async def opened():
     session = await begun(Server())
     panel, bar = VerdictRows(session), PartitionBar(session)
     session.derived.watch((*NEEDED, *WELCOME), lambda results: None)
-    panel.look(True)
-    bar.look(True)
+    panel.set_visible(True)
+    bar.set_visible(True)
     await wait_until_idle(session)
     return session, panel, bar
 
@@ -82,7 +82,7 @@ def test_where_a_check_says_no_the_primary_button_is_amber_and_says_why():
     async def main():
         session, _, bar = await opened()
         tab = ModelTab(session)
-        tab.look(True)
+        tab.set_visible(True)
         await wait_until_idle(session)
         buttons = bar._choose, tab._choose
         assert [button.color for button in buttons] == ["primary", "primary"]
@@ -148,7 +148,7 @@ def test_without_a_run_the_page_says_what_to_do():
         session = (await opened())[0]
         session.undo()
         panel = VerdictRows(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         assert "run a pool" in panel.status.body
 

@@ -41,9 +41,9 @@ def two_hubs():
 def opened(session, then):
     async def main():
         page = ConsensusPage(session)
-        page.look(True)
+        page.set_visible(True)
         await wait_until_idle(session)
-        await then({type(panel).__name__: panel for panel in page.panels})
+        await then({type(panel).__name__: panel for panel in page.cards})
 
     run(main(), 300)
 
@@ -51,25 +51,25 @@ def opened(session, then):
 def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
     session = two_hubs()
 
-    async def then(panels):
-        headline = panels["Headline"]._text
+    async def then(cards):
+        headline = cards["Headline"]._text
         assert "6 near-copies of rows 0 k=3 hold 67% of the votes" in headline.body
-        await panels["Headline"]._do("hubs")
+        await cards["Headline"]._do("hubs")
         await wait_until_idle(session)
         assert session.analysis.run.votes == "hubs"
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3
         assert session.history.undo_step.title == "Set who votes"
         assert "groups of near-copies have equal votes" in headline.body
         assert "near-copies of" not in headline.body
-        assert panels["RankingTable"]._votes.value == "hubs"
-        assert "of 12 votes" in panels["Threshold"]._text.body
+        assert cards["RankingTable"]._votes.value == "hubs"
+        assert "of 12 votes" in cards["Threshold"]._text.body
         ranking = session.derived.get("ranking").value
         assert len(set(ranking.values[[0, 8]].round(9))) == 1
         session.undo()
         await wait_until_idle(session)
-        assert panels["RankingTable"]._votes.value == "models"
+        assert cards["RankingTable"]._votes.value == "models"
         assert "near-copies" in headline.body
-        assert "of 9 models" in panels["Threshold"]._text.body
+        assert "of 9 models" in cards["Threshold"]._text.body
 
     opened(session, then)
 
@@ -77,7 +77,7 @@ def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
 def test_a_kept_partition_is_ranked_without_a_vote():
     session = two_hubs()
 
-    async def then(panels):
+    async def then(cards):
         before = session.derived.get("agreement").value
         values = {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": False}
         await session.act("keep partition", partition=values, name="mine")
@@ -86,7 +86,7 @@ def test_a_kept_partition_is_ranked_without_a_vote():
         assert kept.votes.tolist() == [1] * 9 + [0]
         after = session.derived.get("agreement").value
         assert np.array_equal(before.pair_counts, after.pair_counts)
-        assert "1 kept partition without a vote" in panels["RankingTable"]._note.body
+        assert "1 kept partition without a vote" in cards["RankingTable"]._note.body
         await session.act("weigh models", by="families")
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3 + [0]
 
@@ -96,30 +96,30 @@ def test_a_kept_partition_is_ranked_without_a_vote():
 def test_models_of_the_other_half_are_ranked_have_no_vote_and_may_vote_again():
     session = two_hubs()
 
-    async def then(panels):
+    async def then(cards):
         values = {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": False}
         await session.act("keep partition", partition=values, name="mine")
-        panels["RankingTable"]._votes.value = "typical"
+        cards["RankingTable"]._votes.value = "typical"
         await wait_until_idle(session)
         assert session.analysis.run.votes == "typical"
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [0] * 4
         words = "6 of 10 vote<"
-        assert words in panels["Headline"]._text.body
-        assert "near-copies of rows 0 k=3 hold 100%" in panels["Headline"]._text.body
-        note = panels["RankingTable"]._note.body
+        assert words in cards["Headline"]._text.body
+        assert "near-copies of rows 0 k=3 hold 100%" in cards["Headline"]._text.body
+        note = cards["RankingTable"]._note.body
         assert "○ 3 models and 1 kept partition without a vote" in note
-        shown = panels["RankingTable"].shown
+        shown = cards["RankingTable"].shown
         assert shown["values"]["model"]["times"] == ["×6", "○", "×3 ○"]
         assert ["no vote" in title for title in shown["titles"]] == [False, True, True]
         session.look.param.update(model=8, tab="model")
         await wait_until_idle(session)
-        assert "no vote" in panels["Inspector"].tabs["model"].text.body
+        assert "no vote" in cards["Inspector"].tabs["model"].text.body
         await session.act("weigh models", by="families")
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3 + [0]
         session.undo()
         await wait_until_idle(session)
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [0] * 4
-        assert words in panels["Headline"]._text.body
+        assert words in cards["Headline"]._text.body
 
     opened(session, then)
 
@@ -127,7 +127,7 @@ def test_models_of_the_other_half_are_ranked_have_no_vote_and_may_vote_again():
 def test_report_and_log_say_who_votes():
     session = two_hubs()
 
-    async def then(panels):
+    async def then(cards):
         session.derived.watch(NEEDED, lambda _: None)
         await wait_until_idle(session)
         assert "votes: " not in write_report(gather(session))
@@ -145,7 +145,7 @@ def test_report_and_log_say_who_votes():
 def test_answers_make_a_model_without_a_vote_the_first():
     session = two_hubs()
 
-    async def then(panels):
+    async def then(cards):
         await session.act("weigh models", by="typical")
         for k in range(0, 24, 2):
             kind = "must" if COLUMNS[k] == COLUMNS[k + 51] else "cannot"
@@ -153,7 +153,7 @@ def test_answers_make_a_model_without_a_vote_the_first():
             session.act_now("add link", kind="must", a=k + 30, b=k + 60)
         await wait_until_idle(session)
         assert session.derived.get("ranking").value.order[0] == 6
-        assert "columns 0" in panels["Headline"]._text.body
+        assert "columns 0" in cards["Headline"]._text.body
         # The votes of the matrices.
         weighted = session.derived.get("weighted_ensemble").value
         assert weighted.votes[6:].sum() > 0.9 * weighted.n_votes

@@ -15,7 +15,7 @@ from panel.pane import PaneBase
 from clusterlens.ui.kit.components import go_on
 from clusterlens.ui.kit.style import COLUMN, COMING
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.session import Session
 
 Steps = Generator[None, None, Any]
@@ -31,18 +31,18 @@ class Page:
 
     Attributes
     ----------
-    panels : list of Panel
+    cards : list of Card
         All cards of the page.
     view : viewable
         The arrangement.
     """
 
-    panels: list[Panel]
+    cards: list[Card]
     view: Any
 
     def __init__(self, session: Session) -> None:
-        self.session, self.panels = session, []
-        self.made = self.seen = False
+        self.session, self.cards = session, []
+        self.made = self.is_visible = False
         self._making = self._make()
         self._coming: Any = None
         # A hidden component must not set its own display style. Style sheets inside
@@ -61,17 +61,17 @@ class Page:
         """Make the cards, with a step after each, and return their arrangement."""
         raise NotImplementedError
 
-    def each(self, *kinds: Callable[[Session], Panel]) -> Steps:
+    def each(self, *kinds: Callable[[Session], Card]) -> Steps:
         """Make cards of the page, with a step after each, and return them."""
         for kind in kinds:
-            self.panels.append(kind(self.session))
+            self.cards.append(kind(self.session))
             yield
-        return self.panels[-len(kinds) :]
+        return self.cards[-len(kinds) :]
 
     def _make(self) -> Steps:
         arranged = yield from self.build()
-        for panel in self.panels:
-            yield from self._make_models(panel.view)
+        for card in self.cards:
+            yield from self._make_models(card.view)
         self.view.param.update(objects=[arranged], css_classes=[])
         self.made = True
         yield
@@ -102,15 +102,15 @@ class Page:
         server.collector.settle()
         server.collector.give_back()
 
-    def look(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Show or hide the page."""
-        self.seen = self.view.visible = seen
-        if seen and not self.made and self.view._models:
+        self.is_visible = self.view.visible = visible
+        if visible and not self.made and self.view._models:
             self.view.css_classes = ["cl-coming"]
             if self._coming is None or self._coming.done():
                 self._coming = go_on(self._make_in_steps())
             return
-        if seen:
+        if visible:
             self.make()
         if self.made:
             self.update_watching()
@@ -118,12 +118,12 @@ class Page:
     async def _make_in_steps(self) -> None:
         """Make the page, which a browser shows already, and let it watch."""
         try:
-            await self.prepare(lambda: self.seen and self._is_there())
+            await self.prepare(lambda: self.is_visible and self._is_there())
         except Exception as error:
             self.session.jobs.fail("Showing the page", error)
             self.view.css_classes = []
             # The next visit tries again.
-            self.panels, self._making = [], self._make()
+            self.cards, self._making = [], self._make()
         if self.made:
             self.update_watching()
 
@@ -133,8 +133,8 @@ class Page:
 
     def update_watching(self) -> None:
         """Let the cards watch their results while visible."""
-        for panel in self.panels:
-            panel.look(self.seen)
+        for card in self.cards:
+            card.set_visible(self.is_visible)
 
 
 def share(view: Any, flex: str, *, least: str = "0") -> pn.Column:

@@ -6,7 +6,7 @@ from typing import Any
 
 from clusterlens.compute.table.reading import SEPARATOR_NAMES
 from clusterlens.ui.kit.widgets import select
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 _LABELS = {"separator": "Cells separated by"}
 
@@ -17,7 +17,7 @@ def part_select(css: str) -> Any:
 
 
 def offer_parts(
-    panel: Panel,
+    card: Card,
     control: Any,
     part: tuple[str, ...],
     parts: tuple[str, ...],
@@ -28,7 +28,7 @@ def offer_parts(
 
     Parameters
     ----------
-    panel : Panel
+    card : Panel
         Card of the control.
     control : Select
         Control made by `part_select`.
@@ -39,7 +39,7 @@ def offer_parts(
     offered : bool, default True
         Whether to show the choice.
     """
-    panel.offer(
+    card.offer(
         control,
         label=_LABELS.get(part[0], f"{part[0].title()} of the file") if part else "",
         options=_options(part, parts),

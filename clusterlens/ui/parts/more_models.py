@@ -6,10 +6,10 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import pmu, pn
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 
-class MoreModels(Panel):
+class MoreModels(Card):
     """Card that plans models and adds them to the selected run.
 
     Subclasses set these attributes and make the models in `make`.

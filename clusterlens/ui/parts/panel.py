@@ -1,4 +1,4 @@
-"""Panel: the base class of all cards.
+"""Card: the base class of all cards.
 
 A card is made once. While visible it watches the results that it draws and is notified
 of changes; while hidden it watches nothing. Its controls always show the state that
@@ -33,7 +33,7 @@ _SKELETON = '<div class="skeleton"></div>'
 _OVER = '<div class="skeleton over"></div>'
 
 
-class Panel:
+class Card:
     """Card that shows results of a session.
 
     Subclasses set `needs` and `empty`, make the card in `build`, and draw in `show`.
@@ -184,13 +184,13 @@ class Panel:
 
         return take_in
 
-    def look(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Watch the results while visible, nothing while hidden."""
-        if seen and self._stop is None:
+        if visible and self._stop is None:
             names = (*self.needs, *self.also)
             watch = self.session.derived.watch
             self._stop = watch(names, self._on_results, first=self.first)
-        elif not seen and self._stop is not None:
+        elif not visible and self._stop is not None:
             self._stop()
             self._stop = None
             self._end_waiting()

@@ -10,7 +10,7 @@ from clusterlens.ui.kit.style import scaled
 from clusterlens.ui.kit.widgets import link, safe
 from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import choose_result
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult
 from clusterlens.ui.state.partitions import Called, Choice
 from clusterlens.ui.work.derived import Result
@@ -48,7 +48,7 @@ CSS = scaled("""
 """)
 
 
-class ResultChip(Panel):
+class ResultChip(Card):
     """Chip with the same text on every page and a menu of the possible changes."""
 
     needs = ("run_id",)

@@ -10,13 +10,13 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 # Largest effect on a bar, in standard deviations.
 WIDEST_EFFECT = 2.0
 
 
-class Tab(Panel):
+class Tab(Card):
     """Scrolling text that fills the tab, with a place for buttons below."""
 
     css = ""

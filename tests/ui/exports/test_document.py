@@ -57,7 +57,7 @@ def on_page(*pages):
     """Return the texts of the pages with their titles, and the ranking."""
     found = []
     for page in pages:
-        for panel in page.panels:
+        for panel in page.cards:
             found += [text.body for text in panel.view.select(Text)]
             for part in getattr(panel, "tabs", {}).values():
                 found += [text.body for text in part.view.select(Text)]
@@ -79,7 +79,7 @@ def reported():
             ClustersPage(session),
         )
         for one in (*pages_shown, ReportPreview(session)):
-            one.look(True)
+            one.set_visible(True)
         await wait_until_idle(session)
         before = write_report(gather(session))
         labels = session.analysis.samples.labels_true

@@ -162,7 +162,7 @@ def test_a_section_that_is_switched_off_is_not_in_the_file_that_is_saved():
     async def main():
         session, _ = await on_screen(hostile())
         panel = ReportPreview(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         assert "disabled title='Structureless data: not compared" in panel._chips.body
         for key in ("map", "links"):
@@ -218,7 +218,7 @@ def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
     async def main():
         session, _ = await on_screen(hostile())
         panel = TakeAway(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         panel._download._send_msg = sent.append
         for key in ("links json", "script"):
@@ -238,7 +238,7 @@ def test_what_files_that_are_made_too_early_lack_is_said():
     async def main():
         session, _ = await on_screen(hostile())
         panel = TakeAway(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         needed = {name: session.derived.get(name).value for name in NEEDED}
         welcome = {name: session.derived.get(name) for name in WELCOME}

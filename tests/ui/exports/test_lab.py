@@ -31,7 +31,7 @@ async def iris():
     u, v = (f"model {name}" for name in session.analysis.ensemble.names[1:3])
     session.act_now("save pair", u=u, v=v)
     panel = ReportPreview(session)
-    panel.look(True)
+    panel.set_visible(True)
     await wait_until_idle(session)
     return session, panel
 
@@ -141,7 +141,7 @@ def test_a_section_without_content_cannot_be_asked_for():
     async def main():
         session, _ = await on_screen(hostile())
         panel = ReportPreview(session)
-        panel.look(True)
+        panel.set_visible(True)
         await wait_until_idle(session)
         assert "disabled title='Fuzzy: no pair is saved" in panel._chips.body
         assert "disabled title='Class labels: the table has no" in panel._chips.body

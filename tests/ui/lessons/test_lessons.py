@@ -147,7 +147,7 @@ def test_a_lesson_is_walked_from_its_start_to_its_end_by_names_on_the_page(key):
     async def main():
         session = Session(SERVER)
         page = LessonsPage(session)
-        page.look(True)
+        page.set_visible(True)
         pupil = Pupil(key, page.classroom)
         await pupil.open()
         for k, task in enumerate(lesson.steps):
@@ -163,7 +163,7 @@ def test_a_lesson_is_walked_from_its_start_to_its_end_by_names_on_the_page(key):
             assert not pupil.session.jobs.notices
         assert pupil.classroom.lesson is None
         assert key in pupil.classroom.finished
-        page.look(False)
+        page.set_visible(False)
         page.close()
         session.close()
 
@@ -226,7 +226,7 @@ def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
     async def main():
         first = Session(SERVER)
         page = LessonsPage(first)
-        page.look(True)
+        page.set_visible(True)
         page.classroom.finished = frozenset({"noise"})
         await page.classroom.open("rings", 2)
         analysis, look = from_query(to_query(None, first.look))
@@ -235,7 +235,7 @@ def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
         again = LessonsPage(second)
         restore_look(second.look, look)
         assert again.classroom.key == ""
-        again.look(True)
+        again.set_visible(True)
         while again.classroom.step < 2 or again.classroom.opening:
             await asyncio.sleep(0.01)
         assert again.classroom.key == "rings"
@@ -256,7 +256,7 @@ def test_an_address_of_no_lesson_opens_the_list(look):
         session = Session(SERVER)
         page = LessonsPage(session)
         restore_look(session.look, look)
-        page.look(True)
+        page.set_visible(True)
         assert page.classroom.key == ""
         page.close()
         session.close()

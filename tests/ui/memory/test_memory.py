@@ -676,7 +676,7 @@ def test_the_event_loop_never_waits_for_a_store_that_is_being_cleaned_up(tmp_pat
         assert await second.open(first.memory.analysis)
         grid = PoolGrid(first)
         assert grid.view
-        grid.look(True)
+        grid.set_visible(True)
         db = store._db = SlowToMakeSmall(store._db)
         cleaning = asyncio.create_task(asyncio.to_thread(store.clean))
         await asyncio.to_thread(db.begun.wait)

@@ -11,11 +11,11 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, pmu, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.clusters.nodes import Apart, Chosen
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 
-class ClusterApart(Panel):
+class ClusterApart(Card):
     """Distributions in original units; the cluster can be named here."""
 
     needs = ("chosen", "apart", "in_hand")

@@ -19,7 +19,7 @@ from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.clusters.beside_nodes import Shared
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.on_map import shapes, taps
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -31,7 +31,7 @@ _SOURCE = "cross-tab"
 _DEEPEST = 80
 
 
-class Comparison(Panel):
+class Comparison(Card):
     """Matched colours; strong dots change cluster; a cell selects its samples."""
 
     needs = ("chosen", "other", "shared", "own_picture", "other_picture")

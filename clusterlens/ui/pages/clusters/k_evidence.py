@@ -13,7 +13,7 @@ from clusterlens.ui.kit.widgets import card, link, pn, safe
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.pages.clusters.k_evidence_figure import curves, evidence, heads
 from clusterlens.ui.pages.clusters.nodes import Tree
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.partitions import Choice
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
@@ -26,7 +26,7 @@ _NARROW = 0.045
 _MARK = "<span class='closest' title='closest to the models'>◆</span>"
 
 
-class KEvidence(Panel):
+class KEvidence(Card):
     """Slider, cuts of the consensus tree, and the evidence for each number."""
 
     needs = ("choice", "partition_tree")

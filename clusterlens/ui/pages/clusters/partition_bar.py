@@ -20,7 +20,7 @@ from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.moves import choose_result
-from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.parts.panel import TO_A_RUN, Card
 from clusterlens.ui.parts.result_button import offer_result, result_button
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.state.looking import Brush
@@ -52,7 +52,7 @@ _SENTENCE = """
 """
 
 
-class PartitionBar(Panel):
+class PartitionBar(Card):
     """Choice among a consensus, a model, a brushed group or the given labels."""
 
     needs = ("chosen",)

@@ -16,7 +16,7 @@ from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, StabilityModel
 from clusterlens.ui.pages.clusters.nodes import Chosen
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.parts.tab import WIDEST_EFFECT
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
@@ -34,7 +34,7 @@ ABOVE, BELOW = "#0b8a8a", "#b0712d"
 _FAINTEST, _DEEPEST = 5, 75
 
 
-class ClusterProfilesTable(Panel):
+class ClusterProfilesTable(Card):
     """One row per cluster; a click selects it for the cards below."""
 
     needs = ("chosen", "chosen_profiles", "chosen_held", "in_hand")

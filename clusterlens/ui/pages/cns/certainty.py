@@ -12,13 +12,13 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import NAME_UNSEEN
 from clusterlens.ui.kit.widgets import card, pmu
 from clusterlens.ui.pages.cns.nodes import Summary
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 CERTAIN, TORN = "#0b7d7d", "#9db8b8"
 
 
-class CNSCertainty(Panel):
+class CNSCertainty(Card):
     """Histogram of the share of seed stops at the likeliest seed."""
 
     needs = ("cns_summary",)

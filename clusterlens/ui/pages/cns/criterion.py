@@ -17,10 +17,10 @@ from clusterlens.ui.kit.palette import SHADES
 from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.pages.cns.nodes import Automatic, Setting
 from clusterlens.ui.parts.moves import go_to_setting
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 
-class CNSCriterion(Panel):
+class CNSCriterion(Card):
     """Map of all settings at one number of clusters; a click selects one."""
 
     needs = ("cns_criterion", "cns_automatic", "cns_displayed_setting", "cns_graph")

@@ -23,7 +23,7 @@ from clusterlens.ui.pages.cns.nodes import (
 )
 from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.moves import go_to_setting
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 # The buttons wrap to two lines if the text leaves too little width.
@@ -40,7 +40,7 @@ _HIGHER = 0.005
 _ROUNDING = 1e-9
 
 
-class CNSHeadline(Panel):
+class CNSHeadline(Card):
     """Clusters, samples between them, criterion, and exactness."""
 
     needs = ("dataset", "cns_summary")

@@ -16,12 +16,12 @@ from clusterlens.ui.kit.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.kit.widgets import badge, card, link, mark
 from clusterlens.ui.pages.cns.nodes import Fitted, Summary
 from clusterlens.ui.parts.on_map import taps
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
 
-class Memberships(Panel):
+class Memberships(Card):
     """Map that follows the sliders."""
 
     needs = ("cns_picture", "cns_solution", "prepared_projection")

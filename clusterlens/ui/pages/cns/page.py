@@ -42,7 +42,7 @@ class CNSPage(Page):
             [(criterion, "1.15 1 0"), (reading, "1 1 0"), (certainty, "1 1 0")],
         ]
         stacks = [
-            stacked(*(share(panel.view, flex) for panel, flex in column))
+            stacked(*(share(card.view, flex) for card, flex in column))
             for column in columns
         ]
         grid = pn.Column(*stacks, stylesheets=[GRID], **fill)

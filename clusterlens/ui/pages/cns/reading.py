@@ -13,13 +13,13 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, safe
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 MOST_SEEDS = 12
 
 
-class CNSReading(Panel):
+class CNSReading(Card):
     """Share of seed stops at each seed, with the membership beside it."""
 
     needs = ("look.cns_sample", "cns_displayed_solution", "dataset")

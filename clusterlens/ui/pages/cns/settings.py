@@ -17,7 +17,7 @@ from clusterlens.ui.kit.words import fixed, number, typed
 from clusterlens.ui.pages.cns.nodes import Automatic, Setting
 from clusterlens.ui.pages.cns.study_nodes import Curves
 from clusterlens.ui.parts.moves import go_to_setting, preview_setting
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 # Field of a setting: class of its slider, name and meaning on screen.
@@ -34,7 +34,7 @@ _MARGIN = 12
 _TRACK = 22
 
 
-class CNSSettings(Panel):
+class CNSSettings(Card):
     """Sliders that act while they move, each with a field for an exact value.
 
     A curve above each slider shows the criterion.

@@ -8,10 +8,10 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link
 from clusterlens.ui.kit.words import fixed, number
 from clusterlens.ui.pages.cns.study_nodes import Versions
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 
-class CNSVersions(Panel):
+class CNSVersions(Card):
     """A row for each version and distance, on request."""
 
     needs = ("cns_versions",)

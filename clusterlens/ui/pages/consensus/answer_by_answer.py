@@ -11,7 +11,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.nodes.answers import ByAnswer
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 _SHOWN = 3
 _CHANGES = 4
@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT = 270, 64
 _DASHES = ("none", "5 3", "6 3 1 3")
 
 
-class AnswerByAnswer(Panel):
+class AnswerByAnswer(Card):
     """Curves of up to three models, and the answers that changed the leader."""
 
     needs = ("by_answer", "ensemble")

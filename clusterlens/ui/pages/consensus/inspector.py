@@ -11,7 +11,7 @@ from clusterlens.ui.pages.consensus.links_tab import LinksTab
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_tab import SampleTab
 from clusterlens.ui.pages.consensus.selection_tab import SelectionTab
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.session import Session
 
 TABS = {
@@ -48,15 +48,15 @@ _STRIP = f"""
 """
 
 
-class Inspector(Panel):
+class Inspector(Card):
     """Tabs for the selected model, sample, selection and links."""
 
     needs = ("look.tab", "look.drawer", "look.streak")
     also = ("links", "look.brush", "look.inspected?")
 
     def __init__(self, session: Session) -> None:
-        self.tabs: dict[str, Panel] = {}
-        self._seen = False
+        self.tabs: dict[str, Card] = {}
+        self._is_visible = False
         super().__init__(session)
 
     def build(self) -> Any:
@@ -81,10 +81,10 @@ class Inspector(Panel):
             stylesheets=[_OUTER],
         )
 
-    def look(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Let only the tab in front watch its results."""
-        self._seen = seen
-        super().look(seen)
+        self._is_visible = visible
+        super().set_visible(visible)
         self._show_tab()
 
     def show(self, tab: str, drawer: bool, streak: bool, **found: Any) -> None:
@@ -108,7 +108,7 @@ class Inspector(Panel):
         front = self.session.look.tab
         for key, tab in self.tabs.items():
             tab.view.visible = key == front
-            tab.look(self._seen and key == front)
+            tab.set_visible(self._is_visible and key == front)
 
     def _choose(self, tab: str) -> None:
         look = self.session.look

@@ -15,7 +15,7 @@ from clusterlens.ui.kit.palette import LINK_COLOURS
 from clusterlens.ui.kit.widgets import badge, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.pages.clusters.nodes import own_votes
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.analysis import EVIDENCE, PAPER_WEIGHT
 from clusterlens.ui.state.links import OTHER, TITLES, PlainId, Unsure, shown_rows
 from clusterlens.ui.state.partitions import Choice, free_name
@@ -37,7 +37,7 @@ CSS = "td { padding: 3px 4px 3px 0 } td.ends { width: 100%; overflow-wrap: anywh
 _STROKES = {"must": "none", "cannot": "5 3"}
 
 
-class LinkList(Panel):
+class LinkList(Card):
     """Each link with its state in the selected model, and the weight of all links."""
 
     needs = ("link_states", "link_weight", "ranking", "unsure")

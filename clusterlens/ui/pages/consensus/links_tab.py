@@ -13,10 +13,10 @@ from clusterlens.ui.pages.consensus.link_list import LinkList
 from clusterlens.ui.pages.consensus.made_models import MadeModels
 from clusterlens.ui.pages.consensus.pair_card import PairCard
 from clusterlens.ui.pages.consensus.suggested_pairs import SuggestedPairs
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 
-class LinksTab(Panel):
+class LinksTab(Card):
     """Parts, one below the other, that scroll together; more models not in a lesson."""
 
     def build(self) -> Any:
@@ -30,7 +30,7 @@ class LinksTab(Panel):
             styles={**COLUMN, **SCROLL},
         )
 
-    def look(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Let the parts watch their results while visible."""
         for part in self.parts:
-            part.look(seen)
+            part.set_visible(visible)

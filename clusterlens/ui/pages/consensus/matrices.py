@@ -32,7 +32,7 @@ from clusterlens.ui.kit.words import voters
 from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.matrix import BINARISED_PALETTE
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -61,7 +61,7 @@ _BESIDE = "@media (max-width: 1150px) { :host { display: none; } }"
 _PLACE = {"position": "relative", "flex": "1 1 0", "min-height": "0"}
 
 
-class Matrix(Panel):
+class Matrix(Card):
     """Base class of both matrices."""
 
     # Names and rings belong to the picture that is shown, never to the one before.

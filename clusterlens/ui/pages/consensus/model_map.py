@@ -14,13 +14,13 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, Range
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, pmu, safe
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 LEGEND_ENTRIES = 8
 
 
-class MapOfModels(Panel):
+class MapOfModels(Card):
     """Distinct partitions as points, coloured by family; leader and hubs marked."""
 
     needs = ("model_map", "hubs", "ranking", "rows", "copies")

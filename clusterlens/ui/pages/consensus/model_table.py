@@ -16,7 +16,7 @@ from clusterlens.compute.table.export import to_csv_bytes
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, safe
 from clusterlens.ui.kit.words import error, fixed, number
-from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.parts.panel import TO_A_RUN, Card
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.work.derived import Result
 
@@ -51,7 +51,7 @@ table.models { font-size: .86em; width: auto; min-width: 100%; }
 """
 
 
-class ModelTable(Panel):
+class ModelTable(Card):
     """All models with all known values."""
 
     needs = ("model_table", "ranking", "samples", "agreement")

@@ -99,9 +99,9 @@ class ConsensusPage(Page):
 
     def update_watching(self) -> None:
         """Let visible cards watch; table and map of models only while open."""
-        for panel in self.panels:
-            if panel not in (self._map_of_models, self._table):
-                panel.look(self.seen)
+        for card in self.cards:
+            if card not in (self._map_of_models, self._table):
+                card.set_visible(self.is_visible)
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:
@@ -117,13 +117,13 @@ class ConsensusPage(Page):
         # A style that is left out would keep its old value.
         columns = "1 / -1" if large else "auto"
         self._centre.styles = {**COLUMN, "gap": "8px", "grid-column": columns}
-        self._map_of_models.look(models and self.seen)
+        self._map_of_models.set_visible(models and self.is_visible)
         self._workbench.visible, self._over.visible = not opened, opened
         # Without a run only the ranking is shown; it links to Data and Pool.
         self._ranking.visible = not large
         self._centre.visible = has_run
         self._inspector.visible = has_run and not large
-        self._table.look(opened and self.seen)
+        self._table.set_visible(opened and self.is_visible)
 
 
 PAGE = ConsensusPage

@@ -13,7 +13,7 @@ from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.leading import enough_words
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
 from clusterlens.ui.parts.moves import answer, leave_unsure, skip
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.parts.tab import share_bar
 from clusterlens.ui.state.links import KINDS, TITLES, Kind
 from clusterlens.ui.work.derived import Result
@@ -30,7 +30,7 @@ _HALVES = """
 """
 
 
-class PairCard(Panel):
+class PairCard(Card):
     """Row ids, votes by family, and the three answers."""
 
     needs = ("ensemble", "look.pair", "look.linking", "look.streak")

@@ -34,7 +34,7 @@ from clusterlens.ui.nodes.pictures import Legend
 from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
 from clusterlens.ui.parts.on_map import shapes, taps
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -48,7 +48,7 @@ _SEEN = {True: "", False: "visibility:hidden"}
 KEYS = "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next pair"
 
 
-class SampleMap(Panel):
+class SampleMap(Card):
     """Principal components, coloured by model, disagreement or given labels."""
 
     needs = ("map_picture", "projection", "legend")

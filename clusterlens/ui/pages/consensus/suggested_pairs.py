@@ -10,10 +10,10 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.parts.moves import go_on_asking, take_suggestion, toggle_streak
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 
-class SuggestedPairs(Panel):
+class SuggestedPairs(Card):
     """Row ids, the share of the open questions that an answer settles, the reason."""
 
     needs = ("suggestions", "samples", "look.pair", "look.streak")

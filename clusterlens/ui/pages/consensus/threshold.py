@@ -13,7 +13,7 @@ from clusterlens.ui.kit.widgets import card, join_keeping_tail, link, pn, safe
 from clusterlens.ui.kit.words import brief, split_at_difference
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 _AVERAGE = (
@@ -44,7 +44,7 @@ _LEADER = scaled(
 _STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
 
 
-class Threshold(Panel):
+class Threshold(Card):
     """Ranks of the leaders at every threshold, and the line that sets it."""
 
     needs = ("leaders", "agreement", "ensemble", "threshold_in_force")

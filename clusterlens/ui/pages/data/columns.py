@@ -18,7 +18,7 @@ from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, select, table
 from clusterlens.ui.kit.words import typed
 from clusterlens.ui.pages.data.nodes import Column, Role
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 TITLES = {
     "column": "column",
@@ -151,7 +151,7 @@ DRAW_ROLE = JSCode("""function (cell) {
 }""")
 
 
-class Columns(Panel):
+class Columns(Card):
     """One row per column: role, values, missing share, distinct values, reason."""
 
     needs = ("table", "roles", "columns", "look.column_query", "look.column_role")

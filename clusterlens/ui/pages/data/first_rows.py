@@ -9,12 +9,12 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.pages.data.nodes import Preview
 from clusterlens.ui.parts.file_part import offer_parts, part_select
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 FORMS = {"read": "as read", "features": "as features"}
 
 
-class FirstRows(Panel):
+class FirstRows(Card):
     """Preview of the table."""
 
     needs = ("preview", "look.rows_as", "part", "parts")

@@ -14,7 +14,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS, scaled
 from clusterlens.ui.kit.widgets import link, safe
 from clusterlens.ui.parts.moves import run_preset
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.parts.thumbnails import thumbnail
 
 MISLEADS = "Where a consensus misleads"
@@ -69,7 +69,7 @@ button.example:focus-visible { outline-offset: -2px; }
 """)
 
 
-class Gallery(Panel):
+class Gallery(Card):
     """All examples, in groups."""
 
     needs = ("table?",)

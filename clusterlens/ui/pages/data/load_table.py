@@ -8,7 +8,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
 from clusterlens.ui.kit.widgets import about, box, pn, reading
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")
@@ -37,7 +37,7 @@ ZONE = {
 }
 
 
-class LoadTable(Panel):
+class LoadTable(Card):
     """Drop zone; shows the progress of an upload and of its reading."""
 
     needs = ("table?",)

@@ -8,7 +8,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.summaries import TableHint
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, quoting
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 OFFERS = {
@@ -20,7 +20,7 @@ OFFERS = {
 _SHOWN = 40
 
 
-class Notes(Panel):
+class Notes(Card):
     """Notes on the table, step by step, followed by hints."""
 
     needs = ("table", "dataset?")

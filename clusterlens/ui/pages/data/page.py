@@ -58,15 +58,15 @@ class DataPage(Page):
         session = self.session
         loaded = session.analysis.table is not None and not session.look.starting
         for of_table, part in self.parts.items():
-            part.look(self.made and self.seen and of_table == loaded)
+            part.set_visible(self.made and self.is_visible and of_table == loaded)
 
 
 class StartPage(Page):
     """Start: introduction, drop zone, recent analyses, examples."""
 
     def build(self) -> Steps:
-        panels = yield from self.each(Welcome, LoadTable, Recent, Gallery)
-        welcome, load, recent, gallery = (panel.view for panel in panels)
+        cards = yield from self.each(Welcome, LoadTable, Recent, Gallery)
+        welcome, load, recent, gallery = (card.view for card in cards)
         beside = pn.Row(
             share(load, "5 1 0"),
             share(recent, "8 1 0"),

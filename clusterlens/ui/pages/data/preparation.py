@@ -20,7 +20,7 @@ from clusterlens.ui.kit.words import size_in_bytes
 from clusterlens.ui.pages.data.nodes import Axes, Shading
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
 from clusterlens.ui.parts.copies import answer, ready_line
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
@@ -47,7 +47,7 @@ _BARS = """
 """
 
 
-class Preparation(Panel):
+class Preparation(Card):
     """Selects of the rules, the map, and the button to the next page."""
 
     needs = ("dataset", "prepared_picture", "shading", "axes")

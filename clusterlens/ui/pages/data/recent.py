@@ -16,7 +16,7 @@ from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, pn, safe
 from clusterlens.ui.kit.words import size_in_bytes
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.memory.schema import ABOUT
 from clusterlens.ui.server.memory.store import Entry, Store
 from clusterlens.ui.state.shapes import as_moment, fits, moment
@@ -38,7 +38,7 @@ table.recent tr:hover { background: color-mix(in srgb, #0b8a8a 7%, transparent);
 _SHOWN = 50
 
 
-class Recent(Panel):
+class Recent(Card):
     """Analyses of the store, latest first; deleted ones can be restored here."""
 
     needs = ("table?",)

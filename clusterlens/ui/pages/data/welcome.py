@@ -8,7 +8,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS, scaled
 from clusterlens.ui.kit.widgets import link, safe
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 WELCOME = """<div class='welcome'><p class='say' role='heading' aria-level='2'>
 ClusterLens runs many clusterings of one table, shows what they agree on, and ranks
@@ -34,7 +34,7 @@ WELCOME_CSS = scaled("""
 """)
 
 
-class Welcome(Panel):
+class Welcome(Card):
     """Introduction, with a button back to the loaded table."""
 
     needs = ("table?",)

@@ -13,7 +13,7 @@ from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier, safe
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair, Side
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 _GIVEN = {
@@ -38,7 +38,7 @@ h4 { margin: 3px 0 1px; font-size: .9em; }
 """
 
 
-class FuzzyGuide(Panel):
+class FuzzyGuide(Card):
     """Two questions that choose row and column and write the sentence."""
 
     needs = ("fuzzy_pair", "fuzzy_choices")

@@ -15,7 +15,7 @@ from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, PRECISIONS, Choices, Pair
 from clusterlens.ui.parts.copying import copy_as_python
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.uploads import FileTaker, Upload
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
@@ -45,7 +45,7 @@ _ONE_MORE = (
 )
 
 
-class FuzzyHeadline(Panel):
+class FuzzyHeadline(Card):
     """Two selects, swap, upload, the toy example, saved pairs, NDC."""
 
     needs = ("fuzzy_pair", "fuzzy_ndc", "fuzzy_hidden")

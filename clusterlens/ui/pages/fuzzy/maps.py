@@ -19,7 +19,7 @@ from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, Maps, Side
 from clusterlens.ui.parts.on_map import taps
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 _TITLES = (
@@ -30,7 +30,7 @@ _TITLES = (
 _MOST = 8
 
 
-class FuzzyMaps(Panel):
+class FuzzyMaps(Card):
     """Three maps with one view; a click selects a sample."""
 
     needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")

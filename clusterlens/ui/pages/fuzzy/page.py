@@ -34,10 +34,10 @@ class FuzzyPage(Page):
         )
         right = yield from self.each(FuzzyGuide, FuzzyRows, FuzzyPairs)
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._places = [share(panel.view, "1.05 1 0") for panel in pictures]
+        self._places = [share(card.view, "1.05 1 0") for card in pictures]
         left = stacked(share(values.view, "1 1 0"), *self._places)
         shares = zip(right, ("1.6 1 0", "0.85 1 0", "1 1 0"), strict=True)
-        side = stacked(*(share(panel.view, flex) for panel, flex in shares))
+        side = stacked(*(share(card.view, flex) for card, flex in shares))
         # A hidden component must not set its own display style.
         grid = pn.Column(left, side, stylesheets=[GRID], **fill)
         self._cards = share(grid, "1 1 0")

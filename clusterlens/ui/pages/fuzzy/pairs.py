@@ -16,7 +16,7 @@ from clusterlens.ui.kit.palette import ink_on, shades
 from clusterlens.ui.kit.widgets import card, safe, select
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.work.derived import Result
 
@@ -39,7 +39,7 @@ table.square { border-spacing: 1px; border-collapse: separate; font-size: .8em;
 """
 
 
-class FuzzyPairs(Panel):
+class FuzzyPairs(Card):
     """A square of adjusted values; a name sorts by likeness to it."""
 
     needs = ("fuzzy_compared", "fuzzy_choices", "fuzzy_pair", "fuzzy_hidden")

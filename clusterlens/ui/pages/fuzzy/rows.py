@@ -13,7 +13,7 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.fuzzy.nodes import BINS, Side
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 _MOST = 8
 _TRIANGLE_POINTS = 400
@@ -29,7 +29,7 @@ ROWS_CSS = """
 """
 
 
-class FuzzyRows(Panel):
+class FuzzyRows(Card):
     """A small histogram for each cluster of both sides; a triangle if K = 3."""
 
     needs = ("fuzzy_pair", "fuzzy_sides")

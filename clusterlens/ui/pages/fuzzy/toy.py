@@ -11,7 +11,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 # Values that differ by less are equal up to rounding, and share a rank.
 _TIE = 1e-6
@@ -22,7 +22,7 @@ td, th { white-space: nowrap; padding-block: 1px; }
 """
 
 
-class FuzzyToy(Panel):
+class FuzzyToy(Card):
     """Table 2 of the paper, computed here, with the rank of every value."""
 
     needs = ("fuzzy_toy",)

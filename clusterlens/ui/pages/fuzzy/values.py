@@ -12,7 +12,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import caveat, error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, SIDES
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
@@ -44,7 +44,7 @@ VALUES_CSS = """
 """
 
 
-class FuzzyValues(Panel):
+class FuzzyValues(Card):
     """One row for each model: its assumption, three marks, three numbers."""
 
     needs = ("fuzzy_pair", "fuzzy_ndc")

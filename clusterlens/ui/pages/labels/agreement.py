@@ -16,7 +16,7 @@ from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import Reached
 from clusterlens.ui.parts.moves import run_preset
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 GIVEN, MERGED = "#0b7d7d", "#b07a10"
 # Names of two dots closer than this are merged into one text.
@@ -28,7 +28,7 @@ DOTS_CSS = """
 """
 
 
-class LabelAgreement(Panel):
+class LabelAgreement(Card):
     """A dot for each model by family; the leader and the highest are named."""
 
     needs = ("evaluated_labels", "label_agreement")

@@ -13,7 +13,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
 from clusterlens.ui.nodes.judged import EvaluatedLabels
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 EVIDENCE_CSS = """
@@ -37,7 +37,7 @@ td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
 """
 
 
-class ClusterEvidence(Panel):
+class ClusterEvidence(Card):
     """A row for each cluster: stability and separation, with values of copies."""
 
     needs = ("named_labels",)

@@ -30,7 +30,7 @@ from clusterlens.ui.nodes.verdict import Verdict
 from clusterlens.ui.pages.labels.nodes import dbcv_sample
 from clusterlens.ui.parts.copies import answer, beside_score
 from clusterlens.ui.parts.copying import copy_as_python
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.work.derived import Result
@@ -43,7 +43,7 @@ _NO_TABLE = (
 )
 
 
-class LabelsHeadline(Panel):
+class LabelsHeadline(Card):
     """The verdict with its grounds, and a select of the evaluated partition."""
 
     needs = ("named_labels", "label_check", "label_verdict")

@@ -12,7 +12,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.nodes.judged import EvaluatedLabels
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 MERGES_CSS = """
@@ -23,7 +23,7 @@ td.number, th.number { white-space: nowrap; }
 """
 
 
-class LabelMerges(Panel):
+class LabelMerges(Card):
     """The least separated pairs; a click merges one, on this page only."""
 
     needs = ("named_labels", "label_check")

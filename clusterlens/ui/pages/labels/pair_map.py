@@ -12,7 +12,7 @@ from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
@@ -27,7 +27,7 @@ th, td { padding: 1px 6px; }
 """
 
 
-class ClassPair(Panel):
+class ClassPair(Card):
     """Both classes with their means; densities along the line through the means."""
 
     needs = ("named_labels", "label_pair")

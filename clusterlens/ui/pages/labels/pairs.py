@@ -15,7 +15,7 @@ from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import PairOfClasses
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 PAIRS_CSS = """
@@ -77,7 +77,7 @@ _FEW, _LARGE, _NUMBERED = 5, 8, 14
 _SHORT = 3
 
 
-class LabelPairs(Panel):
+class LabelPairs(Card):
     """Triangle of scores with the sizes on its diagonal, and their spread."""
 
     needs = ("named_labels", "label_check")

@@ -16,7 +16,7 @@ from clusterlens.ui.kit.widgets import badge, card, link, safe, tinted
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.parts.copies import matter
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 OWN = "#0b7d7d"
@@ -46,7 +46,7 @@ class _Line(NamedTuple):
     kind: str = ""
 
 
-class LabelScales(Panel):
+class LabelScales(Card):
     """CH_btwn and DBCV of the classes among values of well-known data sets."""
 
     needs = ("evaluated_labels", "label_check")

@@ -11,10 +11,10 @@ from clusterlens.ui.nodes.judged import EvaluatedLabels
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS, Verdict
 from clusterlens.ui.pages.labels.nodes import Grounds
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 
-class LabelVerdict(Panel):
+class LabelVerdict(Card):
     """One paragraph for each kind of evidence, and the conclusion."""
 
     needs = ("evaluated_labels", "label_verdict", "label_grounds")

@@ -14,7 +14,7 @@ from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson
 from clusterlens.ui.pages.lessons.look import MOST_LETTERS
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import to_query
 from clusterlens.ui.state.look import Look
@@ -23,7 +23,7 @@ from clusterlens.ui.state.look import Look
 REFRESH_SECONDS = 2
 
 
-class ClassView(Panel):
+class ClassView(Card):
     """The field for the class word, the link for the class, and its counts."""
 
     needs = ("look.class_word",)
@@ -37,10 +37,10 @@ class ClassView(Panel):
         self._form = Form(does=self._choose, css_classes=["cl-class-form"])
         return card("", self._form, note=self.status, css="cl-class", fills=False)
 
-    def look(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Follow the class only while in sight."""
-        super().look(seen)
-        if not seen and self._following is not None:
+        super().set_visible(visible)
+        if not visible and self._following is not None:
             self._following.cancel()
             self._following = None
 

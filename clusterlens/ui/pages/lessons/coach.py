@@ -16,7 +16,7 @@ from clusterlens.ui.pages.lessons.beside_leader import (
     RESULTS,
     beside_leader,
 )
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.derived import Result
 
@@ -62,7 +62,7 @@ _ASK = (
 )
 
 
-class Coach(Panel):
+class Coach(Card):
     """Card of the present step, with the controls of the lesson."""
 
     def __init__(self, session: Session, classroom: Classroom) -> None:
@@ -99,17 +99,17 @@ class Coach(Panel):
             stylesheets=[":host { border-color: var(--panel-primary-color); }"],
         )
 
-    def look(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Point at nothing while hidden."""
-        super().look(seen)
-        self._seen = seen
+        super().set_visible(visible)
+        self._is_visible = visible
         self.show()
 
     def show(self) -> None:
         """Write the step."""
         classroom, task = self.classroom, self.classroom.task
         selects = task is not None and task.done and "selected" in task.done.needs
-        self._compare(bool(self._seen and classroom.reached and selects))
+        self._compare(bool(self._is_visible and classroom.reached and selects))
         self._write()
 
     def _compare(self, wanted: bool) -> None:
@@ -142,10 +142,10 @@ class Coach(Panel):
             + _steps(lesson, classroom.step)
         )
         self._buttons.body = _ASK if self._asks else _buttons(lesson, task, classroom)
-        points = self._seen and not (classroom.reached or classroom.opening)
+        points = self._is_visible and not (classroom.reached or classroom.opening)
         self._pointer.target = task.target if points else ""
 
-    _seen = _asks = False
+    _is_visible = _asks = False
     _beside = ""
     _stop_comparing: Callable[[], None] | None = None
 

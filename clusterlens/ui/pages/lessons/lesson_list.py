@@ -10,7 +10,7 @@ from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.parts.thumbnails import thumbnail
 from clusterlens.ui.session import Session
 
@@ -31,7 +31,7 @@ button.lesson b, button.lesson span { display: block; }
 """
 
 
-class LessonList(Panel):
+class LessonList(Card):
     """A card for each lesson; a click opens it."""
 
     def __init__(self, session: Session, classroom: Classroom) -> None:

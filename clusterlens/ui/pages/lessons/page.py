@@ -100,7 +100,7 @@ class LessonsPage(Page):
         """Let the visible cards watch, and the working page of the lesson."""
         super().update_watching()
         self._arrange()
-        if self.seen:
+        if self.is_visible:
             self._resume()
 
     def _keep(self, *events: Any) -> None:
@@ -126,7 +126,7 @@ class LessonsPage(Page):
         # Read first, because the page writes both when the classroom changes.
         lesson, step = look.lesson, look.lesson_step
         classroom.finished |= set(look.lessons_finished) & classroom.lessons.keys()
-        if self.seen and lesson in classroom.lessons and lesson != classroom.key:
+        if self.is_visible and lesson in classroom.lessons and lesson != classroom.key:
             self._opening = go_on(classroom.open(lesson, step))
 
     def close(self) -> None:
@@ -139,8 +139,11 @@ class LessonsPage(Page):
         lesson = self.classroom.lesson
         self._list.visible, self._lesson.visible = lesson is None, lesson is not None
         for key, page in self.places.items():
-            page.look(
-                self.made and self.seen and lesson is not None and key == lesson.page
+            page.set_visible(
+                self.made
+                and self.is_visible
+                and lesson is not None
+                and key == lesson.page
             )
 
     def _stay(self, *events: Any) -> None:

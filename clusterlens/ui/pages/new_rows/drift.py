@@ -13,7 +13,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, breakable, card, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.new_rows.drift_nodes import FEWEST_ROWS, Drifted
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 SHOWN_COLUMNS = 60
 SHOWN_MOVES = 3
@@ -36,7 +36,7 @@ td:first-child > * { display: -webkit-box; -webkit-box-orient: vertical;
 """
 
 
-class DriftCard(Panel):
+class DriftCard(Card):
     """A row per column, the most changed first."""
 
     needs = ("segmentation", "drifted")

@@ -16,12 +16,12 @@ from clusterlens.ui.kit.widgets import card, link, mark, safe
 from clusterlens.ui.pages.new_rows.map_figure import NewRowsFigure
 from clusterlens.ui.pages.new_rows.map_nodes import NewMap
 from clusterlens.ui.pages.new_rows.nodes import Placed, cluster_of
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
 
-class NewRowsMap(Panel):
+class NewRowsMap(Card):
     """Old rows in grey, new ones by cluster, crosses for rows that belong nowhere."""
 
     needs = ("new_map_picture", "new_map", "placed")

@@ -54,7 +54,7 @@ class NewRowsPage(Page):
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         self._places = {
             area: pn.Column(
-                panel.view,
+                card.view,
                 styles={
                     **COLUMN,
                     "grid-area": area,
@@ -63,7 +63,7 @@ class NewRowsPage(Page):
                 },
                 **fill,
             )
-            for panel, area in zip(cards, AREAS, strict=True)
+            for card, area in zip(cards, AREAS, strict=True)
         }
         self._grid = pn.Column(*self._places.values(), **fill)
         self._foot = pn.Column(

@@ -14,7 +14,7 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, safe, select
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of, is_nowhere
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 CSS = """
@@ -32,7 +32,7 @@ ORDERS = {
 }
 
 
-class AssignedRows(Panel):
+class AssignedRows(Card):
     """At most two hundred rows; the file has all."""
 
     needs = ("assigned", "listed_rows", "segmentation")

@@ -15,7 +15,7 @@ from clusterlens.ui.kit.widgets import badge, card, pmu, safe
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.pages.pool.nodes import Cost
 from clusterlens.ui.pages.pool.sizes import SIZES_CSS, size_line
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.work.derived import Result
 
@@ -26,7 +26,7 @@ WORTH_SAYING = 5
 TINTS = (100, 72, 52, 38, 26, 18)
 
 
-class PoolCost(Panel):
+class PoolCost(Card):
     """Models, seconds and memory, shares of the families, and notes."""
 
     needs = ("dataset", "pool_cost")

@@ -19,7 +19,7 @@ from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
 from clusterlens.ui.kit.words import NOISE_WORDS
 from clusterlens.ui.pages.pool.nodes import Count
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.parts.settings import HIDDEN, WORDS, named, plain_value
 from clusterlens.ui.server.memory.pools import LONGEST_NAME
 from clusterlens.ui.state.drafts import (
@@ -53,7 +53,7 @@ ROW = (
 RULE = "border-top:1px solid color-mix(in srgb, currentColor 16%, transparent)"
 
 
-class PoolGrid(Panel):
+class PoolGrid(Card):
     """Preset, seed and clusterers, edited as chips or as text.
 
     A pool can be saved under a name; it is then a preset.

@@ -6,7 +6,7 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, pmu
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.uploads import FileTaker, Upload
 
 HOW = (
@@ -17,7 +17,7 @@ HOW = (
 )
 
 
-class ImportPartitions(Panel):
+class ImportPartitions(Card):
     """Drop zone for partitions, used alone or with the models of the run."""
 
     needs = ("dataset",)

@@ -11,11 +11,11 @@ from clusterlens.ui.kit.style import TOLD
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
 from clusterlens.ui.kit.words import ALL_AT_WORK, duration
 from clusterlens.ui.pages.pool.model_grid import ModelGrid
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.forming import RunSoFar
 
 
-class RunProgress(Panel):
+class RunProgress(Card):
     """Progress of the run, model by model."""
 
     def build(self) -> Any:
@@ -59,12 +59,12 @@ class RunProgress(Panel):
         box.styles = {**box.styles, **TOLD, "flex": "none"}
         return box
 
-    def look(self, seen: bool) -> None:
+    def set_visible(self, visible: bool) -> None:
         """Follow the run while visible."""
-        self._seen = seen
+        self._is_visible = visible
         self._tell()
 
-    _seen = False
+    _is_visible = False
 
     def _tell(self, *events: Any) -> None:
         """Draw the partial run, if there is one."""
@@ -72,7 +72,7 @@ class RunProgress(Panel):
         if partial is None:
             # The next run begins with an empty grid.
             self._grid.param.update(models=[], states="", texts=[])
-        self.view.visible = self._seen and isinstance(partial, RunSoFar)
+        self.view.visible = self._is_visible and isinstance(partial, RunSoFar)
         if self.view.visible:
             self.show(partial)
 

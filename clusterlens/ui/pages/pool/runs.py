@@ -9,7 +9,7 @@ from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.pages.pool.nodes import Outcome
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.analysis import Run
 
 TITLES = {
@@ -29,7 +29,7 @@ p.run.read { border-left: 3px solid #0b8a8a; padding-left: 6px; }
 """
 
 
-class Runs(Panel):
+class Runs(Card):
     """A line for each run, latest first, with the outcome of the selected one."""
 
     needs = ("run", "outcome", "runs")

@@ -11,7 +11,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, pmu, pn, safe
 from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.parts.panel import TO_A_RUN, Card
 from clusterlens.ui.work.jobs import explain
 
 CSS = """
@@ -23,7 +23,7 @@ button.pill:disabled { opacity: .5; cursor: default; border-style: dashed; }
 _PAPER = "<span class='muted'>As it prints: on white, in either theme.</span>"
 
 
-class ReportPreview(Panel):
+class ReportPreview(Card):
     """Preview, written again on a thread when its content changes while visible."""
 
     needs = (*NEEDED, "note", "look.report_without", "look.report_with")
@@ -66,9 +66,9 @@ class ReportPreview(Panel):
         )
         return card("Report", inside, css="cl-report-card")
 
-    def look(self, seen: bool) -> None:
-        super().look(seen)
-        self._follow(self.session.look.report_with if seen else ())
+    def set_visible(self, visible: bool) -> None:
+        super().set_visible(visible)
+        self._follow(self.session.look.report_with if visible else ())
 
     def _follow(self, wanted: Sequence[str]) -> None:
         """Watch the results of requested sections, and only these."""

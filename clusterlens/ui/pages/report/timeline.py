@@ -8,7 +8,7 @@ from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import card, link, safe
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import as_moment
 
@@ -30,7 +30,7 @@ ol.steps li:hover button, ol.steps li button:focus { opacity: 1; }
 """
 
 
-class Timeline(Panel):
+class Timeline(Card):
     """The log; each step can be put in force again."""
 
     needs = ("table?",)

@@ -11,7 +11,7 @@ from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Row, Verdict
 from clusterlens.ui.nodes.told_evidence import CHECK_OF
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
-from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.parts.panel import TO_A_RUN, Card
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
@@ -56,7 +56,7 @@ CSS = """
 """
 
 
-class VerdictRows(Panel):
+class VerdictRows(Card):
     """Claims that hold and claims that fail; open questions can be asked here."""
 
     needs = ("export_verdict", "export_partition")
