@@ -28,7 +28,7 @@ from clusterlens.ui.state.links import LinkError
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import Derived
 from clusterlens.ui.work.jobs import Job, Jobs, Notice, explain
-from clusterlens.ui.work.reading import read_apart
+from clusterlens.ui.work.reading import read_in_process
 
 # Pages that show the table and the pool, not a run.
 OF_DATA = ("data", "pool")
@@ -409,7 +409,9 @@ class Session:
 
         def begin() -> Callable[[Job], str]:
             return lambda job: import_analysis(
-                store, content, apart=partial(read_apart, job, "the analysis", content)
+                store,
+                content,
+                apart=partial(read_in_process, job, "the analysis", content),
             )
 
         made = await self.jobs.act("Read the analysis", begin, kind="take in")

@@ -21,7 +21,7 @@ from clusterlens.ui.kit.components import (
     go_on,
 )
 from clusterlens.ui.kit.explanations import GLOSSARY
-from clusterlens.ui.kit.style import ACCENT, COLUMN, TOLD, scaled
+from clusterlens.ui.kit.style import ACCENT, COLUMN, HIDDEN_WITHOUT_CONNECTION, scaled
 from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, safe
 from clusterlens.ui.leaving import dispose_page, register_page
@@ -394,7 +394,12 @@ def _saved(session: Session) -> Text:
     text = Text(
         does=retry,
         css_classes=["cl-saved"],
-        styles={"color": "white", "align-self": "center", "flex": "none", **TOLD},
+        styles={
+            "color": "white",
+            "align-self": "center",
+            "flex": "none",
+            **HIDDEN_WITHOUT_CONNECTION,
+        },
         # The width follows the text, so that names beside it get the rest. A minimum
         # width keeps the layout the same before and after a step is saved.
         stylesheets=[

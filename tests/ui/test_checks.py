@@ -18,7 +18,12 @@ from clusterlens.ui.state.checks import (
 CHECKS = {
     "null_check": {"samples", "pool", "random_state", "noise"},
     "k_selection": {"samples", "random_state"},
-    "chosen_stability": {"samples", "settled", "judge", "random_state"},
+    "chosen_stability": {
+        "samples",
+        "settled",
+        "chosen_stability_model",
+        "random_state",
+    },
     "labels_stability": {"evaluated_labels", "labels_stability_model", "random_state"},
     "export_stability": {"export_partition", "export_run", "export_stability_model"},
     "labels_separation": {"evaluated_labels"},

@@ -568,7 +568,7 @@ def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before()
         run = session.analysis.run
         assert list(run.dataset.row_ids) == [f"row {i}" for i in rows]
         assert abs(run.dataset.X.mean(axis=0)).max() < 1e-9
-        found = value(session, "beside")
+        found = value(session, "compared_run")
         assert found.run.id == "r1"
         assert found.found.n_shared == len(rows)
         assert "20 shared samples" in bar._text.body

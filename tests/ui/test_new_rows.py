@@ -21,7 +21,7 @@ from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.projection import project
 from clusterlens.ui.actions.lines import Lines
-from clusterlens.ui.actions.new_rows import _say_new_table
+from clusterlens.ui.actions.new_rows import _write_new_table
 from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.pages.data.recent import Recent
@@ -656,7 +656,7 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
         assert len(session.analysis.new_table.table) == 9
         assert card._part.value == "two"
         lines = Lines()
-        _say_new_table(lines, session.history.done[-1], session.analysis)
+        _write_new_table(lines, session.history.done[-1], session.analysis)
         assert "sheet='two'" in lines.written([lines.name("new_table")])[1][0]
         session.undo()
         await wait_until_idle(session)
@@ -690,7 +690,7 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         assert card._part.value == ";"
         assert not card._part.visible  # its columns were recognised
         lines = Lines()
-        _say_new_table(lines, session.history.done[-1], session.analysis)
+        _write_new_table(lines, session.history.done[-1], session.analysis)
         assert "separator=';'" in lines.written([lines.name("new_table")])[1][0]
         card.set_visible(False)
 
@@ -723,7 +723,7 @@ def test_how_the_new_table_is_written_can_be_said():
         assert session.analysis.new_table.table["x"].min() > 900
         assert decimal.value == "."
         lines = Lines()
-        _say_new_table(lines, session.history.done[-1], session.analysis)
+        _write_new_table(lines, session.history.done[-1], session.analysis)
         assert "decimal='.'" in lines.written([lines.name("new_table")])[1][0]
         await card._write("encoding", "cp1252")
         await wait_until_idle(session)

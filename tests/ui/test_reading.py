@@ -14,9 +14,9 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.work import reading
 from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.reading import read_apart
+from clusterlens.ui.work.reading import read_in_process
 
-# Functions that serving code may not call, only pass to `read_apart`.
+# Functions that serving code may not call, only pass to `read_in_process`.
 READ = {
     "load_table",
     "load_part",
@@ -61,7 +61,7 @@ def refuse(file):
 
 
 def test_a_file_is_read_in_another_process_which_reads_the_next_one(job):
-    one, two = (read_apart(job, "a.csv", b"a,b\n", which) for _ in range(2))
+    one, two = (read_in_process(job, "a.csv", b"a,b\n", which) for _ in range(2))
     assert one == two
     assert one[0] != os.getpid()
     assert one[1:] == ("a.csv", b"a,b\n")
@@ -69,42 +69,44 @@ def test_a_file_is_read_in_another_process_which_reads_the_next_one(job):
 
 def test_an_error_of_reading_is_raised_here(job):
     with pytest.raises(DataError, match="no table"):
-        read_apart(job, "a.csv", b"", refuse)
+        read_in_process(job, "a.csv", b"", refuse)
 
 
 def test_a_process_that_dies_is_an_error_with_words_and_the_next_file_is_read(job):
     with pytest.raises(DataError, match=r"'a.csv' cannot be read .*signal 6"):
-        read_apart(job, "a.csv", b"", end)
-    assert read_apart(job, "b.csv", b"", which)[1] == "b.csv"
+        read_in_process(job, "a.csv", b"", end)
+    assert read_in_process(job, "b.csv", b"", which)[1] == "b.csv"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no such limit on this system")
 def test_a_small_file_may_take_so_much_memory(job):
-    assert read_apart(job, "a.csv", b"", take, 200_000_000) == 200_000_000
+    assert read_in_process(job, "a.csv", b"", take, 200_000_000) == 200_000_000
     with pytest.raises(DataError, match=r"not enough memory.*more than the 500 MB"):
-        read_apart(job, "a.csv", b"", take, 1_000_000_000)
+        read_in_process(job, "a.csv", b"", take, 1_000_000_000)
     # The limit of a small file does not apply to the next one.
     large = bytes(40_000_000)
     with pytest.raises(DataError, match="not enough memory"):
-        read_apart(job, "a.csv", b"", take, 1_000_000_000)
-    assert len(read_apart(job, "a.csv", bytes(600_000_000), which)[2]) == 600_000_000
-    assert read_apart(job, "a.csv", large, take, 1_000_000_000) == 1_000_000_000
+        read_in_process(job, "a.csv", b"", take, 1_000_000_000)
+    assert (
+        len(read_in_process(job, "a.csv", bytes(600_000_000), which)[2]) == 600_000_000
+    )
+    assert read_in_process(job, "a.csv", large, take, 1_000_000_000) == 1_000_000_000
 
 
 def test_a_file_may_take_so_much_time(job, monkeypatch):
     monkeypatch.setattr(reading, "_SECONDS", 0.01)
     with pytest.raises(DataError, match=r"limit of 0.01 seconds"):
-        read_apart(job, "a.csv", b"", wait, 0.01)
+        read_in_process(job, "a.csv", b"", wait, 0.01)
 
 
 def test_reading_ends_when_it_is_cancelled(job):
     job.stop.set()
     with pytest.raises(Cancelled):
-        read_apart(job, "a.csv", b"", wait, 0.01)
+        read_in_process(job, "a.csv", b"", wait, 0.01)
 
 
 def calls(path):
-    """Yield the functions that a module calls, and those passed to `read_apart`."""
+    """Yield functions that a module calls, and those passed to `read_in_process`."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call):
             called = node.func

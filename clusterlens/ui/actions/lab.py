@@ -12,7 +12,7 @@ from clusterlens.ui.state.analysis import Analysis, SoftTable
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import COUNT, TEXT, any_of, flag, key, number, record
-from clusterlens.ui.work.reading import read_apart
+from clusterlens.ui.work.reading import read_in_process
 
 
 def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -28,7 +28,7 @@ def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
     samples = analysis.samples or analysis.dataset
     others = [one for one in analysis.memberships if one.name != values["name"]]
     known = samples or (others[0] if others else None)
-    row_ids, rows = read_apart(
+    row_ids, rows = read_in_process(
         job,
         values["name"],
         job.files[values["sha256"]],
@@ -45,7 +45,7 @@ def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
 _IDS_OF = "{0}.table[next(c for c, role in {0}.roles.items() if role == 'row id')]"
 
 
-def _say_memberships(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_memberships(lines: Lines, step: Step, before: Analysis) -> None:
     uploads, name = lines.name("uploads"), step.values["name"]
     if not lines.has(uploads):
         lines.assign(uploads, "{}")
@@ -86,7 +86,7 @@ ACTIONS = {
         add_memberships,
         record({"name": TEXT, "sha256": key}, {"normalize": flag}),
         slow=True,
-        python=_say_memberships,
+        python=_write_memberships,
     ),
     "save pair": Action("Save the pair", save_pair, _PAIR),
     "drop pair": Action("Forget the pair", drop_pair, _PAIR),

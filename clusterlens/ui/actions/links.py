@@ -31,7 +31,7 @@ from clusterlens.ui.state.shapes import (
     ROW_IDS,
     record,
 )
-from clusterlens.ui.work.reading import read_apart
+from clusterlens.ui.work.reading import read_in_process
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -92,7 +92,7 @@ def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
 def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Import the links of a file; they replace links between the same rows."""
     text, rows = values["text"].encode(), rows_of(analysis)
-    new, unsure = read_apart(job, "links", text, links_from_file, rows)
+    new, unsure = read_in_process(job, "links", text, links_from_file, rows)
     if not new and not unsure:
         raise ValueError("the file holds no link.")
     result = _with_links(analysis, new)

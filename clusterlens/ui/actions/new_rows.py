@@ -32,7 +32,7 @@ def keep_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, segmentations=(*analysis.segmentations, kept))
 
 
-def _say_segmentation(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_segmentation(lines: Lines, step: Step, before: Analysis) -> None:
     if not step.analysis.segmentations:
         raise ScriptError(f"the log does not say what {step.title!r} kept.")
     one, kept = step.analysis.segmentations[-1], lines.name("kept")
@@ -52,7 +52,7 @@ def take_new_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, new_table=table, new_part=part, new_parts=parts)
 
 
-def _say_new_table(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_new_table(lines: Lines, step: Step, before: Analysis) -> None:
     part = chosen_part(step, step.analysis.new_part)
     given = keywords({"name": step.values["name"], **part})
     table = call("cl.load_table", lines.file("NEW_FILE", step), *given)
@@ -65,7 +65,7 @@ ACTIONS = {
         keep_segmentation,
         record({"name": TEXT}),
         slow=True,
-        python=_say_segmentation,
+        python=_write_segmentation,
     ),
     "take new table": Action(
         "Read the new table",
@@ -75,6 +75,6 @@ ACTIONS = {
             {"part": any_of(nothing, LONG_TEXT), **WRITING},
         ),
         slow=True,
-        python=_say_new_table,
+        python=_write_new_table,
     ),
 }

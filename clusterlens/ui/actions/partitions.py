@@ -17,8 +17,8 @@ from clusterlens.ui.actions.lines import Lines, call, new_run
 from clusterlens.ui.actions.runs import (
     joined,
     noise_in_python,
-    say_joined,
     weight_models,
+    write_joined,
 )
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.state.analysis import (
@@ -60,7 +60,7 @@ from clusterlens.ui.state.shapes import (
     row,
     sequence,
 )
-from clusterlens.ui.work.reading import read_apart
+from clusterlens.ui.work.reading import read_in_process
 
 KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 
@@ -100,7 +100,7 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs_made=number).with_run(copy)
 
 
-def _say_kept(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_kept(lines: Lines, step: Step, before: Analysis) -> None:
     run, made = new_run(step, before), step.values["partition"]
     base = lines.base(run, before)
     models, found = lines.ensemble(base.id), run.ensemble
@@ -121,7 +121,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
         raise ValueError("no table is prepared; load one on the Data page.")
     name, content = values["name"], job.files[values["sha256"]]
     job.begin_stage(f"Read {name}", unit="MB")
-    found = read_apart(job, name, content, load_partitions, dataset.table.index)
+    found = read_in_process(job, name, content, load_partitions, dataset.table.index)
     refuse_large_labels(found)
     if found.notes:
         job.notify("info", " ".join(found.notes))
@@ -145,7 +145,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs_made=number).with_run(made)
 
 
-def _say_imported(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_imported(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     dataset, ensemble = lines.prepared(run.dataset.settings), run.ensemble
     title = literal(ensemble.specs[-1].get("source", step.values["name"]))
@@ -157,7 +157,7 @@ def _say_imported(lines: Lines, step: Step, before: Analysis) -> None:
         lines.begin(run, dataset, found)
     else:
         more = found + noise_in_python(run)
-        say_joined(lines, run, lines.base(run, before), more)
+        write_joined(lines, run, lines.base(run, before), more)
 
 
 def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -214,13 +214,13 @@ def choose_result(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, result=result, cluster_names=names)
 
 
-def _say_result(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_result(lines: Lines, step: Step, before: Analysis) -> None:
     if (result := step.analysis.result) is not None:
         run = lines.run(result.run_id)
-        say_clusters(lines, result.made, result.numbers, run, result.links)
+        write_clusters(lines, result.made, result.numbers, run, result.links)
 
 
-def say_clusters(
+def write_clusters(
     lines: Lines,
     made: Mapping[str, Any],
     numbers: Sequence[tuple[int, int]],
@@ -295,14 +295,14 @@ ACTIONS = {
         record({"partition": PARTITION, "name": TEXT}),
         slow=True,
         of_run=True,
-        python=_say_kept,
+        python=_write_kept,
     ),
     "import partitions": Action(
         "Read the partitions",
         import_partitions,
         record({"name": TEXT, "sha256": key, "mixed": flag}),
         slow=True,
-        python=_say_imported,
+        python=_write_imported,
     ),
     "name cluster": Action(
         "Name the cluster",
@@ -323,6 +323,6 @@ ACTIONS = {
         ),
         slow=True,
         of_run=True,
-        python=_say_result,
+        python=_write_result,
     ),
 }

@@ -28,8 +28,8 @@ from clusterlens.ui.actions.lines import Lines, call, new_run
 from clusterlens.ui.actions.runs import (
     joined,
     noise_in_python,
-    say_joined,
     weight_models,
+    write_joined,
 )
 from clusterlens.ui.state.analysis import Analysis, Link, Run, new_run_id
 from clusterlens.ui.state.forming import Forming
@@ -142,7 +142,7 @@ def _repeatable(
     return kept if names == list(ensemble.names) else pool
 
 
-def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_pool(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     dataset = lines.prepared(run.dataset.settings)
     lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
@@ -204,12 +204,12 @@ def _with_more(
     return replace(analysis, runs_made=number).with_run(copy)
 
 
-def _say_models(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_models(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     base = lines.base(run, before)
     dataset, entries = lines.dataset(base.id), run.pool[len(base.pool) :]
     more = fitting(lines, dataset, run, entries)
-    say_joined(lines, run, base, more)
+    write_joined(lines, run, base, more)
 
 
 def _answered(analysis: Analysis) -> tuple[Run, Constraints, list[Link]]:
@@ -275,7 +275,7 @@ def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs_made=number).with_run(copy)
 
 
-def _say_answers(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_answers(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     base = lines.base(run, before)
     dataset = lines.dataset(base.id)
@@ -316,7 +316,7 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs_made=number).with_run(made)
 
 
-def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_rows(lines: Lines, step: Step, before: Analysis) -> None:
     run, given = new_run(step, before), step.values["rows"]
     whole = lines.prepared(run.dataset.settings)
     dataset = lines.name("dataset", ("rows of", run.id))
@@ -355,7 +355,7 @@ ACTIONS = {
             },
         ),
         slow=True,
-        python=_say_pool,
+        python=_write_pool,
     ),
     "add CNS": Action(
         "Add CNS to the pool",
@@ -363,7 +363,7 @@ ACTIONS = {
         record(others=plain),
         slow=True,
         of_run=True,
-        python=_say_models,
+        python=_write_models,
     ),
     "add models": Action(
         "Add models to the pool",
@@ -371,7 +371,7 @@ ACTIONS = {
         record({"pool": POOL}),
         slow=True,
         of_run=True,
-        python=_say_models,
+        python=_write_models,
     ),
     "look closer": Action(
         "Look closer at the safest choice",
@@ -379,7 +379,7 @@ ACTIONS = {
         record({"kept": COUNT}),
         slow=True,
         of_run=True,
-        python=_say_models,
+        python=_write_models,
     ),
     "make for answers": Action(
         "Make models for the answers",
@@ -387,7 +387,7 @@ ACTIONS = {
         record({"n_clusters": sequence(COUNT)}),
         slow=True,
         of_run=True,
-        python=_say_answers,
+        python=_write_answers,
     ),
     "cluster rows": Action(
         "Cluster some rows again",
@@ -395,6 +395,6 @@ ACTIONS = {
         record({"rows": ROW_IDS, "name": TEXT}),
         slow=True,
         of_run=True,
-        python=_say_rows,
+        python=_write_rows,
     ),
 }

@@ -174,7 +174,7 @@ def _succession(kept: KeptPartition, values: Values, found: Refit) -> Succession
     )
 
 
-def _say_refit(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_refit(lines: Lines, step: Step, before: Analysis) -> None:
     run, one = new_run(step, before), step.analysis.segmentations[-1]
     base, _ = _kept(before, step.values["of"])
     old, table = lines.dataset(base.result.run_id), lines.name("new_table")
@@ -201,6 +201,6 @@ ACTIONS = {
         refit_segmentation,
         record({"of": TEXT, "rows": choice("new", "both"), "name": TEXT}),
         slow=True,
-        python=_say_refit,
+        python=_write_refit,
     ),
 }

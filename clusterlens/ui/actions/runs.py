@@ -102,7 +102,7 @@ def weigh_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs=runs, threshold=None)
 
 
-def _say_votes(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_votes(lines: Lines, step: Step, before: Analysis) -> None:
     votes = {run.id: run.votes for run in before.runs}
     for run in step.analysis.runs:
         if run.votes != votes.get(run.id):
@@ -128,7 +128,7 @@ def joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble
     return both if votes else both.with_weights([*first.weights, *silent])
 
 
-def say_joined(lines: Lines, run: Run, base: Run, more: str) -> None:
+def write_joined(lines: Lines, run: Run, base: Run, more: str) -> None:
     """Assign a run as another run with more partitions, and its votes."""
     both = f"{lines.ensemble(base.id)}.concat({more})"
     lines.begin(run, lines.dataset(base.id), both)
@@ -167,7 +167,7 @@ ACTIONS = {
         record({"by": VOTES}),
         slow=True,
         of_run=True,
-        python=_say_votes,
+        python=_write_votes,
     ),
     "write note": Action("Write a note", write_note, record({"text": LONG_TEXT})),
 }

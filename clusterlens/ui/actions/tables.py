@@ -37,7 +37,7 @@ from clusterlens.ui.state.shapes import (
     nothing,
     record,
 )
-from clusterlens.ui.work.reading import read_apart
+from clusterlens.ui.work.reading import read_in_process
 
 # Options of the format of text, if they are given rather than detected.
 WRITING = {
@@ -67,7 +67,7 @@ def read_table(
     name, part = values["name"], values.get("part")
     job.begin_stage(f"Read {name}", unit="MB")
     content, how = job.files[values["sha256"]], _writing(values)
-    table, parts, chosen = read_apart(job, name, content, load_part, part, **how)
+    table, parts, chosen = read_in_process(job, name, content, load_part, part, **how)
     if separator := _separator(table):
         return table, ("separator", separator), tuple(SEPARATOR_NAMES)
     return table, tuple(*chosen.items()), parts.names
@@ -92,10 +92,10 @@ def chosen_part(step: Step, part: tuple[str, ...]) -> dict[str, str]:
     return dict([part] if part and not found_out else []) | _writing(step.values)
 
 
-def _say_file(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_file(lines: Lines, step: Step, before: Analysis) -> None:
     part = chosen_part(step, step.analysis.part)
     given = keywords({"name": step.values["name"], **part})
-    _say_table(lines, step, call("cl.load_table", lines.file("FILE", step), *given))
+    _write_table(lines, step, call("cl.load_table", lines.file("FILE", step), *given))
 
 
 def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -103,13 +103,13 @@ def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return _begin(load_example(values["name"]), job)
 
 
-def _say_example(lines: Lines, step: Step, before: Analysis) -> None:
-    _say_table(lines, step, call("cl.load_example", literal(step.values["name"])))
+def _write_example(lines: Lines, step: Step, before: Analysis) -> None:
+    _write_table(lines, step, call("cl.load_example", literal(step.values["name"])))
 
 
-def _say_table(lines: Lines, step: Step, code: str) -> None:
+def _write_table(lines: Lines, step: Step, code: str) -> None:
     lines.assign(lines.name("table"), code)
-    _say_preparation(lines, step, Analysis())
+    _write_preparation(lines, step, Analysis())
 
 
 def _begin(table: Dataset, job: Any) -> Analysis:
@@ -147,7 +147,7 @@ def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(renamed, preparation=given, dataset=dataset, cns=None)
 
 
-def _say_preparation(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_preparation(lines: Lines, step: Step, before: Analysis) -> None:
     dataset = step.analysis.dataset
     if dataset is None or lines.has(name := lines.prepared(dataset.settings)):
         return
@@ -209,20 +209,20 @@ ACTIONS = {
         load_file,
         record({"name": TEXT, "sha256": key}, {"part": any_of(nothing, LONG_TEXT)}),
         slow=True,
-        python=_say_file,
+        python=_write_file,
     ),
     "load example": Action(
         "Load the example",
         load_bundled,
         record({"name": TEXT}),
         slow=True,
-        python=_say_example,
+        python=_write_example,
     ),
     "prepare": Action(
         "Prepare the table",
         prepare_table,
         RULES,
         slow=True,
-        python=_say_preparation,
+        python=_write_preparation,
     ),
 }

@@ -49,7 +49,7 @@ from clusterlens.ui.nodes.leading import (
     likeliest_words,
     typical,
 )
-from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
+from clusterlens.ui.nodes.links import LinkState, is_partly_counted
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Verdict
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
@@ -524,7 +524,7 @@ def _ranking(found: Findings) -> str:
             fixed(ranking.values[t], 4),
         ]
         if ranking.violated.any():
-            seen = " of those seen" if is_judged_in_part(ranking, t) else ""
+            seen = " of those seen" if is_partly_counted(ranking, t) else ""
             cells.append(percent(ranking.violated[t]) + seen)
         if robust is not None:
             low, high = robust.lowest[t], robust.highest[t]

@@ -128,10 +128,10 @@ def replay(
         (place / "replay.py").write_text(runner, encoding="utf-8")
         shutil.copy(guard.__file__, place / "guard.py")
         _run(place, cancel)
-        *found, clusters_told, left = json.loads((place / "found.json").read_text())
+        *found, clusters_found, left = json.loads((place / "found.json").read_text())
     difference = _difference(ranking, *found)
     shown = np.where(clusters < 0, -1, clusters + 1)
-    if not difference and not np.array_equal(clusters_told, shown):
+    if not difference and not np.array_equal(clusters_found, shown):
         difference = "The models are equal, the clusters of the result are not."
     return Replayed(difference, bool(left))
 

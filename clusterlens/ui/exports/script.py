@@ -15,7 +15,7 @@ from clusterlens import __version__
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.actions.lines import Lines, call, comment, keywords
-from clusterlens.ui.actions.partitions import say_clusters
+from clusterlens.ui.actions.partitions import write_clusters
 from clusterlens.ui.exports.rows import file_stem, membership_columns
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.nodes.result import ExportPartition
@@ -80,8 +80,8 @@ def write_script(
         raise ScriptError("there is no run to repeat; run a pool first.")
     lines = script_lines(steps)
     of_run = lines.dataset(run.id), lines.ensemble(run.id)
-    _say_ranking(lines, analysis, run, exact)
-    _say_rows(lines, partition)
+    _write_ranking(lines, analysis, run, exact)
+    _write_rows(lines, partition)
     found = dict(zip(_FOUND, (*of_run, *map(lines.name, _FOUND[2:])), strict=True))
     if lines.has(kept := lines.name("kept")):
         found["kept"] = kept
@@ -167,7 +167,7 @@ def _about(analysis: Analysis, run: Run) -> str:
     return comment(words)
 
 
-def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> None:
+def _write_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> None:
     """Add the lines that count agreements and rank the models."""
     ensemble, agreement = lines.ensemble(run.id), lines.name("agreement")
     counted = (
@@ -190,11 +190,11 @@ def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> Non
     lines.assign(lines.name("ranking"), call("cl.rank_partitions", agreement, *options))
 
 
-def _say_rows(lines: Lines, partition: ExportPartition) -> None:
+def _write_rows(lines: Lines, partition: ExportPartition) -> None:
     """Add the lines of the exported clusters and of the table with them."""
     if not partition.is_result:
         run = lines.run(partition.run_id)
-        say_clusters(lines, partition.made, partition.numbers, run, partition.links)
+        write_clusters(lines, partition.made, partition.numbers, run, partition.links)
     clusters = lines.name("clusters")
     names = {
         number_of(k): cluster_name(k, partition.names) for _, k in partition.numbers

@@ -429,7 +429,7 @@ COLUMN = {
 # Smallest height of a card that needs more space for large text: 0 at the usual size.
 ROOM = "calc((var(--cl-scale, 1) - 1) * 800px)"
 # Hides texts on the present state while the connection is lost.
-TOLD = {"visibility": "var(--cl-told)"}
+HIDDEN_WITHOUT_CONNECTION = {"visibility": "var(--cl-told)"}
 SCROLL = {"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"}
 # Style of a page while its cards are being made.
 COMING = """

@@ -43,7 +43,7 @@ from clusterlens.ui.state.shapes import (
 FOLDER = "CLUSTERLENS_LESSONS"
 MOST_FILES, MOST_BYTES, MOST_STEPS, MOST_MODELS = 50, 100_000, 12, 200
 # View parameters that the lesson or the page sets itself.
-_NOT_LOOKED_AT = (
+_NOT_SET_BY_STEPS = (
     "page",
     "lesson",
     "lesson_step",
@@ -196,7 +196,7 @@ def _goal(kind: str, wanted: Any, names: list[str]) -> tuple[Check, tuple[Way, .
 
 def _view_value(name: str, value: Any) -> Any:
     """Return a value of a parameter of `Look`; lists of an address are tuples."""
-    known = [one for one in Look.linked() if one not in _NOT_LOOKED_AT]
+    known = [one for one in Look.linked() if one not in _NOT_SET_BY_STEPS]
     if name not in known:
         raise ValueError(f"look has no {name!r}; give one of {', '.join(known)}.")
     value = tuple(value) if isinstance(value, list) else value

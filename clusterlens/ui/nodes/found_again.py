@@ -93,10 +93,13 @@ def choose_stability_model(
 
 
 def stability_key(
-    digest: str, clusters: np.ndarray, judge: StabilityModel, random_state: int
+    digest: str,
+    clusters: np.ndarray,
+    stability_model: StabilityModel,
+    random_state: int,
 ) -> str:
     """Return the key of the stability of clusters, given the digest of the features."""
-    by = [judge.spec, random_state, BOOTSTRAPS, COPIES]
+    by = [stability_model.spec, random_state, BOOTSTRAPS, COPIES]
     return check_key(FOUND_AGAIN, digest, numbered_by_rows(clusters), by)
 
 
@@ -104,13 +107,13 @@ def measure_stability(
     job: Job,
     samples: Dataset,
     clusters: np.ndarray,
-    judge: StabilityModel,
+    stability_model: StabilityModel,
     random_state: int,
 ) -> ClusterStability:
     """Measure the stability of clusters, numbered by their first rows."""
     return cluster_stability(
         samples.X,
-        judge.spec,
+        stability_model.spec,
         random_state,
         labels=numbered_by_rows(clusters),
         n_resamples=BOOTSTRAPS,

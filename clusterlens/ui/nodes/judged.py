@@ -32,7 +32,7 @@ from clusterlens.ui.work.jobs import Job
 
 MOST_CLASSES = 40
 # The first rows suffice to find that a column has too many values.
-_LOOKED_AT = 1_000
+_FIRST_ROWS = 1_000
 _FEATURES = ("numeric", "categorical", "ordinal")
 
 
@@ -304,7 +304,7 @@ def label_columns(
             continue
         column = table.table[name]
         # The first rows rule out most numeric columns cheaply.
-        few = column.head(_LOOKED_AT).nunique() <= MOST_CLASSES
+        few = column.head(_FIRST_ROWS).nunique() <= MOST_CLASSES
         if few and 2 <= column.nunique() <= min(MOST_CLASSES, len(column) // 2):
             found.append(name)
     return tuple(found)

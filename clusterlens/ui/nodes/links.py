@@ -46,7 +46,7 @@ def links_broken(ranking: Ranking, links: Constraints) -> tuple[np.ndarray, np.n
     return np.rint(ranking.violated * counted).astype(int), counted
 
 
-def is_judged_in_part(ranking: Ranking, model: int) -> bool:
+def is_partly_counted(ranking: Ranking, model: int) -> bool:
     """Return whether some links do not count for a model because it left rows out."""
     return ranking.posterior is None and bool(ranking.ensemble.n_missing[model])
 

@@ -64,7 +64,7 @@ class DisplayedPartition:
         Name of the partition.
     model : int or None
         Model of the run; None for a result that is no model.
-    beside : str
+    result_title : str
         Title of the result; empty if this is the result, or if there is none.
     is_result : bool
         Whether it is the result.
@@ -72,7 +72,7 @@ class DisplayedPartition:
 
     title: str
     model: int | None
-    beside: str = ""
+    result_title: str = ""
     is_result: bool = False
 
 
@@ -103,7 +103,7 @@ def displayed_partition(
     name = ensemble.names[selected]
     if result is None or result.model_of(run_id) == selected:
         return DisplayedPartition(name, selected, is_result=result is not None)
-    return DisplayedPartition(name, selected, beside=result.title)
+    return DisplayedPartition(name, selected, result_title=result.title)
 
 
 @node("live", "Matching the clusters", keep=8)

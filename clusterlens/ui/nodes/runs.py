@@ -17,7 +17,7 @@ CHANGED = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class ComparedRun:
     """Another run with its comparison."""
 
     run: Run
@@ -30,9 +30,9 @@ class Beside:
 
 
 @node("live", "Comparing the runs", keep=8)
-def beside(
+def compared_run(
     job: Job, run: Run, runs: tuple[Run, ...], look_beside_run: str, score: str
-) -> Beside | None:
+) -> ComparedRun | None:
     """Compare the run with the chosen one, or the newest other with shared rows."""
     own = np.asarray(run.dataset.row_ids)
     others = [
@@ -46,4 +46,4 @@ def beside(
     other = chosen or others[0]
     ids = (own, np.asarray(other.dataset.row_ids))
     ensembles = (run.ensemble, other.ensemble)
-    return Beside(other, compare_runs(*ensembles, ids, score=score, **job.kernels))
+    return ComparedRun(other, compare_runs(*ensembles, ids, score=score, **job.kernels))

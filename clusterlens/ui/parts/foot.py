@@ -6,7 +6,7 @@ from typing import Any
 
 from clusterlens.compute._numbers import whole
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TOLD
+from clusterlens.ui.kit.style import HIDDEN_WITHOUT_CONNECTION
 from clusterlens.ui.kit.widgets import link, pn, progress_bar, quoting, safe
 from clusterlens.ui.kit.words import ALL_AT_WORK
 from clusterlens.ui.parts.interrupted import interrupted
@@ -15,12 +15,12 @@ from clusterlens.ui.session import Session
 # Place below the cards. Notices and work that appear here move no picture, and one line
 # covers nothing; more lines grow upwards over the cards.
 STATUS_BAR_HEIGHT = "calc(var(--cl-scale, 1) * 34px)"
-TOLD_AT_FOOT = """
+STATUS_BAR_CSS = """
 :host { position: absolute !important; inset: auto 8px 2px; width: auto !important;
   z-index: 30; display: flex; flex-wrap: wrap; align-items: center;
   justify-content: center; gap: 2px 8px; pointer-events: none; }
 """
-IN_FOOT = """
+STATUS_ENTRY_CSS = """
 :host { width: auto !important; flex: %s; max-height: 40vh; overflow-y: auto;
   pointer-events: auto; }
 """
@@ -48,11 +48,11 @@ def status_bar(session: Session) -> pn.Row:
         pn.Column(
             interrupted(session),
             notices(session),
-            stylesheets=[IN_FOOT % "0 1 auto"],
+            stylesheets=[STATUS_ENTRY_CSS % "0 1 auto"],
             margin=0,
         ),
         job_bar(session),
-        stylesheets=[TOLD_AT_FOOT],
+        stylesheets=[STATUS_BAR_CSS],
         margin=0,
     )
 
@@ -75,9 +75,9 @@ def job_bar(session: Session) -> pn.Row:
         cancel,
         visible=False,
         css_classes=["cl-job"],
-        styles=TOLD,
+        styles=HIDDEN_WITHOUT_CONNECTION,
         margin=0,
-        stylesheets=[JOB, IN_FOOT % "1 1 330px; max-width: 900px"],
+        stylesheets=[JOB, STATUS_ENTRY_CSS % "1 1 330px; max-width: 900px"],
     )
 
     def show(*events: Any) -> None:

@@ -11,7 +11,7 @@ from clusterlens.ui.kit.widgets import pmu
 from clusterlens.ui.nodes.partition_verdict import grade_clusters
 from clusterlens.ui.nodes.result_verdict import weigh_copies
 
-_SAYS = "Every page, the report and all files are about the result"
+_SCOPE = "Every page, the report and all files are about the result"
 # White on the amber of the widget set cannot be read.
 _AMBER = {"&.MuiButton-containedWarning": {"backgroundColor": "#9a5b00 !important"}}
 
@@ -26,7 +26,7 @@ def result_button(
         variant="contained",
         color="primary",
         css_classes=["cl-choose-result"],
-        description=_SAYS,
+        description=_SCOPE,
         sx={**_AMBER, **(sx or {})},
         on_click=on_click,
         **more,
@@ -43,7 +43,7 @@ def offer_result(
     is_doubted = bool(lights - {"yes"})
     button.param.update(
         color="warning" if is_doubted else "primary",
-        description=f"{_SAYS}. A check speaks against it: see Verdict"
+        description=f"{_SCOPE}. A check speaks against it: see Verdict"
         if is_doubted
-        else _SAYS,
+        else _SCOPE,
     )

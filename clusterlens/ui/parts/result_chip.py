@@ -101,7 +101,7 @@ class ResultChip(Card):
             origin.append(count(len(names), "name"))
         warns = "warning" if chosen.run_id not in _ids(analysis) else ""
         what = safe(chosen.title)
-        more_told = safe(" · ".join(origin))
+        origin_text = safe(" · ".join(origin))
         entries = [
             _beside(displayed_partition.value, names, model_called.value or {}),
             f"<button data-do='clusters'>Go to Clusters<small>{what} as chosen, "
@@ -110,8 +110,8 @@ class ResultChip(Card):
         ]
         self.text.body = (
             f"<button class='result {warns}' popovertarget='menu' "
-            f"title='Result: {what} · {more_told}'><b>Result: {what}</b>"
-            f"<span class='more'>· {more_told}</span>"
+            f"title='Result: {what} · {origin_text}'><b>Result: {what}</b>"
+            f"<span class='more'>· {origin_text}</span>"
             "<span aria-hidden='true'>▾</span></button>"
             f"<div id='menu' popover class='menu'>{''.join(entries)}</div>"
         )
@@ -152,7 +152,7 @@ def _beside(
     called: dict[int, Called],
 ) -> str:
     """Offer to make the displayed model the result."""
-    if displayed_partition is None or not displayed_partition.beside:
+    if displayed_partition is None or not displayed_partition.result_title:
         return ""
     alike = {one.text for one in called.values()}
     carried = [name for name in names.values() if name in alike]

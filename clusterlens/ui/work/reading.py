@@ -52,7 +52,7 @@ def start_readers(readers: Workers) -> None:
     readers.start(_answer)
 
 
-def read_apart(
+def read_in_process(
     job: Job,
     name: str,
     content: bytes,

@@ -10,7 +10,7 @@ from clusterlens.ui.kit.distributions import picture, write
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, pmu, safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.clusters.nodes import Apart, Chosen
+from clusterlens.ui.pages.clusters.nodes import Chosen, ClusterContrast
 from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
@@ -18,7 +18,7 @@ from clusterlens.ui.work.derived import Result
 class ClusterApart(Card):
     """Distributions in original units; the cluster can be named here."""
 
-    needs = ("chosen", "apart", "in_hand")
+    needs = ("chosen", "cluster_contrast", "in_hand")
     also = ("samples",)
     empty = "<b>One cluster only.</b> There is no rest to compare it with."
 
@@ -79,19 +79,25 @@ class ClusterApart(Card):
                 name=text,
             )
 
-    def show(self, chosen: Chosen, apart: Apart, in_hand: int, samples: Result) -> None:
+    def show(
+        self,
+        chosen: Chosen,
+        cluster_contrast: ClusterContrast,
+        in_hand: int,
+        samples: Result,
+    ) -> None:
         """Write the legend and one picture per column."""
         colour = cluster_colour(in_hand)
         name = chosen.names[in_hand]
         self._head.body = (
             "<p class='muted'>"
-            f"{mark(colour, f'{safe(name)}, {whole(apart.size)}')}&ensp;"
-            f"{mark('#9aa1a9', f'the rest, {whole(apart.others)}')}&ensp;<span "
-            "class='how'>each scaled to its own number; triangles are means; a + or − "
-            "marks a tail that is cut</span></p>"
+            f"{mark(colour, f'{safe(name)}, {whole(cluster_contrast.size)}')}&ensp;"
+            f"{mark('#9aa1a9', f'the rest, {whole(cluster_contrast.others)}')}&ensp;"
+            "<span class='how'>each scaled to its own number; triangles are means; "
+            "a + or − marks a tail that is cut</span></p>"
         )
         figures = []
-        for column, row in apart.columns:
+        for column, row in cluster_contrast.columns:
             title = safe(column.column)
             effect = f"{fixed(row['effect'], 1, signed=True)} sd"
             if column.levels:

@@ -390,7 +390,7 @@ def chosen_answered(
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
+class ClusterContrast:
     """Distributions of the distinguishing columns in a cluster and in the rest.
 
     Parameters
@@ -408,7 +408,9 @@ class Apart:
 
 
 @node("live", "Describing the cluster")
-def apart(job: Job, samples: Dataset, settled: Partition, in_hand: int) -> Apart | None:
+def cluster_contrast(
+    job: Job, samples: Dataset, settled: Partition, in_hand: int
+) -> ClusterContrast | None:
     """Describe the columns with the largest differences from the rest."""
     inside = settled.clusters == in_hand
     if inside.all():
@@ -418,7 +420,9 @@ def apart(job: Job, samples: Dataset, settled: Partition, in_hand: int) -> Apart
     found = column_distributions(samples, inside, known["column"].tolist())
     size = int(inside.sum())
     rows = known.to_dict("records")
-    return Apart(in_hand, size, len(inside) - size, list(zip(found, rows, strict=True)))
+    return ClusterContrast(
+        in_hand, size, len(inside) - size, list(zip(found, rows, strict=True))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -475,7 +479,7 @@ def _only_gaps(ensemble: Ensemble, model: int) -> bool:
 
 
 @node("live", "Looking for the closest model", keep=16)
-def judge(
+def chosen_stability_model(
     job: Job,
     settled: Partition,
     ensemble: Ensemble,
@@ -494,11 +498,13 @@ def chosen_stability_key(
     job: Job,
     samples_digest: str,
     settled: Partition,
-    judge: StabilityModel,
+    chosen_stability_model: StabilityModel,
     random_state: int,
 ) -> str:
     """Return the key of the stability of the partition."""
-    return stability_key(samples_digest, settled.clusters, judge, random_state)
+    return stability_key(
+        samples_digest, settled.clusters, chosen_stability_model, random_state
+    )
 
 
 @node(
@@ -508,15 +514,17 @@ def chosen_stability_key(
     asked_for=True,
     check=FOUND_AGAIN,
     fitted=lambda found, key, settled, *more: renumbered(found, settled.clusters),
-    cost="judge",
+    cost="chosen_stability_model",
 )
 def chosen_stability(
     job: Job,
     chosen_stability_key: str,
     settled: Partition,
-    judge: StabilityModel,
+    chosen_stability_model: StabilityModel,
     samples: Dataset,
     random_state: int,
 ) -> ClusterStability:
     """Measure the stability of each cluster in bootstrap samples."""
-    return measure_stability(job, samples, settled.clusters, judge, random_state)
+    return measure_stability(
+        job, samples, settled.clusters, chosen_stability_model, random_state
+    )

@@ -66,7 +66,7 @@ class PartitionBar(Card):
         "constraints?",
         "samples?",
         "in_hand",
-        "beside",
+        "compared_run",
         "runs",
         "run",
         "result_here?",
@@ -265,7 +265,7 @@ class PartitionBar(Card):
         answers: Result,
         ensemble: Result,
         in_hand: Result,
-        beside: Result,
+        compared_run: Result,
         chosen_verdict: Result,
         **offered: Result,
     ) -> None:
@@ -284,12 +284,12 @@ class PartitionBar(Card):
             _verdict(verdict),
             leads,
             _again(chosen, in_hand.value),
-            _beside(beside),
+            _compared_run_words(compared_run),
         )
 
     def _do(self, what: str) -> Any:
         """Evaluate the clusters, cluster rows again, or select changed samples."""
-        look, found = self.session.look, self.session.derived.get("beside")
+        look, found = self.session.look, self.session.derived.get("compared_run")
         if what == "again":
             return self._cluster_again()
         if what == "verdict":
@@ -370,7 +370,7 @@ def _again(chosen: Chosen, cluster: int | None) -> str:
     return link(words, "again", kind="pill", css="cl-cluster-again")
 
 
-def _beside(result: Result) -> str:
+def _compared_run_words(result: Result) -> str:
     """Write the comparison of the run with another one, and its scope."""
     if result.error is not None:
         reason = f"Not beside another run: {safe(explain(result.error))}"

@@ -40,7 +40,7 @@ class ClusterProfilesTable(Card):
     needs = ("chosen", "chosen_profiles", "chosen_held", "in_hand")
     also = (
         "chosen_answered?",
-        "judge",
+        "chosen_stability_model",
         "chosen_stability",
         "look.profile_query",
         "look.profile_sort",
@@ -95,7 +95,7 @@ class ClusterProfilesTable(Card):
         chosen_held: ClusterConsensus,
         in_hand: int,
         chosen_answered: Result,
-        judge: Result,
+        chosen_stability_model: Result,
         chosen_stability: Result,
         profile_query: Result,
         profile_sort: Result,
@@ -107,11 +107,12 @@ class ClusterProfilesTable(Card):
         shown = columns[:MOST_COLUMNS]
         hidden = len(columns) - len(shown)
         stable = chosen_stability.value.to_frame() if chosen_stability.ready else None
+        stability = _stability_note(chosen, chosen_stability_model, chosen_stability)
         self._note.body = (
             "<p class='muted'><span class='how'>Mean or share in the cluster, original "
             f"units; </span>{_scale()}"
             + (f" · {whole(hidden)} more columns" if hidden else "")
-            + f" · {_stability_note(chosen, judge, chosen_stability)}</p>"
+            + f" · {stability}</p>"
         )
         rows = "".join(
             _row(
@@ -285,13 +286,15 @@ def _scale() -> str:
     )
 
 
-def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
+def _stability_note(
+    chosen: Chosen, chosen_stability_model: Result, stability: Result
+) -> str:
     """Offer to measure the stability, or describe its measurement."""
-    if judge.state == "pending":
+    if chosen_stability_model.state == "pending":
         return "stability: looking for the closest model …"
-    if not judge.ready:
+    if not chosen_stability_model.ready:
         return "stability: no model was fitted here, nothing to run again"
-    found: StabilityModel = judge.value
+    found: StabilityModel = chosen_stability_model.value
     if stability.ready:
         result = stability.value
         of = (

@@ -173,7 +173,9 @@ class CNSSettings(Card):
                 self._curves[field].body = draw_curve(
                     field, (start, end), cns_curves.value, cns_displayed_setting, chosen
                 )
-        self._automatic.body = self._say_automatic(cns_displayed_setting, cns_automatic)
+        self._automatic.body = self._describe_automatic(
+            cns_displayed_setting, cns_automatic
+        )
 
     def _place(
         self, field: str, start: Any, end: Any, setting: Setting, chosen: Setting | None
@@ -195,7 +197,7 @@ class CNSSettings(Card):
             f"aria-label='exact value of {name}'></p>"
         )
 
-    def _say_automatic(self, setting: Setting, automatic: Result) -> str:
+    def _describe_automatic(self, setting: Setting, automatic: Result) -> str:
         if automatic.ready and setting == automatic.value.setting:
             return "<p class='muted'>This is the automatic choice of CNS.</p>"
         if automatic.ready:

@@ -17,7 +17,7 @@ from clusterlens.ui.work.derived import Result
 FEWEST = 4
 
 
-class AnswersSaid(Card):
+class AnswerSummary(Card):
     """Error rate, and whether one more answer would change the result."""
 
     needs = ("answers",)

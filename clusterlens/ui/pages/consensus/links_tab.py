@@ -7,7 +7,7 @@ from typing import Any
 from clusterlens.ui.kit.style import COLUMN, SCROLL
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.consensus.answer_by_answer import AnswerByAnswer
-from clusterlens.ui.pages.consensus.answers_said import AnswersSaid
+from clusterlens.ui.pages.consensus.answers_said import AnswerSummary
 from clusterlens.ui.pages.consensus.closer_look import CloserLook
 from clusterlens.ui.pages.consensus.link_list import LinkList
 from clusterlens.ui.pages.consensus.made_models import MadeModels
@@ -21,7 +21,7 @@ class LinksTab(Card):
 
     def build(self) -> Any:
         more = () if self.session.in_lesson else (CloserLook, MadeModels)
-        parts = PairCard, SuggestedPairs, AnswersSaid, AnswerByAnswer, *more, LinkList
+        parts = PairCard, SuggestedPairs, AnswerSummary, AnswerByAnswer, *more, LinkList
         self.parts = [part(self.session) for part in parts]
         return pn.Column(
             *(part.view for part in self.parts),

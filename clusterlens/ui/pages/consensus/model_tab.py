@@ -14,7 +14,7 @@ from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import badge, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.links import is_judged_in_part
+from clusterlens.ui.nodes.links import is_partly_counted
 from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.result_button import offer_result, result_button
@@ -64,9 +64,11 @@ class ModelTab(Tab):
         self._choose.visible = not (found.ready and found.value.is_result)
         self._choose.disabled = not (found.ready and results["clusters"].ready)
         stability = results["export_stability"].value
-        is_told = found.ready and not found.value.beside
+        is_exported = found.ready and not found.value.result_title
         offer_result(
-            self._choose, results["null_check"].value, stability if is_told else None
+            self._choose,
+            results["null_check"].value,
+            stability if is_exported else None,
         )
 
     def show(
@@ -120,7 +122,7 @@ class ModelTab(Tab):
             doubtful = int(held.value.doubtful.sum())
             facts["doubtful"] = f"{whole(doubtful)} nearer to another cluster"
         if shown.model is not None and ranking.violated.any():
-            seen = " that it saw" if is_judged_in_part(ranking, shown.model) else ""
+            seen = " that it saw" if is_partly_counted(ranking, shown.model) else ""
             facts["links"] = (
                 f"breaks {percent(ranking.violated[shown.model])} of the links{seen}"
             )
@@ -134,7 +136,7 @@ class ModelTab(Tab):
                 marks.append(badge("no vote", kind="estimate cl-no-vote"))
         if shown.is_result:
             marks.append(badge("the result"))
-        if shown.beside:
+        if shown.result_title:
             marks.append(badge("beside the result", kind="estimate"))
         return (
             f"<p class='cl-model-name'><b style='font-size:15px'>"

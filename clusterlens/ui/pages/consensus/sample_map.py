@@ -190,7 +190,7 @@ class SampleMap(Card):
 
 def _besides(displayed_partition: DisplayedPartition | None) -> str:
     """Write that the displayed model is not the result, with a way back."""
-    if displayed_partition is None or not displayed_partition.beside:
+    if displayed_partition is None or not displayed_partition.result_title:
         return ""
     words = badge(
         f"{safe(displayed_partition.title)}, beside the result", kind="estimate"

@@ -19,7 +19,7 @@ from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.uploads import FileTaker, Upload
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.reading import read_apart
+from clusterlens.ui.work.reading import read_in_process
 
 # Below the selects if names would be cut beside it.
 SUMMARY_CSS = """
@@ -320,7 +320,7 @@ class FuzzyHeadline(Card):
 def _divides(job: Job, name: str, content: bytes, row_ids: Any) -> bool:
     """Return whether a file is refused only because of the sums of its rows."""
     try:
-        read_apart(job, name, content, load_memberships, row_ids, normalize=True)
+        read_in_process(job, name, content, load_memberships, row_ids, normalize=True)
     except ValueError:
         return False
     return True

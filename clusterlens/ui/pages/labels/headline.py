@@ -156,16 +156,16 @@ class LabelsHeadline(Card):
         self._text.body = (
             f"<p style='font-size:1.1em'>{safe(question(named_labels))} "
             f"<b class='cl-verdict'>{label_verdict.answer}.</b> {grounds}</p>"
-            f"<p class='muted'>{basis} {_rests_on(named_labels)} "
+            f"<p class='muted'>{basis} {_scope_words(named_labels)} "
             f"<span class='cl-copies'>{copies}</span> · "
             f"{script}</p>"
         )
 
-    def _measured(self, judge: Result, again: Result) -> str:
+    def _measured(self, stability_model: Result, again: Result) -> str:
         """Write the model and the settings of the stability check."""
-        if not judge.ready:
+        if not stability_model.ready:
             return ""
-        found: StabilityModel = judge.value
+        found: StabilityModel = stability_model.value
         name = self.session.analysis.ensemble.names[found.model]
         by = f"Other samples are clustered by “{safe(name)}”"
         if found.agreement < 1:
@@ -177,13 +177,15 @@ class LabelsHeadline(Card):
         if not await answer(self.session, what):
             self.session.derived.ask("labels_stability")
 
-    def _script(self, labels: EvaluatedLabels, judge: StabilityModel | None) -> str:
+    def _script(
+        self, labels: EvaluatedLabels, stability_model: StabilityModel | None
+    ) -> str:
         analysis, calls = self.session.analysis, []
 
         def wanted(lines: Lines) -> list[str]:
             names = [lines.samples(analysis)]
             if not labels.code:
-                names.append(_say_result(lines, analysis.result, *names))
+                names.append(_write_result(lines, analysis.result, *names))
             elif labels.of_run:
                 names.append(lines.ensemble(str(analysis.run_id)))
             return names
@@ -196,7 +198,9 @@ class LabelsHeadline(Card):
         calls += label_lines(labels)
         if labels.noun == "cluster":
             calls.insert(0, "# Clusters count from 0 here, from 1 on the page.")
-            calls += cluster_lines(judge, analysis.ensemble, analysis.random_state)
+            calls += cluster_lines(
+                stability_model, analysis.ensemble, analysis.random_state
+            )
         return write_card(self.session.history.done, wanted, *calls)
 
 
@@ -210,7 +214,7 @@ def _scored(check: LabelCheck, evidence: Result) -> str:
     return f"Round groups {fixed(check.score)} (CH<sub>btwn</sub>, at most 1{chance})."
 
 
-def _passes(judge: Result, again: Result, apart: Result) -> str:
+def _passes(stability_model: Result, again: Result, apart: Result) -> str:
     """Write how many clusters are stable and separate, or the missing checks."""
     there = []
     if again.ready:
@@ -218,20 +222,20 @@ def _passes(judge: Result, again: Result, apart: Result) -> str:
     if apart.ready:
         there.append(f"{passing(apart.value.apart)} apart from the rest")
     text = f"{', '.join(there)}, more than in {COPIES_IN_WORDS}." if there else ""
-    return f"{text} {_offer(judge, again)}"
+    return f"{text} {_offer(stability_model, again)}"
 
 
-def _offer(judge: Result, again: Result) -> str:
+def _offer(stability_model: Result, again: Result) -> str:
     """Offer the stability check, or write its progress."""
-    if judge.state == "empty":
+    if stability_model.state == "empty":
         return "No model was fitted here that could look for them in other samples."
     if again.state == "pending":
         return "<span class='muted'>drawing the samples again …</span>"
     if again.state == "failed":
         return f"{safe(explain(again.error))} {link('Try again', 'again')}"
-    if again.ready or not judge.ready:
+    if again.ready or not stability_model.ready:
         return ""
-    cost = again.cost(judge.value.seconds)
+    cost = again.cost(stability_model.value.seconds)
     return again.stopped.capitalize() + link(
         f"Are they found again in other samples? <b>Check, {cost}</b>",
         "again",
@@ -239,7 +243,7 @@ def _offer(judge: Result, again: Result) -> str:
     )
 
 
-def _rests_on(labels: EvaluatedLabels) -> str:
+def _scope_words(labels: EvaluatedLabels) -> str:
     """Write the rows and columns of the verdict."""
     left_out = ""
     if labels.n_left_out:
@@ -254,7 +258,7 @@ def _rests_on(labels: EvaluatedLabels) -> str:
     )
 
 
-def _say_result(lines: Lines, result: AnalysisResult, samples: str) -> str:
+def _write_result(lines: Lines, result: AnalysisResult, samples: str) -> str:
     """Assign the clusters of the result for a prepared table, from 0 as on screen."""
     labels, dataset = lines.name("labels"), lines.dataset(result.run_id)
     lines.assign(labels, f"[k - (k > 0) for k in {lines.name('clusters')}]")
@@ -290,16 +294,18 @@ def label_lines(labels: EvaluatedLabels) -> list[str]:
 
 
 def cluster_lines(
-    judge: StabilityModel | None, ensemble: Ensemble | None, random_state: int | None
+    stability_model: StabilityModel | None,
+    ensemble: Ensemble | None,
+    random_state: int | None,
 ) -> list[str]:
     """Return calls that compare clusters with copies without groups."""
     lines = [
         "separation = cl.cluster_separation(dataset.X, labels)",
         "print(separation.to_frame())",
     ]
-    if judge is None or ensemble is None:
+    if stability_model is None or ensemble is None:
         return lines
-    spec = literal(dict(judge.spec))
+    spec = literal(dict(stability_model.spec))
     return [
         *lines,
         "stability = cl.cluster_stability(",

@@ -199,7 +199,7 @@ def _placed(placed: Result, drifted: Result, name: str) -> str:
         shares = _shares(found)
         verdict = f"{_verdict(drifted.value)} <span class='muted'>{shares}</span>"
     chips = " ".join(_chips(found, drifted))
-    return f"<p>{verdict}</p><p>{chips} {_rests_on(drifted)}</p>"
+    return f"<p>{verdict}</p><p>{chips} {_scope_words(drifted)}</p>"
 
 
 def _verdict(found: Drifted) -> str:
@@ -235,7 +235,7 @@ def _as_expected(drift: Drift) -> str:
     return f"; {far} of the rows belong nowhere, {expected} expected: within chance"
 
 
-def _rests_on(drifted: Result) -> str:
+def _scope_words(drifted: Result) -> str:
     """Write the scope of the verdict."""
     if not drifted.ready or not drifted.value.is_conclusive:
         return ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.compute._numbers import count
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TOLD
+from clusterlens.ui.kit.style import HIDDEN_WITHOUT_CONNECTION
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
 from clusterlens.ui.kit.words import ALL_AT_WORK, duration
 from clusterlens.ui.pages.pool.model_grid import ModelGrid
@@ -56,7 +56,7 @@ class RunProgress(Card):
             css="cl-run-progress",
             fills=False,
         )
-        box.styles = {**box.styles, **TOLD, "flex": "none"}
+        box.styles = {**box.styles, **HIDDEN_WITHOUT_CONNECTION, "flex": "none"}
         return box
 
     def set_visible(self, visible: bool) -> None:

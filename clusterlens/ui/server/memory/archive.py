@@ -82,7 +82,7 @@ def import_analysis(
         Largest number of bytes of its contents.
     apart : callable, optional
         Calls a function with the file and further arguments in a separate process
-        (`read_apart`). Default: this process.
+        (`read_in_process`). Default: this process.
 
     Raises
     ------
