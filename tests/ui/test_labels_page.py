@@ -426,16 +426,19 @@ def test_the_grounds_count_the_gaps_between_classes():
             X[:, 1] += side * (1 + gap)
             frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": side})
             await opened.read(make_dataset(frame, label="label"))
-            judged, found = opened.value("judged"), opened.value("label_borders")
-            assert found.equals(border_ratios(judged.dataset.X, side))
+            labels, found = (
+                opened.value("evaluated_labels"),
+                opened.value("label_borders"),
+            )
+            assert found.equals(border_ratios(labels.dataset.X, side))
             text = text_of(opened.verdict._text.body)
             assert f"{words} At the border" in text
             assert f"lowest ratio {fixed(found['ratio'][0])}" in text
 
         return scenario
 
-    looked_at(scenario_of(0.4, "Gaps: 1 of 1 pair."))
-    looked_at(scenario_of(0, "Gaps: 0 of 1 pair."))
+    run_scenario(scenario_of(0.4, "Gaps: 1 of 1 pair."))
+    run_scenario(scenario_of(0, "Gaps: 0 of 1 pair."))
 
 
 def test_marks_of_a_pair_wait_for_its_picture():

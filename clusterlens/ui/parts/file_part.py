@@ -28,7 +28,7 @@ def offer_parts(
 
     Parameters
     ----------
-    card : Panel
+    card : Card
         Card of the control.
     control : Select
         Control made by `part_select`.

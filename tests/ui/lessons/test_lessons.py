@@ -698,8 +698,8 @@ def test_claims_about_answers():
 def test_the_ranking_has_only_the_columns_that_a_lesson_speaks_of(key):
     async def scenario(pupil):
         table = RankingTable(pupil.session)
-        table.look(True)
-        await pupil.rest()
+        table.set_visible(True)
+        await pupil.wait_until_idle()
         keys = {column["key"] for column in table.shown["columns"]}
         checks = keys & {"without_family", "majority"}
         assert len(checks) == (2 if LESSONS[key].robust else 0)
@@ -718,7 +718,7 @@ def test_a_lesson_that_speaks_of_other_ranks_shows_them():
 def test_new_rows_come_card_by_card_in_the_lesson_and_together_at_its_end():
     async def scenario(pupil):
         page = NewRowsPage(pupil.session)
-        page.look(True)
+        page.set_visible(True)
         shown = []
         for task in LESSONS["later"].steps:
             places = page._places.items()

@@ -130,12 +130,12 @@ def label_evidence(
 
 
 @node("live", "Measuring gaps", keep=8)
-def label_borders(job: Job, judged: Judged) -> pd.DataFrame:
+def label_borders(job: Job, evaluated_labels: EvaluatedLabels) -> pd.DataFrame:
     """Compare the gap of every pair of classes with the distances beside it."""
     return border_ratios(
-        judged.dataset.X,
-        _measured(judged),
-        sample_size=dbcv_sample(judged),
+        evaluated_labels.dataset.X,
+        _measured(evaluated_labels),
+        sample_size=dbcv_sample(evaluated_labels),
         cancel=job.cancelled,
     )
 
