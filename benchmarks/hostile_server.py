@@ -39,7 +39,7 @@ from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
 from benchmarks.hostile_inputs import FILES
-from benchmarks.sessions import note_steps, rest
+from benchmarks.sessions import note_steps, wait_until_idle
 from clusterlens.ui.cli import main as main_of_command
 from tests.support.visitor import DRAWN, Visitor
 

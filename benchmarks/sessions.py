@@ -225,7 +225,7 @@ async def open_all(address: str, n_sessions: int) -> list[Visitor]:
     return opened
 
 
-def say(what: str, seconds: list[float]) -> None:
+def print_quantiles(what: str, seconds: list[float]) -> None:
     """Print quantiles in milliseconds."""
     low, high, longest = 1000 * np.quantile(seconds, [0.5, 0.95, 1])
     print(

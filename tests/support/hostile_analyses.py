@@ -162,7 +162,7 @@ def _replay(script: str, found: Any, session: Session) -> None:
             found.steps,
             session.files,
             found.ranking,
-            found.told.clusters,
+            found.export_partition.clusters,
             lambda: time.monotonic() > deadline,
             limited=True,
         )

@@ -35,7 +35,7 @@ from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Brush, Viewport
 from tests.ui.kept import pool_run
-from tests.ui.loop import rest, taking
+from tests.ui.loop import taking, wait_until_idle
 
 LONG = 90_000
 
