@@ -35,7 +35,8 @@ GRID = """
 @media (max-width: 1350px) { :host {
   grid-template-columns: minmax(0, 1fr) 262px; } }
 @media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
-  grid-template-rows: minmax(0, 1fr) 232px; } }
+  grid-template-rows: minmax(0, 1fr)
+    calc(232px + (var(--cl-scale, 1) - 1) * 240px); } }
 """
 # On a narrow page the working page scrolls above the coach, so that neither covers the
 # other.
