@@ -53,6 +53,7 @@ LESSON = Lesson(
             "together lie side by side and make a block.",
             task="Set <b>Order</b> of the matrices to <b>file</b>.",
             target="cl-order-by",
+            begin=(look(drawer=False),),
             done=looks(order_by="file"),
             way=(look(order_by="file"),),
             after="The blocks are gone, and every number is still there. A block needs "
