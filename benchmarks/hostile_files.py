@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import clusterlens as cl
+from benchmarks import hostile_formats as formats
 from clusterlens.ui.server.memory.archive import check_analysis
 from clusterlens.ui.state.links import links_from_text
 
@@ -285,6 +286,16 @@ def _read_links(data: bytes, folder: Path) -> Any:
     return links_from_text(data.decode(errors="replace"), pd.Index(_IDS))
 
 
+def _of_frame(
+    make: Callable[[pd.DataFrame, random.Random], bytes],
+) -> Callable[[random.Random], bytes]:
+    """Return a maker of files that each hold a table of their own."""
+    return lambda rng: make(_frame(rng), rng)
+
+
+# Kinds that are read by other functions, which take no gzip.
+_OWN_ARCHIVES = ("links", "json grammar", "segmentation", "packed segmentation")
+_OWN_ARCHIVES += ("packed analysis",)
 # Kinds of files: the maker, whether a grammar alone makes it, and the readers.
 _READ_AS_TABLE = (_read_table, _read_partitions, _read_memberships)
 KINDS: dict[str, tuple[Callable[[random.Random], bytes], bool, tuple[Any, ...]]] = {
@@ -295,6 +306,12 @@ KINDS: dict[str, tuple[Callable[[random.Random], bytes], bool, tuple[Any, ...]]]
     "xlsx": (_xlsx, False, _READ_AS_TABLE),
     "workbook grammar": (_workbook, True, _READ_AS_TABLE),
     "arff grammar": (_arff, True, _READ_AS_TABLE),
+    "orange": (_of_frame(formats.orange), False, _READ_AS_TABLE),
+    "matrix market": (_of_frame(formats.matrix_market), False, _READ_AS_TABLE),
+    "r table": (_of_frame(formats.r_table), False, _READ_AS_TABLE),
+    "ods": (_of_frame(formats.open_document), False, _READ_AS_TABLE),
+    "arrow": (_of_frame(formats.arrow_file), False, _READ_AS_TABLE),
+    "drawn grammar": (formats.drawn, True, _READ_AS_TABLE),
     "links": (_links, False, (_read_links,)),
     "json grammar": (_json, True, (_read_links,)),
     "segmentation": (_segmentation, False, (_open_segmentation,)),
@@ -311,7 +328,7 @@ def attack_files(kind: str, folder: Path) -> Strike:
         data = make(rng)
         if not is_grammar or rng.random() < 0.2:
             data = _damaged(data, rng)
-        if kind in ("csv", "parquet", "arff grammar") and rng.random() < 0.2:
+        if kind not in _OWN_ARCHIVES and rng.random() < 0.2:
             data = gzip.compress(data)
         read = rng.choice(readers)
         before, began = _highest_mark(), time.process_time()

@@ -180,8 +180,20 @@ def _tables(source: Any, title: str, reading: _Reading) -> Iterator[IdTable]:
         for path in sorted(Path(source).iterdir()):
             if path.is_file():
                 yield read_id_table(path, title, *reading)
-    else:
+    elif _is_table(source):
         yield read_id_table(source, title, *reading)
+    else:
+        raise DataError(
+            f"source is, or holds, a value of type {type(source).__name__}; give a "
+            "DataFrame, files, or a mapping of model names to label vectors."
+        )
+
+
+def _is_table(source: Any) -> bool:
+    """Check whether an object is a DataFrame of any library, or a file."""
+    is_file = isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview))
+    is_file = is_file or hasattr(source, "read")
+    return is_file or isinstance(as_pandas(source), pd.DataFrame)
 
 
 def _entry_tables(name: str, entry: Any, reading: _Reading) -> Iterator[IdTable]:

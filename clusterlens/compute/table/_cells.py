@@ -27,15 +27,19 @@ from clusterlens.compute.table._names import is_id_name
 # Words that always mean "missing", and words that do so only among numbers ("none" and
 # "unknown" can be real categories).
 _ANYWHERE = (
-    "? na n/a n.a. nan -nan null <na> #n/a #value! #div/0! #num! #ref! #name? #null!"
+    r"? na n/a n.a. nan -nan null \n <na> "
+    "#n/a #value! #div/0! #num! #ref! #name? #null!"
 )
-_AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null) – —"
+_AMONG_NUMBERS = (
+    "- -- --- . .. ... : * none nil missing unknown nd n.d. n.d (null) – — "
+    ".a .b .c .d .e .f .g .h .i .j .k .l .m .n .o .p .q .r .s .t .u .v .w .x .y .z ._"
+)  # of which .a to .z and ._ are kinds of missing values in SAS and Stata
 MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
 LIST_LIMIT = 5_000  # largest number of columns made from a column of lists
 _TRIED = 1000
 _NAMED = 5
-_GROUPING = " '\u2019\u00a0\u202f"
+GROUPING = " '\u2019\u00a0\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
 _CLOCK = r"[ Tt]\d{2}(?::?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?)?"
 _UTC = r"\s?(?:[zZ]|UTC|GMT)"
@@ -43,12 +47,12 @@ _ZONE = rf"(?:{_UTC}|\s?[+-]\d{{2}}(?::?\d{{2}})?)"
 ISO_DATE = rf"\d{{4}}-\d{{2}}-\d{{2}}(?:{_CLOCK}{_ZONE}?)?"
 _LONG_NUMBER = r"[+-]?\d{16,}"
 _DIGITS_WITH_E = r"\d{2,}[eE]\d+"
-_MONEY = (
+MONEY = (
     r"(?:[A-Z]{0,2}[$£¥]|[¢€฿\u20a0-\u20bf]|Kč|[Kk]r\.?|zł|Ft|Fr\.?|lei|AUD|BRL|CAD|CHF|"
     r"CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|"
     r"TRY|TWD|USD|ZAR)"
 )
-_UNIT = re.compile(rf"^[+-]?\s?(?P<front>{_MONEY})|(?P<behind>{_MONEY}|%)-?$")
+_UNIT = re.compile(rf"^[+-]?\s?(?P<front>{MONEY})|(?P<behind>{MONEY}|%)-?$")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class NumberStyle:
 PLAIN = NumberStyle("plain", _PLAIN)
 COMMA_GROUPS = NumberStyle(
     "commas between thousands",
-    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?",
+    rf"{_PLAIN}|[+-]?(?:\d{{1,3}}|\d{{1,2}}(?:,\d{{2}})+)(?:,\d{{3}})+(?:\.\d+)?",
     grouping=",",
 )
 COMMA_DECIMAL = NumberStyle(
@@ -81,13 +85,13 @@ COMMA_DECIMAL = NumberStyle(
 )
 SPACE_GROUPS = NumberStyle(
     "blanks between thousands",
-    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+(?:\.\d+)?",
-    grouping=_GROUPING,
+    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:[{GROUPING}]\d{{3}})+(?:\.\d+)?",
+    grouping=GROUPING,
 )
 SPACE_GROUPS_COMMA = NumberStyle(
     "blanks between thousands and decimal comma",
-    rf"[+-]?\d{{1,3}}(?:[{_GROUPING}]?\d{{3}})*(?:,\d+)?",
-    grouping=_GROUPING,
+    rf"[+-]?\d{{1,3}}(?:[{GROUPING}]?\d{{3}})*(?:,\d+)?",
+    grouping=GROUPING,
     decimal=",",
 )
 # "1,234" alone is ambiguous: the first style that fits all cells wins.

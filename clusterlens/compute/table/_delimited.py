@@ -37,6 +37,8 @@ from clusterlens.compute.table._header import (
     is_word,
     names_numbers,
     numeric_columns,
+    units_line,
+    with_units,
 )
 from clusterlens.compute.table._quotes import check_quotes
 
@@ -50,8 +52,11 @@ _LONGEST_LINE = 1 << 24
 _FOOT = 1 << 14
 _TRIED = 100  # records that decide on the separator
 _BLOCK = 1 << 24
-_COMMENT = ("#", "%", "//")
+_COMMENT = ("#", "%", "//", "!")
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
+_FORMULA_TEXT = re.compile(
+    rb'(?m)(?:^|(?<=[,;\t|]))=("[^"\r\n]{0,1000}+")(?=[,;\t|\r\n]|\Z)'
+)
 _BETWEEN_CELLS = re.compile(rb'(?<!\S)("[^"]*+(?:""[^"]*+)*+")(?!\S)|[ \t]++')
 _COMMA_NUMBER = re.compile(
     r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?%?"
@@ -110,12 +115,16 @@ def read_delimited(content: Content) -> Parsed:
     source = content.source
     utf8, encoding_note = to_utf8(content.data, source, content.encoding)
     _check_text(utf8, source)
+    utf8, n_formulas = _FORMULA_TEXT.subn(rb"\1", utf8)
     head, complete = _head(utf8, source)
     layout = sniff_layout(head, complete, content)
     separator = layout.separator
     offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
     body = utf8[offset:]
     notes = [*layout.notes, encoding_note]
+    if n_formulas:
+        cells = count(n_formulas, "cell")
+        notes.append(f'{cells} written as ="..." read as the text in the quotes.')
     if separator == BLANKS:
         body = b"".join(_tabbed(row) + b"\n" for row in body.splitlines())
         separator = "\t"
@@ -152,6 +161,11 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
         )
     width = _usual_width(records)
     check_shape(0, width, content)
+    if all(map(_has_single_quotes, records[:_TRIED])):
+        raise DataError(
+            f"{source} has cells in single quotes; replace them by double quotes, or "
+            "remove them."
+        )
     first, header, row_names = _find_header(records, width)
     for record, line in zip(records[:first], [0, *ends], strict=False):
         is_title = separator == BLANKS and not any(map(is_number, record))
@@ -174,7 +188,7 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     decimal_comma = content.decimal == ","
     if content.decimal is None:
         decimal_comma = separator != "," and has_decimal_comma(records[data_from:])
-    how = [f"separator {_name(separator)}"]
+    how = [f"separator {_name(separator)}" if width > 1 else "one cell in each line"]
     how += ["decimal comma"] if decimal_comma else []
     if commented:
         how.append("header in a comment line")
@@ -183,17 +197,31 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     else:
         how.append("no header" if header.names is None else "first line is a header")
     notes.append(Note("text read", ", ".join(how), separator=separator))
+    numeric = numeric_columns(records[data_from : data_from + SAMPLE], width)
+    if width == 1 and not numeric[0] and content.separator is None:
+        notes.append(
+            "Each line is read as one cell, because neither comma, semicolon, tab nor "
+            "bar is in all of them; if a line holds several cells, write one of these "
+            "between them."
+        )
     if row_names:
         notes.append("The header names one column less; the first holds row names.")
     return Layout(
         separator,
         header.names,
-        numeric_columns(records[data_from : data_from + SAMPLE], width),
+        numeric,
         start + (ends[data_from - 1] if data_from else 0),
         decimal_comma,
         notes,
         header.roles,
     )
+
+
+def _has_single_quotes(record: list[str]) -> bool:
+    """Say whether words, or all cells, are enclosed in single quotes."""
+    cells = [cell.strip() for cell in record if cell.strip()]
+    plain = [c for c in cells if len(c) < 2 or not c[0] == c[-1] == "'"]
+    return len(plain) < len(cells) and not any(map(is_word, plain))
 
 
 def _check_text(text: bytes, source: str) -> None:
@@ -300,7 +328,7 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
         del splits[","]
     fits = {mark: _fit(records) for mark, records in splits.items()}
     viable = {mark: fit for mark, fit in fits.items() if fit is not None}
-    within_cells = "\t" in viable and not _holds_several_numbers(splits["\t"])
+    within_cells = "\t" in viable and not holds_several_numbers(splits["\t"])
     quoted = sum(line.startswith('"') for line in sample) > len(sample) / 2
     if within_cells or not (quoted or _number_share(splits[BLANKS]) >= 0.5):
         viable.pop(BLANKS, None)
@@ -314,7 +342,7 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
     between_numbers = (
         BLANKS in viable
         and viable[BLANKS] >= viable[best]
-        and _holds_several_numbers(splits[best])
+        and holds_several_numbers(splits[best])
         and not _holds(splits[BLANKS], best)
     )
     return BLANKS if between_numbers else best
@@ -350,7 +378,7 @@ def _is_column_of_decimals(lines: list[str]) -> bool:
     )
 
 
-def _holds_several_numbers(records: list[list[str]]) -> bool:
+def holds_several_numbers(records: list[list[str]]) -> bool:
     """Say whether a cell holds numbers with blanks between them."""
     cells = [cell.split() for record in records[:_TRIED] for cell in record]
     return any(len(parts) > 1 and all(map(is_number, parts)) for parts in cells)
@@ -380,6 +408,12 @@ def _find_header(records: list[list[str]], width: int) -> tuple[int, Header, boo
 
     Returns where the table begins, the header, and whether it lacks that name.
     """
+    at = units_line(records)
+    if at is not None:
+        others = [*records[:at], *records[at + 1 :]]
+        first, header, lacks_one = _find_header(others, width)
+        if header.names and first + header.titles + header.lines == at:
+            return first, with_units(header, records[at]), lacks_one
     first = next(k for k, record in enumerate(records) if len(record) == width)
     table, above = records[first:], records[first - 1] if first else []
     lacks_one = len(above) == width - 1 and not names_numbers(table, width)
@@ -408,7 +442,7 @@ def _commented_header(
         return None
     if not lines[start - 1].lstrip().startswith(_COMMENT):
         return None  # blank, or the line that declares the separator
-    line = lines[start - 1].strip().lstrip("#%/ ")
+    line = lines[start - 1].strip().lstrip("#%/! ")
     names = _split([line], separator, True)[0]
     if len(names) != 1 or len(names[0]) != width or any(map(is_number, names[0])):
         return None
@@ -528,8 +562,8 @@ def _ragged_line(body: bytes, separator: str, layout: Layout) -> str | None:
                 return (
                     f"line {layout.first_line + before + 1} has {len(record)} cells "
                     f"where the others have {layout.width} (separator "
-                    f"{_name(separator)}); correct the line, or put cells that contain "
-                    "the separator in double quotes."
+                    f"{_name(layout.separator)}); correct the line, or put cells that "
+                    "contain the separator in double quotes."
                 )
             before = reader.line_num
     except csv.Error as error:

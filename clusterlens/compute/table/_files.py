@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,9 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from clusterlens.compute._run.options import DEFAULT_RUN, Cancelled, RunOptions
 from clusterlens.compute._run.process_settings import record_warnings
-from clusterlens.compute._validation import DataError
+from clusterlens.compute._validation import DataError, check_range
 from clusterlens.compute.table._arff import is_arff, read_arff
 from clusterlens.compute.table._binary import (
     Content,
@@ -35,12 +38,19 @@ from clusterlens.compute.table._binary import (
     usual_matrix,
 )
 from clusterlens.compute.table._delimited import TextSize, read_delimited
-from clusterlens.compute.table._drawn import foreign_drawing, is_drawn, read_drawn
+from clusterlens.compute.table._drawn import (
+    first_text,
+    foreign_drawing,
+    is_drawn,
+    read_drawn,
+)
 from clusterlens.compute.table._excel import read_xlsx, sheet_names
+from clusterlens.compute.table._rows import check_rows
 
 BYTES_LIMIT = 2_000_000_000
 
 _CHUNK = 1 << 20
+_PIECE = 1 << 28
 _GZIP = b"\x1f\x8b"
 
 
@@ -107,6 +117,7 @@ def read_file(
     run: RunOptions = DEFAULT_RUN,
 ) -> tuple[Parsed, str]:
     """Read a table from a path, file object or bytes; also return what to call it."""
+    check_range(max_bytes, 0, np.inf, name="max_bytes", integer=True)
     data, file_name = _read_bytes(source, max_bytes)
     file_name = file_name or name or ""
     shown = repr(file_name or "the file")
@@ -123,20 +134,20 @@ def _read_bytes(source: Any, limit: int) -> tuple[bytes, str]:
         return _checked(bytes(source), limit, "the data"), ""
     if hasattr(source, "read"):
         name = str(getattr(source, "name", ""))
-        data = source.read(limit + 1)
-        data = data.encode() if isinstance(data, str) else bytes(data)
+        data = _read_pieces(source, limit)
         return _checked(data, limit, repr(name or "the file")), Path(name).name
     if not isinstance(source, (str, os.PathLike)):
         raise DataError(
-            f"source is a {type(source).__name__}; give a path, a binary file object "
-            "or a DataFrame."
+            f"source is of type {type(source).__name__}; give a path, a binary file "
+            "object or a DataFrame."
         )
     path = Path(source)
     try:
         if path.is_file() and path.stat().st_size > limit:
             raise too_large(repr(path.name), path.stat().st_size, limit)
         with path.open("rb") as file:
-            return _checked(file.read(limit + 1), limit, repr(path.name)), path.name
+            data = _read_pieces(file, limit)
+        return _checked(data, limit, repr(path.name)), path.name
     except (OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
@@ -144,6 +155,16 @@ def _read_bytes(source: Any, limit: int) -> tuple[bytes, str]:
             f"{str(source)!r} cannot be opened ({getattr(error, 'strerror', error)}); "
             "give the path of a file that can be read."
         ) from error
+
+
+def _read_pieces(file: IO[Any], limit: int) -> bytes:
+    """Read at most a byte above the limit, without memory for all that may come."""
+    pieces: list[bytes] = []
+    left = limit + 1
+    while left > 0 and (piece := file.read(min(left, _PIECE))):
+        pieces.append(piece.encode() if isinstance(piece, str) else bytes(piece))
+        left -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _checked(data: bytes, limit: int, source: str) -> bytes:
@@ -200,15 +221,19 @@ def _measure(content: Content) -> None:
 
 def _parse(content: Content, file_name: str) -> Parsed:
     """Read content by the first format that recognises it."""
-    head = content.data[:64]
     reader = _reader_of(content.data)
     if _OPEN_DOCUMENT in content.data[:64]:
         raise DataError(
             f"{content.source} is an OpenDocument file; save it as .xlsx or CSV."
         )
-    for start, what, remedy in _REFUSED:
-        if reader in _TEXTS[1:] and head.lstrip().lower().startswith(start):
-            raise DataError(f"{content.source} is {what}; {remedy}.")
+    if reader in _TEXTS[1:]:
+        text = first_text(content.data)
+        if _JSON.match(text):
+            raise DataError(f"{content.source} is JSON; export the table as CSV.")
+        starts = [s.lstrip().lower() for s in (content.data[:64], text[:64].encode())]
+        for start, what, remedy in _REFUSED:
+            if any(head.startswith(start) for head in starts):
+                raise DataError(f"{content.source} is {what}; {remedy}.")
     drawing = reader in _TEXTS and foreign_drawing(content.data)
     if drawing:
         raise DataError(f"{content.source} is {drawing[0]}; {drawing[1]}.")
@@ -223,6 +248,8 @@ def _parse(content: Content, file_name: str) -> Parsed:
     if any(suffix in r.extensions for r in READERS.values() if r is not reader):
         notes.append(f"Named {suffix}, but the content is {reader.title}.")
     parsed = _guarded(reader.read, content, reader)
+    if reader in (*_TEXTS[1:], READERS["xlsx"]):
+        parsed = check_rows(parsed, content.source)
     return replace(parsed, notes=[*notes, *parsed.notes])
 
 
@@ -328,6 +355,11 @@ READERS: dict[str, Reader] = {
 
 _TEXTS = READERS["arff"], READERS["drawn"], READERS["text"]
 
+# A list of lists, mappings or texts, or of numbers in the first line.
+_JSON = re.compile(
+    r"\s*+\[\s*+(?:[\[{\]]|\"[^\"\n]*+\"\s*+[,\]]"
+    r"|-?\d(?=[^\]\n]*,)[^\[\]\n]*+\][ \t\r]*+(?:\n|\Z))"
+)
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis"  # the first member of the archive
 _REFUSED = (
     (b"\xd0\xcf\x11\xe0", "an old Excel or Office file", "save it as .xlsx or CSV"),
@@ -338,14 +370,28 @@ _REFUSED = (
     (b"%%matrixmarket", "a MatrixMarket file", "save the matrix as CSV, row by row"),
     (b"{|", "a MediaWiki table", "export the table as CSV"),
     (b"{", "JSON or another structured text", "export the table as CSV"),
-    (b"[{", "JSON", "export the table as CSV"),
-    (b"[[", "JSON", "export the table as CSV"),
     (b"pk\x03\x04", "a zip archive, damaged or not of a table", "unpack or copy it"),
     (b"bzh", "a bzip2 file", "unpack it, or use gzip"),
     (b"\xfd7zxz", "an xz file", "unpack it, or use gzip"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard file", "unpack it, or use gzip"),
     (b"7z\xbc\xaf", "a 7z archive", "unpack it first"),
-    (b"\x89hdf", "an HDF5 file", "save the table as Parquet or CSV"),
+    *(
+        (start, f"{what} file", "save the table as Parquet or CSV")
+        for start, what in (
+            (b"\x89hdf", "an HDF5"),
+            (b"arrow1", "an Arrow (Feather)"),
+            (b"fea1", "an old Feather"),
+            (b"x\n\x00", "an R data"),
+            (b"rdx", "an R data"),
+            (b"<stata_dta", "a Stata"),
+            (b"$fl2", "an SPSS"),
+            (b"sqlite format 3", "an SQLite"),
+            (b"matlab 5.0 mat-file", "a MATLAB"),
+            (b"cdf\x01", "a NetCDF"),
+            (b"orc", "an ORC"),
+            (b"obj\x01", "an Avro"),
+        )
+    ),
     (
         b"\x80\x04",
         "a Python pickle, which may run code when read",

@@ -16,13 +16,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clusterlens.compute.table._cells import MISSING_NUMBERS
+from clusterlens.compute.table._cells import GROUPING, MISSING_NUMBERS, MONEY
 
 SAMPLE = 500  # records to examine
 MOST_LINES = 20  # records above or below a table to try as title or footer
 
 _MOST_HEADERS = 2  # full lines of words above numbers: names, and perhaps units
-_NUMBER = re.compile(r"[+-]?(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?%?")
+_DECIMAL = r"(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?"
+_GROUPED = (
+    rf"\d{{1,3}}(?:(?:[{GROUPING}]\d{{3}})++(?:[.,]\d++)?"
+    r"|(?:\.\d{3})++,\d++|(?:,\d{3})++\.\d++|(?:\.\d{3}){2,}+|(?:,\d{3}){2,}+)"
+)
+_NUMBER = re.compile(
+    rf"\(?(?:[+-]?\s?{MONEY}\s?)?(?P<value>[+-]?(?:{_GROUPED}|{_DECIMAL}))"
+    rf"(?:\s?(?:{MONEY}|%))?-?\)?"
+)
+_UNIT = re.compile(r"<[^<>\d][^<>]*+>|\[[^\[\]]*+\]|\([^\d()][^()]*+\)")
 _LIMIT = re.compile(r"[<>≤≥]=?\s*+")  # "<0.5", outside the measurable range
 _INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
@@ -60,7 +69,33 @@ def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
     orange = _orange_header(records, width)
     if orange is not None:
         return orange
+    at = units_line(records)
+    if at is not None:
+        header = find_header([*records[:at], *records[at + 1 :]], width)
+        if header.titles + header.lines == at:
+            return with_units(header, records[at])
     return _without_orange_flags(_FirstRecords(records, width).header())
+
+
+def units_line(records: Sequence[Sequence[str]]) -> int | None:
+    """Return the first record below another that holds units or types in brackets."""
+    for k, (above, record, below) in enumerate(
+        zip(records, records[1 : MOST_LINES + 1], records[2:], strict=False), start=1
+    ):
+        filled = [cell.strip() for cell in record if cell.strip()]
+        if len(filled) > 1 and all(map(_UNIT.fullmatch, filled)):
+            is_line = len(record) == len(above) and any(map(is_number, below))
+            return k if is_line else None
+    return None
+
+
+def with_units(header: Header, units: Sequence[str]) -> Header:
+    """Add the line below the names: units become part of them, types <...> do not."""
+    names = list(header.names or [])
+    for j, unit in enumerate(map(str.strip, units), start=len(names) - len(units)):
+        if unit and not unit.startswith("<"):
+            names[j] = f"{names[j]} {unit}"
+    return replace(header, lines=header.lines + 1, names=names)
 
 
 def is_number(cell: str) -> bool:
@@ -96,6 +131,7 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
 
     A footer begins with a word. It has another number of cells than the table, or words
     in place of its numbers; below a blank record, one such word or one cell is enough.
+    Below a blank record it may have numbers, if numbers are above its first word.
     """
     n_footer = 0
     for k, record in enumerate(reversed(records[-MOST_LINES:]), start=1):
@@ -108,7 +144,9 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
             cell for cell, is_numeric in zip(cells, numeric, strict=False) if is_numeric
         ]
         numbers = any(map(is_number, counted))
-        if not is_word(cells[0]) or (numbers and not ragged):
+        above = records[-k - 1 : len(records) - k]
+        apart = numeric[0] and any(not "".join(other).strip() for other in above)
+        if not is_word(cells[0]) or (numbers and not (ragged or apart)):
             break
         worded = sum(numeric) > 1 and all(map(is_word, counted))
         alone = not any(cells[1:]) and _is_sentence(cells[0], records[:-k])
@@ -430,8 +468,12 @@ class _FirstRecords:
 
 def _value(cell: str) -> float:
     """Return the number in a cell, limited to `_LARGEST`."""
-    value = float(_LIMIT.sub("", cell).rstrip("%").replace(",", "."))
-    return min(max(value, -_LARGEST), _LARGEST)
+    found = _NUMBER.fullmatch(_LIMIT.sub("", cell))
+    text = re.sub(f"[{GROUPING}]", "", found["value"]) if found else ""
+    first = next((mark for mark in text if mark in ".,"), "")
+    if text.count(first) > 1 or {".", ","} <= set(text):
+        text = text.replace(first, "")
+    return min(max(float(text.replace(",", ".")), -_LARGEST), _LARGEST)
 
 
 def _is_year(value: float) -> bool:

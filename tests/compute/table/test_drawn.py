@@ -90,6 +90,15 @@ b c           3
 
 2 rows selected.
 """,
+    "Jira": "||id||x||y||\n|a|1|2.5|\n|b c|3| |\n",
+    "Jira in a page": """h2. Title
+
+|| id || x || y ||
+|| a | 1 | 2.5 |
+|| b c | 3 | |
+
+Afterwards.
+""",
     "bars only": "| id | x | y |\n| a | 1 | 2.5 |\n| b c | 3 | |\n",
 }
 CELLS = pd.DataFrame({"id": ["a", "b c"], "x": [1, 3], "y": [2.5, None]})
@@ -113,6 +122,34 @@ def test_a_drawn_table_has_its_cells(name, form):
         found.reset_index(drop=True), CELLS, check_dtype=False
     )
     assert "Read as a table drawn in text." in ds.notes
+
+
+# How programs write a column of a name and two cells, and what they add below it.
+ONE_COLUMN = {
+    "psql": " {name:^7} \n---------\n {a:7} \n {b:7} \n(2 rows)\n",
+    "SQL*Plus": "{name:>10}\n----------\n{a:>10}\n{b:>10}\n\n2 rows selected.\n",
+    "SQLite": "{name:10}\n----------\n{a:10}\n{b:10}\n",
+    "MySQL": "+-------+\n| {name:5} |\n+-------+\n| {a:5} |\n| {b:5} |\n+-------+\n",
+    "Markdown": "| {name} |\n|---|\n| {a} |\n| {b} |\n",
+    "simple": "=======\n{name}\n=======\n{a}\n{b}\n=======\n",
+    "Jira": "||{name}||\n|{a}|\n|{b}|\n",
+}
+
+
+@pytest.mark.parametrize("text", ONE_COLUMN.values(), ids=ONE_COLUMN)
+@pytest.mark.parametrize(
+    ("name", "a", "b"), [("x", 1, 25), ("value", 1.5, -2), ("name", "Ann L", "Bob R")]
+)
+def test_a_drawn_column_has_its_cells(text, name, a, b):
+    ds = load_table(text.format(name=name, a=a, b=b).encode())
+    assert list(ds.table.columns) == [name]
+    assert ds.table[name].tolist() == [a, b]
+    assert "Read as a table drawn in text." in ds.notes
+
+
+def test_a_counted_column_may_hold_commas():
+    text = " name    \n---------\n Lee, A  \n Ray, B  \n(2 rows)\n"
+    assert load_table(text.encode()).table["name"].tolist() == ["Lee, A", "Ray, B"]
 
 
 def test_lines_around_a_drawn_table_are_noted():
@@ -155,6 +192,11 @@ def test_decimal_commas_of_a_drawn_table():
             "+--+--+\n|a |b |\n+==+==+\n|1 |2 |\n|x |  |\n+--+--+\n|3 |4 |\n+--+--+\n",
             "line 5 continues",
         ),
+        (" x \n---\n 1\n   \n 5\n(3 rows)\n", r"has 1 row above '\(3 rows\)'"),
+        (" a |  b  \n---+-----\n 1 | one+\n   | two\n(1 row)\n", "line 4 continues"),
+        (" b   \n-----\n one+\n two\n(1 row)\n", "line 4 continues"),
+        ("||a||b||\n|1|2|\n|3|\n", "line 3 has 1 cell where the table has 2 columns"),
+        ("||a||\n|1|\n\n||b||\n|2|\n", "several tables"),
         (" a   | b\n-----+---\n one+| 1\n two | 2\n", "line 4 continues"),
         ("<TABLE>\n<tr><td>1</td></tr></TABLE>", "an HTML table"),
         ("<!-- x -->\n<div><table border=1><tr><td>1</td>", "an HTML table"),
@@ -177,6 +219,8 @@ def test_what_cannot_be_read_surely_is_refused_by_name(text, message):
         "a|b|c\n1|2|3\n--|--|--\n4|5|6\n",
         "a b c\n1 2 3\n- - -\n4 5 6\n",
         "a,b,c\n---,---,---\n4,5,6\n1,2,3\n",
+        "a,b\n1,---\n-----,5\n",
+        "name\n-----,x\nAnn\n",
         "x+y|b|c\n1|2|3\n4|5|6\n",
         'a,b,c\n"<table>",2,3\n"\\begin{tabular}",5,6\n',
     ],

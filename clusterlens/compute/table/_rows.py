@@ -1,0 +1,112 @@
+"""Rows of a file that are no samples: headers repeated, dots, units and totals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._numbers import count
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._binary import Parsed
+from clusterlens.compute.table._header import SAMPLE, is_number, is_word
+
+_DOTS = ("..", "...", "....", "…", "⋮", "⋯")
+_MOST_LINES = 5  # of units and descriptions below a header
+_COLUMNS = 20  # columns that show whether a row is a total
+_FEWEST_ROWS = 5  # with fewer rows sums may be equal by chance
+
+
+def check_rows(parsed: Parsed, source: str) -> Parsed:
+    """Leave out repeated headers, refuse dots that stand for rows, note units."""
+    frame = parsed.frame
+    if frame.shape[1] < 2:
+        return parsed
+    _refuse_dots(frame, source)
+    notes = _units_note(frame)
+    again = _rows_of(frame, [[name] for name in frame.columns])
+    if again.any() and not again.all():
+        frame = frame[~again].reset_index(drop=True)
+        notes.append(f"{count(again.sum(), 'repeated header')} left out.")
+    return replace(parsed, frame=frame, notes=[*parsed.notes, *notes])
+
+
+def total_notes(frame: pd.DataFrame) -> list[str]:
+    """Note a last or first row that holds the sums or means of the other rows."""
+    columns = frame.select_dtypes("number").iloc[:, :_COLUMNS]
+    if len(frame) < _FEWEST_ROWS or columns.empty:
+        return []
+    notes = []
+    for place, at, others in (
+        ("last", -1, columns.iloc[:-1]),
+        ("first", 0, columns.iloc[1:]),
+    ):
+        cells = columns.iloc[at].to_numpy(float, na_value=np.nan)
+        sums = others.sum().to_numpy(float, na_value=np.nan)
+        for what, values in (("sums", sums), ("means", sums / others.count())):
+            counted = np.isfinite(cells) & (values != 0)
+            equal = np.isclose(cells, values, rtol=1e-9, atol=0) & counted
+            if equal.sum() > max(1, counted.sum() / 2):
+                notes.append(
+                    f"The {place} row holds the {what} of the other rows in "
+                    f"{count(equal.sum(), 'column')}; if it is no sample, delete it in "
+                    "the file."
+                )
+    return notes
+
+
+def _rows_of(frame: pd.DataFrame, cells: Sequence[Sequence[Any]]) -> np.ndarray:
+    """Mark the rows (n,) in which each column holds one of its cells."""
+    found = np.ones(len(frame), bool)
+    for j, allowed in enumerate(cells):
+        found &= frame.iloc[:, j].isin(allowed).to_numpy(bool)
+        if not found.any():
+            break
+    return found
+
+
+def _refuse_dots(frame: pd.DataFrame, source: str) -> None:
+    """Refuse a table that was printed with dots for some rows or columns."""
+    rows = _rows_of(frame, [_DOTS] * frame.shape[1])
+    columns = [
+        j
+        for j, name in enumerate(frame.columns)
+        if name in _DOTS and frame.iloc[:, j].isin(_DOTS).all()
+    ]
+    if rows.any() or columns:
+        what = f"row {rows.argmax() + 1}" if rows.any() else f"column {columns[0] + 1}"
+        raise DataError(
+            f"{source}: dots in {what} stand for rows or columns that are left out; "
+            "export the whole table as CSV."
+        )
+
+
+def _units_note(frame: pd.DataFrame) -> list[str]:
+    """Note first rows that hold words in all columns of numbers."""
+    first = frame.iloc[:SAMPLE].astype(object)
+    rows = first.where(first.notna(), "").astype(str).to_numpy().tolist()
+    n_words = 0
+    while n_words < min(len(rows), _MOST_LINES) and not any(
+        map(is_number, rows[n_words])
+    ):
+        n_words += 1
+    if n_words in (0, len(rows), _MOST_LINES):
+        return []
+    numeric = [
+        j
+        for j, cell in enumerate(rows[n_words])
+        if is_number(cell)
+        and all(is_word(row[j]) for row in rows[:n_words])
+        and not any(is_word(row[j]) for row in rows[n_words:])
+    ]
+    if len(numeric) < 2 or len(numeric) < sum(map(is_number, rows[n_words])):
+        return []
+    words = ", ".join(repr(rows[0][j][:20]) for j in numeric[:3])
+    what = "The first row holds" if n_words == 1 else f"The first {n_words} rows hold"
+    return [
+        f"{what} words in all columns of numbers, such as {words}; if these are units "
+        "or descriptions, delete them in the file."
+    ]
