@@ -38,9 +38,11 @@ MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
 LIST_LIMIT = 5_000  # largest number of columns made from a column of lists
 _TRIED = 1000
+_FEW = 1000  # below so many words, those of Python take less time than those of Arrow
 _NAMED = 5
 GROUPING = " '\u2019\u00a0\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
+_SIGN_OF_NUMBER = r"\d|(?i:inf)"  # in every number of any style
 _CLOCK = r"[ Tt]\d{2}(?::?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?)?"
 _UTC = r"\s?(?:[zZ]|UTC|GMT)"
 _ZONE = rf"(?:{_UTC}|\s?[+-]\d{{2}}(?::?\d{{2}})?)"
@@ -174,7 +176,7 @@ def type_text(
     if numbers is not None:
         return numbers, _not_numbers(trimmed, numbers)
     codes, distinct = pd.factorize(_to_series(trimmed))
-    words = pd.Series(distinct, dtype="str")
+    words = _distinct_words(distinct)
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
     values, remarks = (
         (None, []) if is_identifier else _numbers_or_dates(words, counts, decimal_comma)
@@ -203,7 +205,10 @@ def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.S
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return pd.Series(array, index=values.index)
     codes, words = pd.factorize(values.astype("str").str.strip())
-    numbers = _best_style_numbers(pd.Series(words, dtype="str"))
+    words = _distinct_words(words)
+    if not words.str.contains(_SIGN_OF_NUMBER).any():
+        return pd.Series(np.nan, index=values.index)
+    numbers = _best_style_numbers(words)
     return numbers.reindex(codes).set_axis(values.index)
 
 
@@ -355,6 +360,12 @@ def _to_series(text: pa.Array | pa.ChunkedArray) -> pd.Series:
     return pd.Series(text.to_pandas(), dtype="str")
 
 
+def _distinct_words(texts: Any) -> pd.Series:
+    """Return distinct texts (k,) as a column of strings, of the kind that is faster."""
+    kind = pd.StringDtype("python", na_value=np.nan)
+    return pd.Series(texts, dtype=kind if len(texts) < _FEW else "str")
+
+
 def _dates_or_same(values: pd.Series) -> pd.Series:
     """Return datetimes, or the cells unchanged if pandas cannot represent them."""
     days = values.dropna()
@@ -423,7 +434,10 @@ def _numbers_or_dates(
     given = words[~missing]
     if given.empty:
         return pd.Series(np.nan, index=words.index), _missing_remark(words, counts)
-    if _convert(given[:_TRIED], decimal_comma)[0] is None:
+    first = given[:_TRIED]
+    if not first.str.contains(_SIGN_OF_NUMBER).all():
+        return None, []
+    if _convert(first, decimal_comma)[0] is None:
         return None, []
     values, remarks = _convert(given, decimal_comma)
     if values is None:
@@ -521,7 +535,7 @@ def _words(words: pd.Series, counts: np.ndarray) -> tuple[pd.Series, list[str]]:
     given = words[~missing]
     if len(given) and given.str.fullmatch("[A-Z]{2}").all():
         missing &= words != "NA"
-    kept = words.mask(missing)
+    kept = words.mask(missing).astype("str")
     return kept, _missing_remark(words[missing], counts[missing.to_numpy()])
 
 

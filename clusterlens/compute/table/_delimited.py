@@ -115,7 +115,9 @@ def read_delimited(content: Content) -> Parsed:
     source = content.source
     utf8, encoding_note = to_utf8(content.data, source, content.encoding)
     _check_text(utf8, source)
-    utf8, n_formulas = _FORMULA_TEXT.subn(rb"\1", utf8)
+    n_formulas = 0
+    if b'="' in utf8:
+        utf8, n_formulas = _FORMULA_TEXT.subn(rb"\1", utf8)
     head, complete = _head(utf8, source)
     layout = sniff_layout(head, complete, content)
     separator = layout.separator

@@ -12,10 +12,11 @@ import pandas as pd
 from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import Parsed
-from clusterlens.compute.table._header import SAMPLE, is_number, is_word
+from clusterlens.compute.table._header import is_number, is_word
 
 _DOTS = ("..", "...", "....", "…", "⋮", "⋯")
 _MOST_LINES = 5  # of units and descriptions below a header
+_HEAD = 20  # rows that show which columns hold numbers
 _COLUMNS = 20  # columns that show whether a row is a total
 _FEWEST_ROWS = 5  # with fewer rows sums may be equal by chance
 
@@ -86,8 +87,10 @@ def _refuse_dots(frame: pd.DataFrame, source: str) -> None:
 
 def _units_note(frame: pd.DataFrame) -> list[str]:
     """Note first rows that hold words in all columns of numbers."""
-    first = frame.iloc[:SAMPLE].astype(object)
-    rows = first.where(first.notna(), "").astype(str).to_numpy().tolist()
+    if any(map(is_number, map(str, frame.iloc[0]))):
+        return []
+    head = frame.iloc[:_HEAD].astype(object)
+    rows = head.where(head.notna(), "").astype(str).to_numpy().tolist()
     n_words = 0
     while n_words < min(len(rows), _MOST_LINES) and not any(
         map(is_number, rows[n_words])
