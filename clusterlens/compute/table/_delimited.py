@@ -54,6 +54,7 @@ _TRIED = 100  # records that decide on the separator
 _BLOCK = 1 << 24
 _COMMENT = ("#", "%", "//", "!")
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
+_MARK_IN_CELL = re.compile(r"[^\w.-]")
 _FORMULA_TEXT = re.compile(
     rb'(?m)(?:^|(?<=[,;\t|]))=("[^"\r\n]{0,1000}+")(?=[,;\t|\r\n]|\Z)'
 )
@@ -200,7 +201,9 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
         how.append("no header" if header.names is None else "first line is a header")
     notes.append(Note("text read", ", ".join(how), separator=separator))
     numeric = numeric_columns(records[data_from : data_from + SAMPLE], width)
-    if width == 1 and not numeric[0] and content.separator is None:
+    words = [record[0] for record in records[data_from:] if width == 1]
+    divisible = sum(bool(_MARK_IN_CELL.search(word.strip())) for word in words)
+    if divisible > len(words) / 2 and not numeric[0] and content.separator is None:
         notes.append(
             "Each line is read as one cell, because neither comma, semicolon, tab nor "
             "bar is in all of them; if a line holds several cells, write one of these "

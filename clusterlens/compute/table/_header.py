@@ -272,6 +272,8 @@ class _FirstRecords:
         strict = False
         for k in range(min(MOST_LINES + 1, len(self.cells))):
             numeric, filled = self.numeric(k), self.filled[k]
+            if k and self.width == 1 and not numeric[0]:
+                return  # words above words in one column: nothing tells a title
             naming = bool((self.word[k] & numeric).any())
             if (naming or not strict) and self._is_header(k, numeric):
                 yield k

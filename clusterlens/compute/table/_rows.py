@@ -60,7 +60,7 @@ def total_notes(frame: pd.DataFrame) -> list[str]:
 
 
 def _rows_of(frame: pd.DataFrame, cells: Sequence[Sequence[Any]]) -> np.ndarray:
-    """Mark the rows (n,) in which each column holds one of its cells."""
+    """Mark the rows (n,) whose cells are all among those of their column."""
     found = np.ones(len(frame), bool)
     for j, allowed in enumerate(cells):
         found &= frame.iloc[:, j].isin(allowed).to_numpy(bool)

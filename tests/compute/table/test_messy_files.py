@@ -8,7 +8,7 @@ import pytest
 
 from clusterlens import DataError, load_partitions, load_table
 
-# What a program writes, the columns, and the rows.
+# The text that a program writes, and the columns and rows of its table.
 FILES = {
     "SPSS list": (
         "  id      x      y\n\n   1   1.50   2.00\n   2   3.00   4.00\n\n"
@@ -102,9 +102,9 @@ FILES = {
         [["P1", 1.5, 2, None], ["P2", 2.5, 3, "+"]],
     ),
     "counts of species": (
-        "# Constructed from biom file\n#OTU ID\ts1\ttaxonomy\no1\t1.0\tk__A; p__B\n"
+        "# Constructed from biom file\n#Sample ID\ts1\ttaxonomy\no1\t1.0\tk__A; p__B\n"
         "o2\t3.0\tk__A; p__C\n",
-        ["OTU ID", "s1", "taxonomy"],
+        ["Sample ID", "s1", "taxonomy"],
         [["o1", 1, "k__A; p__B"], ["o2", 3, "k__A; p__C"]],
     ),
     "associations": (
@@ -147,11 +147,11 @@ FILES = {
     ),
     "German bank": (
         '"Kontonummer:";"DE12"\n"Von:";"01.01.2020"\n\n"Tag";"Zweck";"Betrag";\n'
-        '"31.01.2020";"Miete, Januar";"-1.200,50";\n"01.02.2020";"Lohn";"2.500,00";\n'
+        '"31.01.2020";"Miete, Mai";"-1.200,50";\n"01.02.2020";"Lohn";"2.500,00";\n'
         '"02.02.2020";"Kauf";"-12,34";\n',
         ["Tag", "Zweck", "Betrag", "unnamed column 4"],
         [
-            ["31.01.2020", "Miete, Januar", -1200.5, None],
+            ["31.01.2020", "Miete, Mai", -1200.5, None],
             ["01.02.2020", "Lohn", 2500, None],
             ["02.02.2020", "Kauf", -12.34, None],
         ],
@@ -336,6 +336,7 @@ def test_what_may_be_no_sample_or_no_cell_is_noted(text, note):
         "x,y\ntimeout,1.5\n2,3\n4,5\n",
         "name,kind\nAnn,a\nBob,b\n",
         "a,b\n(5),(6)\n(7),3\n4,(2)\n",
+        "label\nred\nblue\nred\n",
         "[run],x\n1,2\n2,3\n",
         '"[run]","x"\n1,2\n2,3\n',
         "Results\n=======\na b\n1 2\n3 4\n",
@@ -362,6 +363,17 @@ def test_a_row_of_totals_is_noted(made, what):
     note = f"The {made} row holds the {what} of the other rows in 2 columns"
     assert [n for n in load_table(whole).notes if n.startswith(note)]
     assert not [n for n in load_table(table).notes if "of the other rows" in n]
+
+
+@pytest.mark.parametrize(
+    "words", ["red blue red red", "a b c a c", "x x y", "-1 a b a -1"]
+)
+def test_words_in_lines_have_no_title(words):
+    text = words.replace(" ", "\n")
+    ensemble = load_partitions(text.encode())
+    assert ensemble.n_samples == len(words.split())
+    named = load_partitions(f"cluster\n{text}\n".encode())
+    assert named.labels.tolist() == ensemble.labels.tolist()
 
 
 def test_exports_may_hold_partitions():
