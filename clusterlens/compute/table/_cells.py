@@ -42,6 +42,7 @@ _FEW = 1000  # below so many words, those of Python take less time than those of
 _NAMED = 5
 GROUPING = " '\u2019\u00a0\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
+_FIRST_GROUP = r"[1-9]\d{0,2}"  # before thousands; 0,345 is a fraction
 _SIGN_OF_NUMBER = r"\d|(?i:inf)"  # in every number of any style
 _CLOCK = r"[ Tt]\d{2}(?::?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?)?"
 _UTC = r"\s?(?:[zZ]|UTC|GMT)"
@@ -76,23 +77,23 @@ class NumberStyle:
 PLAIN = NumberStyle("plain", _PLAIN)
 COMMA_GROUPS = NumberStyle(
     "commas between thousands",
-    rf"{_PLAIN}|[+-]?(?:\d{{1,3}}|\d{{1,2}}(?:,\d{{2}})+)(?:,\d{{3}})+(?:\.\d+)?",
+    rf"{_PLAIN}|[+-]?(?:{_FIRST_GROUP}|[1-9]\d?(?:,\d{{2}})+)(?:,\d{{3}})+(?:\.\d+)?",
     grouping=",",
 )
 COMMA_DECIMAL = NumberStyle(
     "decimal comma",
-    r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+|)(?:,\d+)?(?:[eE][+-]?\d+)?(?<=\d)",
+    rf"[+-]?(?:\d+|{_FIRST_GROUP}(?:\.\d{{3}})+|)(?:,\d+)?(?:[eE][+-]?\d+)?(?<=\d)",
     grouping=".",
     decimal=",",
 )
 SPACE_GROUPS = NumberStyle(
     "blanks between thousands",
-    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:[{GROUPING}]\d{{3}})+(?:\.\d+)?",
+    rf"{_PLAIN}|[+-]?{_FIRST_GROUP}(?:[{GROUPING}]\d{{3}})+(?:\.\d+)?",
     grouping=GROUPING,
 )
 SPACE_GROUPS_COMMA = NumberStyle(
     "blanks between thousands and decimal comma",
-    rf"[+-]?\d{{1,3}}(?:[{GROUPING}]?\d{{3}})*(?:,\d+)?",
+    rf"[+-]?(?:\d+|{_FIRST_GROUP}(?:[{GROUPING}]\d{{3}})+)(?:,\d+)?",
     grouping=GROUPING,
     decimal=",",
 )

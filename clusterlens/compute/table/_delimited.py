@@ -62,7 +62,7 @@ _BETWEEN_CELLS = re.compile(rb'(?<!\S)("[^"]*+(?:""[^"]*+)*+")(?!\S)|[ \t]++')
 _COMMA_NUMBER = re.compile(
     r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?%?"
 )
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})++")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})++")
 _POINT_NUMBER = re.compile(r"(?![+-]?\d{1,3}\.\d{3}\Z)[+-]?\d++\.0*+[1-9]\d*+")
 
 
@@ -340,6 +340,9 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
     if not viable:
         unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
         return next(unused, ",")
+    others = [mark for mark in viable if mark not in (",", BLANKS)]
+    if any(viable[m][-1] == 1 and not _holds(splits[m], ",") for m in others):
+        viable.pop(",", None)  # all commas are decimal marks
     best = max(
         viable,
         key=lambda mark: (mark != BLANKS and viable[mark][-1] == 1, viable[mark]),

@@ -24,7 +24,7 @@ MOST_LINES = 20  # records above or below a table to try as title or footer
 _MOST_HEADERS = 2  # full lines of words above numbers: names, and perhaps units
 _DECIMAL = r"(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?"
 _GROUPED = (
-    rf"\d{{1,3}}(?:(?:[{GROUPING}]\d{{3}})++(?:[.,]\d++)?"
+    rf"[1-9]\d{{0,2}}(?:(?:[{GROUPING}]\d{{3}})++(?:[.,]\d++)?"
     r"|(?:\.\d{3})++,\d++|(?:,\d{3})++\.\d++|(?:\.\d{3}){2,}+|(?:,\d{3}){2,}+)"
 )
 _NUMBER = re.compile(

@@ -249,6 +249,9 @@ def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
     share = 0.0 if given else facts.number_share
     if share >= _NUMBER_SHARE:
         return _guess_text_of_numbers(facts, share)
+    if share and np.any(facts.numbers % 1 > 0):
+        effect = "would count as missing if it were numeric"
+        return "ignore", _share_of_numbers(facts, share, effect)
     if _has_local_dates(values):
         return "ignore", "dates in a local form; written as 2020-12-31 they can be used"
     if ordered_levels(values) is not None:
@@ -270,11 +273,15 @@ def _guess_text_of_numbers(facts: ColumnFacts, share: float) -> tuple[str, str]:
         return _guess_ids(facts, "whole numbers of 16 digits or more")
     if texts.str.fullmatch(r"\d+(?:[eE]\d+)?").all():
         return _guess_ids(facts, "digits with an e between them")
-    reason = f"{percent(share)} of the cells are numbers"
+    return "numeric", _share_of_numbers(facts, share, "count as missing")
+
+
+def _share_of_numbers(facts: ColumnFacts, share: float, effect: str) -> str:
+    """Describe a column of text by its share of numbers, and its other cells."""
+    values = facts.values
     words = pd.unique(values[np.isnan(facts.numbers) & values.notna()])[:3]
-    if len(words):
-        reason += f"; others, like {', '.join(map(repr, words))}, count as missing"
-    return "numeric", reason
+    others = f"; others, like {', '.join(map(repr, words))}, {effect}"
+    return f"{percent(share)} of the cells are numbers" + others * bool(len(words))
 
 
 def _guess_ids(facts: ColumnFacts, what: str) -> tuple[str, str]:

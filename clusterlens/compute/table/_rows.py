@@ -37,7 +37,7 @@ def check_rows(parsed: Parsed, source: str) -> Parsed:
 
 def total_notes(frame: pd.DataFrame) -> list[str]:
     """Note a last or first row that holds the sums or means of the other rows."""
-    columns = frame.select_dtypes("number").iloc[:, :_COLUMNS]
+    columns = frame.select_dtypes("number", exclude="timedelta").iloc[:, :_COLUMNS]
     if len(frame) < _FEWEST_ROWS or columns.empty:
         return []
     notes = []

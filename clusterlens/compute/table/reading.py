@@ -73,8 +73,9 @@ def load_table(
     ----------
     source : path, binary file object, bytes or DataFrame
         Delimited text (CSV, TSV, ...; separator, decimal comma, encoding, preamble and
-        header are detected), ARFF, Parquet, .npy, .npz or .xlsx, each also gzipped. A
-        DataFrame may come from pandas, polars, or any library that exports Arrow.
+        header are detected), a table drawn in text or in columns of fixed width, ARFF,
+        Parquet, .npy, .npz or .xlsx, each also gzipped. A DataFrame may come from
+        pandas, polars, or any library that exports Arrow.
     name : str, optional
         Name of the table. Default the name of the file.
     label : str, optional

@@ -410,3 +410,27 @@ def test_partitions_that_are_no_table_are_refused_by_type(source):
         DataError, match=r"a value of type \w+; give a DataFrame, files"
     ):
         load_partitions(source)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('id,x\na,"1,234"\nb,"0,345"\n', [1.234, 0.345]),
+        ("id;x;y\na;1,234;1.5\nb;0,345;2.5\n", [1.234, 0.345]),
+        ("id;x\na;0.345\nb;1,5\n", ["0.345", "1,5"]),
+        ("phone;x\n030 123 456;040 123\n", ["040 123"]),
+        ("Ann;1.234,50\nBob;6,00\nCy;7,00\n", [1234.5, 6, 7]),
+        ("1;2,5\n3;4,25\n", [2.5, 4.25]),
+    ],
+)
+def test_a_comma_or_blank_between_digits_has_one_meaning(text, values):
+    assert load_table(text.encode()).table.iloc[:, 1].tolist() == values
+
+
+def test_measurements_with_words_between_are_no_categories():
+    cells = ["Undetermined" if k % 5 == 0 else f"{20 + k / 8}" for k in range(30)]
+    ds = load_table(pd.DataFrame({"x": range(30), "ct": cells}))
+    assert ds.roles["ct"] == "ignore"
+    assert "others, like 'Undetermined', would count as" in ds.role_reasons["ct"]
+    codes = load_table(pd.DataFrame({"x": range(9), "k": ["1", "2", "x"] * 3}))
+    assert codes.roles["k"] == "categorical"
