@@ -37,7 +37,8 @@ def check_rows(parsed: Parsed, source: str) -> Parsed:
 
 def total_notes(frame: pd.DataFrame) -> list[str]:
     """Note a last or first row that holds the sums or means of the other rows."""
-    columns = frame.select_dtypes("number", exclude="timedelta").iloc[:, :_COLUMNS]
+    columns = frame.select_dtypes("number", exclude=["timedelta", "complex"])
+    columns = columns.iloc[:, :_COLUMNS]
     if len(frame) < _FEWEST_ROWS or columns.empty:
         return []
     notes = []
@@ -46,7 +47,8 @@ def total_notes(frame: pd.DataFrame) -> list[str]:
         ("first", 0, columns.iloc[1:]),
     ):
         cells = columns.iloc[at].to_numpy(float, na_value=np.nan)
-        sums = others.sum().to_numpy(float, na_value=np.nan)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = others.sum().to_numpy(float, na_value=np.nan)
         for what, values in (("sums", sums), ("means", sums / others.count())):
             counted = np.isfinite(cells) & (values != 0)
             equal = np.isclose(cells, values, rtol=1e-9, atol=0) & counted
