@@ -205,8 +205,8 @@ def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.S
     if pd.api.types.is_numeric_dtype(values.dtype):
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return pd.Series(array, index=values.index)
-    codes, words = pd.factorize(values.astype("str").str.strip())
-    words = _distinct_words(words)
+    codes, distinct = pd.factorize(values.astype("str").str.strip())
+    words = _distinct_words(distinct)
     if not words.str.contains(_SIGN_OF_NUMBER).any():
         return pd.Series(np.nan, index=values.index)
     numbers = _best_style_numbers(words)

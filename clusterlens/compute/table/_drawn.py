@@ -126,7 +126,8 @@ def read_drawn(content: Content) -> Parsed:
     rows = cells[first:]
     if not rows:
         raise DataError(f"{source} has a header but no rows; give at least one row.")
-    stated = next(filter(None, map(_COUNT.fullmatch, map(str.strip, lines[end:]))), 0)
+    counts = map(_COUNT.fullmatch, map(str.strip, lines[end:]))
+    stated = next(filter(None, counts), None)
     if stated and stated[1] != str(len(rows)):
         raise DataError(
             f"{source} has {count(len(rows), 'row')} above {stated[0][:60]!r}; write "
