@@ -23,10 +23,15 @@ POOL = [
 LAB = ("cns", "fuzzy", "labels")
 
 
-async def iris():
-    """Return a session with a saved pair and a visible report."""
+async def iris(every=1):
+    """Return a session with a saved pair and a visible report, of all or some rows."""
     session = Session(Server())
-    await session.act("load example", name="iris")
+    if every == 1:
+        await session.act("load example", name="iris")
+    else:
+        rows = cl.load_example("iris").table.iloc[::every]
+        key = session.keep_file(rows.to_csv(index=False).encode())
+        await session.act("load file", name="iris.csv", sha256=key)
     await session.act("run pool", pool=POOL, random_state=0)
     u, v = (f"model {name}" for name in session.analysis.ensemble.names[1:3])
     session.act_now("save pair", u=u, v=v)
@@ -98,7 +103,7 @@ def test_class_labels_are_told_with_both_scores_and_the_pool(written):
 
 def test_the_lab_is_computed_when_it_is_asked_for_and_not_before():
     async def main():
-        session, panel = await iris()
+        session, panel = await iris(every=5)
         begun = []
         for lane in ("live", "idle"):
             start = getattr(session.jobs, lane)
@@ -126,7 +131,7 @@ def test_the_lab_is_computed_when_it_is_asked_for_and_not_before():
 
 def test_what_is_not_there_yet_is_said_in_the_file():
     async def main():
-        session, panel = await iris()
+        session, panel = await iris(every=5)
         panel._switch("fuzzy")
         text = write_report(gather(session))
         assert "Still being computed" in text
