@@ -61,8 +61,8 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     # components would request their style sheets from another host.
     pn.state.curdoc.template_variables.setdefault("dist_url", LOCAL_DIST)
     session = Session(server)
-    if server.told:
-        session.jobs.notify("warning", server.told)
+    if server.startup_notice:
+        session.jobs.notify("warning", server.startup_notice)
     pn.config.exception_handler = _handler(session)
     shell = Shell(session)
     # Panel cannot read addresses with two question marks, or of IPv6; Query can.

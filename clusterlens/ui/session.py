@@ -13,7 +13,7 @@ from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.actions.action import Action
 from clusterlens.ui.nodes.catalogue import NODES
 from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
-from clusterlens.ui.server.memory.memory import Kept, Memory, read
+from clusterlens.ui.server.memory.memory import Memory, SavedHistory, read
 from clusterlens.ui.server.memory.pools import OwnPools
 from clusterlens.ui.server.memory.store import Intent
 from clusterlens.ui.server.server import Server
@@ -75,7 +75,7 @@ class Session:
         self.jobs.param.watch(self._form, "partial")
         self.look.param.watch(self._form, ["page", "so_far"])
         self.jobs.param.watch(self._tell_memory, "shown")
-        self.memory.param.watch(self._tell_elsewhere, "elsewhere")
+        self.memory.param.watch(self._show_other_pages, "on_other_pages")
 
     @property
     def analysis(self) -> Analysis:
@@ -317,7 +317,7 @@ class Session:
         restore_look(self.look, wanted, self._ends())
         for text in notes:
             self.jobs.notify("warning", text)
-        await self.memory.look_around()
+        await self.memory.find_work()
         return True
 
     async def _is_saved(self) -> bool:
@@ -331,7 +331,7 @@ class Session:
         )
         return False
 
-    def _tell_elsewhere(self, event: Any) -> None:
+    def _show_other_pages(self, event: Any) -> None:
         """Show notices of work on other pages while it runs."""
         before, now = (
             dict.fromkeys(_other_page_notice(intent) for intent in intents)
@@ -342,7 +342,7 @@ class Session:
             if notice not in before:
                 self.jobs.notify(notice.severity, notice.text)
         if now:
-            self.jobs.follow(self._find_left, lambda: bool(self.memory.elsewhere))
+            self.jobs.follow(self._find_left, lambda: bool(self.memory.on_other_pages))
 
     def _find_left(self) -> Jobs | None:
         """Find the closed page with the work of another page, as after a reload.
@@ -352,7 +352,9 @@ class Session:
         """
         for other in self.server.left:
             own = {intent.id for intent in other.memory.under_way}
-            shown = [intent for intent in self.memory.elsewhere if intent.id in own]
+            shown = [
+                intent for intent in self.memory.on_other_pages if intent.id in own
+            ]
             if shown:
                 self.jobs.dismiss(*map(_other_page_notice, shown))
                 begins = self.jobs not in other.jobs.followers
@@ -417,7 +419,7 @@ class Session:
         made = await self.jobs.act("Read the analysis", begin, kind="take in")
         return made is not None and await self.open(made)
 
-    def _adopt(self, kept: Kept) -> None:
+    def _adopt(self, kept: SavedHistory) -> None:
         self._move(lambda: self.memory.adopt(kept))
 
     @property

@@ -273,9 +273,15 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
     except (StoreError, OSError) as error:
         assert before <= {path.name for path in folder.glob(f"{FILE}*")}, "removed"
         return "refused", str(error)
-    assert store.aside() or "as it was" not in store.told, "the damaged store is gone"
+    assert store.aside() or "as it was" not in store.repair_report, (
+        "the damaged store is gone"
+    )
     assert not [*folder.rglob("*.part")], "a draft of nobody is left"
-    messages, listed, changed = [store.told] if store.told else [], set(), []
+    messages, listed, changed = (
+        [store.repair_report] if store.repair_report else [],
+        set(),
+        [],
+    )
     for entry in store.entries(deleted=True):
         recent._row(entry, False)
         listed.add(entry.id)
@@ -293,7 +299,7 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
             store.rename(analysis, "again")
             copy = store.duplicate(analysis, "copy")
             assert await Session(Server(store)).open(copy)
-        elif analysis in listed or store.told:
+        elif analysis in listed or store.repair_report:
             messages.append(notices)
         else:
             changed.append(f"{analysis} is gone")

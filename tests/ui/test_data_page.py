@@ -493,7 +493,7 @@ def test_an_analysis_of_any_time_is_opened_copied_and_deleted(
     async def scenario():
         server = Server(store := Store(tmp_path))
         await Session(server).act("load example", name="iris")
-        with store._turn() as db:
+        with store._transaction() as db:
             db.execute("UPDATE analysis SET changed = ?", (changed,))
         recent = Recent(session := Session(server))
         recent.set_visible(True)
@@ -517,7 +517,7 @@ def test_a_damaged_analysis_hides_no_other_and_can_be_deleted(tmp_path, about):
         for _ in range(2):
             await Session(server).act("load example", name="iris")
         damaged, sound = store.entries()
-        with store._turn() as db:
+        with store._transaction() as db:
             db.execute(
                 "UPDATE analysis SET about = ? WHERE id = ?", (about, damaged.id)
             )

@@ -306,12 +306,12 @@ def test_no_session_is_made_for_who_left_while_others_were_made(monkeypatch):
         async with empty_pages(monkeypatch) as (server, made):
             monkeypatch.setattr(LimitedSocket, "on_close", lambda self: left.set())
             rules = server._tornado.wildcard_router.rules
-            (turn,) = (
-                one.target_kwargs["turn"]
+            (page_lock,) = (
+                one.target_kwargs["page_lock"]
                 for one in rules
                 if one.target is LimitedSocket
             )
-            async with turn:
+            async with page_lock:
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 writer.write(
                     b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"

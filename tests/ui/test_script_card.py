@@ -7,7 +7,7 @@ import pytest
 from clusterlens.ui.exports.replay import Replayed
 from clusterlens.ui.pages.report import script_card
 from clusterlens.ui.pages.report.script_card import ScriptCard
-from clusterlens.ui.server.memory.memory import Kept
+from clusterlens.ui.server.memory.memory import SavedHistory
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_links import session_of
 
@@ -67,7 +67,7 @@ def test_a_script_that_came_as_a_file_runs_when_asked_twice_where_one_is_alone(
 
     async def main():
         session = session_of()
-        session.server.alone, session.memory._kept = alone, Kept(imported=True)
+        session.server.alone, session.memory._kept = alone, SavedHistory(imported=True)
         card = ScriptCard(session)
         card.build()
         card._see("print(1)", None)

@@ -24,14 +24,14 @@ def test_a_server_keeps_where_it_is_told_or_says_why_not(tmp_path, monkeypatch):
     monkeypatch.setenv("CLUSTERLENS_HOME", str(tmp_path / "home"))
     server = Server.at_home()
     assert server.store.folder == tmp_path / "home"
-    assert (server.results.folder, server.told) == (server.store.found, "")
+    assert (server.results.folder, server.startup_notice) == (server.store.found, "")
     monkeypatch.setenv("CLUSTERLENS_HOME", "off")
-    assert (Server.at_home().store, Server.at_home().told) == (None, "")
+    assert (Server.at_home().store, Server.at_home().startup_notice) == (None, "")
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("CLUSTERLENS_HOME", str(tmp_path / "file"))
     refused = Server.at_home()
     assert refused.store is None
-    assert refused.told.startswith("Nothing is kept: ")
+    assert refused.startup_notice.startswith("Nothing is kept: ")
 
 
 def test_a_closed_server_leaves_no_process_no_thread_and_no_open_store(tmp_path):

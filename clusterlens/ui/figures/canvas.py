@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 Range = tuple[float, float]
-Room = tuple[int, int, int, int]
+Padding = tuple[int, int, int, int]
 
 CANVAS_CSS = """
 .canvas { position: relative; height: 100%; min-height: 70px; overflow: hidden;
@@ -58,14 +58,14 @@ class Canvas:
         Data ranges of the frame; y runs upwards.
     words : str
         Description of the chart for screen readers.
-    room : (int, int, int, int), optional
+    padding : (int, int, int, int), optional
         Pixels kept free around the frame: left, top, right, bottom.
     """
 
     def __init__(
-        self, x: Range, y: Range, words: str, *, room: Room = (8, 8, 8, 8)
+        self, x: Range, y: Range, words: str, *, padding: Padding = (8, 8, 8, 8)
     ) -> None:
-        self._x, self._y, self._words, self._room = x, y, words, room
+        self._x, self._y, self._words, self._padding = x, y, words, padding
         self._shapes: list[str] = []
         self._marks: list[str] = []
 
@@ -185,7 +185,7 @@ class Canvas:
 
     def markup(self) -> str:
         """Return the chart."""
-        left, top, right, bottom = self._room
+        left, top, right, bottom = self._padding
         return (
             "<div class='canvas' role='figure' "
             f"aria-label='{html.escape(self._words)}'>"

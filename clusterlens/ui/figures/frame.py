@@ -26,7 +26,7 @@ from bokeh.plotting import figure as Figure
 
 from clusterlens.ui.plots.samples import View
 
-_REST_SECONDS = 0.03
+_DEBOUNCE_SECONDS = 0.03
 # Numbers and letters have a background of their own, legible in the dark theme, too.
 ON_A_GROUND = {
     "text_font_style": "bold",
@@ -95,7 +95,7 @@ class Frame:
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         Called with changed fields of a `Viewport`: width and height, and x and y once
         the whole range is known.
     css : str
@@ -115,7 +115,7 @@ class Frame:
 
     def __init__(
         self,
-        told: Callable[..., None],
+        on_change: Callable[..., None],
         *,
         css: str,
         tools: list[Any],
@@ -123,7 +123,7 @@ class Frame:
         downwards: bool = False,
         **options: Any,
     ) -> None:
-        self._told = told
+        self._on_change = on_change
         self._beside = beside
         self._downwards = downwards
         # The whole range, and the visible part of it; None for all.
@@ -196,8 +196,8 @@ class Frame:
             for end in ("start", "end"):
                 axis.on_change(end, moved)
         self.figure.on_event(RangesUpdate, lambda event: self._changed(in_hand=False))
-        said = CustomJS(args={"figure": self.figure}, code=_SAY_RANGES)
-        self.figure.js_on_change("tags", said)
+        report_ranges = CustomJS(args={"figure": self.figure}, code=_SAY_RANGES)
+        self.figure.js_on_change("tags", report_ranges)
         self.figure.on_change("tags", self._settle)
 
     def _set(self, ends: Sequence[float]) -> None:
@@ -289,11 +289,11 @@ class Frame:
         """Return the view to show after the user has released the ranges."""
         return view
 
-    def on_click(self, told: Callable[[float, float], None]) -> None:
+    def on_click(self, handler: Callable[[float, float], None]) -> None:
         """Call with the place of every click, quick and held ones included."""
-        self._clicked.append(told)
+        self._clicked.append(handler)
         for kind in _CLICKS:
-            self.figure.on_event(kind, lambda event: told(event.x, event.y))
+            self.figure.on_event(kind, lambda event: handler(event.x, event.y))
 
     @property
     def takes_clicks(self) -> bool:
@@ -303,8 +303,8 @@ class Frame:
     def click(self, right: float, down: float) -> None:
         """Click at a fraction of the width and of the height, from the top left."""
         x, y = self._at(right, down)
-        for told in self._clicked:
-            told(x, y)
+        for handler in self._clicked:
+            handler(x, y)
 
     def zoom(self, factor: float, right: float, down: float) -> None:
         """Scale the ranges in view by a factor; keep the given place fixed."""
@@ -359,7 +359,7 @@ class Frame:
         if leader._whole is not None:
             leader.follow(leader._whole, zoom)
             x, y = zoom or (None, None)
-            leader._told(x=x, y=y)
+            leader._on_change(x=x, y=y)
 
     def put(self, change: Callable[[], None]) -> None:
         """Change models of the figure, within the document's callback if possible."""
@@ -392,17 +392,17 @@ class Frame:
             self._task = asyncio.get_running_loop().create_task(self._tell())
 
     async def _tell(self) -> None:
-        await asyncio.sleep(_REST_SECONDS)
+        await asyncio.sleep(_DEBOUNCE_SECONDS)
         self._task = None
         width, height = self.size()
         if not (width and height):
             return
         whole = self._whole
         if whole is None or self._waits:
-            self._told(width=width, height=height)
+            self._on_change(width=width, height=height)
             return
         seen: dict[str, Any] = {"width": width, "height": height}
-        zoom = self._looked_at(whole)
+        zoom = self._visible_part(whole)
         if zoom != self._zoom:
             # Only on change: another part may know that the view was reset since.
             seen["x"], seen["y"] = zoom or (None, None)
@@ -410,9 +410,9 @@ class Frame:
         if not (self._in_hand or _alike(self.view(), zoom or whole)):
             self._waits = True
             self.put(lambda: self._place(whole))
-        self._told(**seen)
+        self._on_change(**seen)
 
-    def _looked_at(self, whole: View) -> View | None:
+    def _visible_part(self, whole: View) -> View | None:
         """Return the visible part of the whole, None for all of it."""
         view = self.view()
         if not np.isfinite(view).all():

@@ -53,7 +53,7 @@ class LiveFrame(Frame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     first : holoviews element
         Element of the same structure, shown before there is a picture.
@@ -62,14 +62,14 @@ class LiveFrame(Frame):
     """
 
     def __init__(
-        self, told: Callable[..., None], first: hv.Dimensioned, **options: Any
+        self, on_change: Callable[..., None], first: hv.Dimensioned, **options: Any
     ) -> None:
         self._element = first
         self._pipe = Pipe(data=first)
         self._map = hv.DynamicMap(lambda data: data, streams=[self._pipe])
         document = pn.state.curdoc or Document()
         self._plot = _RENDERER.get_plot(self._map, doc=document, **_PLAIN)
-        super().__init__(told, toolbar_location="right", **options)
+        super().__init__(on_change, toolbar_location="right", **options)
 
     def _make(self, tools: list[Any], **options: Any) -> Figure:
         """Return the figure that HoloViews has made, with our tools and ranges."""
@@ -111,24 +111,24 @@ class LiveFrame(Frame):
         found = self.figure.renderers
         return next(one for one in found if isinstance(one.glyph, glyph))
 
-    def on_box(self, told: Callable[[View], None]) -> None:
+    def on_box(self, handler: Callable[[View], None]) -> None:
         """Call with the x and y range of every drawn box, low to high."""
 
         def tell(event: SelectionGeometry) -> None:
             at = event.geometry
             if event.final and at["type"] == "rect":
                 x, y = sorted((at["x0"], at["x1"])), sorted((at["y0"], at["y1"]))
-                told(((x[0], x[1]), (y[0], y[1])))
+                handler(((x[0], x[1]), (y[0], y[1])))
 
         self.figure.on_event(SelectionGeometry, tell)
 
-    def on_lasso(self, told: Callable[[np.ndarray], None]) -> None:
+    def on_lasso(self, handler: Callable[[np.ndarray], None]) -> None:
         """Call with the outline of every lasso, shape (n_corners, 2)."""
 
         def tell(event: SelectionGeometry) -> None:
             if event.final and event.geometry["type"] == "poly":
                 x, y = (_values(event.geometry[axis]) for axis in "xy")
-                told(np.column_stack([x, y]))
+                handler(np.column_stack([x, y]))
 
         self.figure.on_event(SelectionGeometry, tell)
 

@@ -21,14 +21,14 @@ class MapFrame(LiveFrame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     options
         Options of `Frame`.
     """
 
-    def __init__(self, told: Callable[..., None], **options: Any) -> None:
-        super().__init__(told, empty_map(), **options)
+    def __init__(self, on_change: Callable[..., None], **options: Any) -> None:
+        super().__init__(on_change, empty_map(), **options)
         self.image = self.drawn_by(ImageRGBA).glyph
 
     def show_map(self, picture: Picture, port: Viewport) -> None:

@@ -207,7 +207,7 @@ class MatrixFigure(LiveFrame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     tapped : callable
         Called with (row, column), positions in the order of the samples.
@@ -221,7 +221,7 @@ class MatrixFigure(LiveFrame):
 
     def __init__(
         self,
-        told: Callable[..., None],
+        on_change: Callable[..., None],
         tapped: Callable[[int, int], None],
         brushed: Callable[[tuple[int, int], tuple[int, int]], None],
         *,
@@ -229,7 +229,7 @@ class MatrixFigure(LiveFrame):
         partner: MatrixFigure | None = None,
     ) -> None:
         super().__init__(
-            told,
+            on_change,
             empty_matrix(),
             beside=partner,
             downwards=True,
@@ -243,7 +243,7 @@ class MatrixFigure(LiveFrame):
         self._names = ColumnDataSource(
             {f"{p}{a}": [[]] for p in ("first_", "count_", "") for a in ("row", "col")}
         )
-        self._said = ColumnDataSource({"words": [], "n_models": []})
+        self._value_words = ColumnDataSource({"words": [], "n_models": []})
         self._cross = ColumnDataSource({"at": []})
         self._cell = ColumnDataSource({"x": [], "y": [], "text": [], "down": []})
         # Shared by both figures, so that both show the same cell.
@@ -295,7 +295,7 @@ class MatrixFigure(LiveFrame):
                 ],
                 formatters={
                     "@image": CustomJSHover(
-                        args={"said": self._said}, code=_VALUE_IN_WORDS
+                        args={"said": self._value_words}, code=_VALUE_IN_WORDS
                     ),
                     **{
                         f"${variable}": CustomJSHover(
@@ -328,8 +328,8 @@ class MatrixFigure(LiveFrame):
         self.show(picture.picture, full_view(picture.n_samples), port)
         read = picture.reading
         words = [read.below, read.others, read.none]
-        said = {"words": [words], "n_models": [read.n_models]}
-        self.fill(self._said, said)
+        columns = {"words": [words], "n_models": [read.n_models]}
+        self.fill(self._value_words, columns)
 
     def show_edges(self, shown: Edges) -> None:
         """Show cluster colours along the edges, and send the row ids to the browser."""

@@ -20,7 +20,7 @@ class MembershipMap(MapFrame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     tapped : callable
         Called with the place of a click and the data units of a pixel.
@@ -30,12 +30,12 @@ class MembershipMap(MapFrame):
 
     def __init__(
         self,
-        told: Callable[..., None],
+        on_change: Callable[..., None],
         tapped: Callable[[float, float, float], None],
         beside: MembershipMap | None = None,
     ) -> None:
         super().__init__(
-            told,
+            on_change,
             beside=beside,
             css="cl-membership-figure",
             tools=["box_zoom", "tap", "save"],

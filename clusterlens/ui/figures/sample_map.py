@@ -59,7 +59,7 @@ class MapFigure(MapFrame):
 
     Parameters
     ----------
-    told : callable
+    on_change : callable
         As for `Frame`.
     tapped : callable
         Called with the place of a click and the data units of a pixel.
@@ -73,14 +73,14 @@ class MapFigure(MapFrame):
 
     def __init__(
         self,
-        told: Callable[..., None],
+        on_change: Callable[..., None],
         tapped: Callable[[float, float, float], None],
         boxed: Callable[[View], None],
         lassoed: Callable[[np.ndarray], None],
         beside: MapFigure | None = None,
     ) -> None:
         super().__init__(
-            told,
+            on_change,
             beside=beside,
             css="cl-map-figure",
             tools=["box_zoom", BoxSelectTool(), LassoSelectTool(), "tap", "save"],

@@ -98,7 +98,7 @@ class Page:
     async def prepare(self, wanted: Callable[[], bool] = lambda: True) -> None:
         """Make the cards in steps, as long as they are wanted."""
         server = self.session.server
-        await server.turns.take(self._making, wanted)
+        await server.scheduler.take(self._making, wanted)
         server.collector.settle()
         server.collector.give_back()
 

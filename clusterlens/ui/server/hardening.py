@@ -65,7 +65,7 @@ def harden(server: Any, empty_page: Callable[[Any, str], str]) -> None:
     for rule in application.wildcard_router.rules:
         if rule.target is WSHandler:
             rule.target = LimitedSocket
-            rule.target_kwargs = {**rule.target_kwargs, "turn": asyncio.Lock()}
+            rule.target_kwargs = {**rule.target_kwargs, "page_lock": asyncio.Lock()}
         elif rule.target is DocHandler:
             rule.target = EmptyPage
             markup = cache(lambda: empty_page(application.resources(), _TOKEN))
@@ -166,10 +166,10 @@ class EmptyPage(DocHandler):
 class LimitedSocket(WSHandler):
     """Websocket of Bokeh that refuses messages which are costly to decode."""
 
-    def initialize(self, *args: Any, turn: asyncio.Lock, **kwargs: Any) -> None:
+    def initialize(self, *args: Any, page_lock: asyncio.Lock, **kwargs: Any) -> None:
         """Begin without a message; other arguments as of `WSHandler`."""
         super().initialize(*args, **kwargs)
-        self._buffer_bytes, self._turn = 0, turn
+        self._buffer_bytes, self._page_lock = 0, page_lock
 
     async def open(self, *args: Any, **kwargs: Any) -> None:
         """Connect in turn, because the page is made now, in some 0.2 s.
@@ -178,7 +178,7 @@ class LimitedSocket(WSHandler):
         """
         stream = self.ws_connection.stream
         stream.set_close_callback(self.on_connection_close)
-        async with self._turn:
+        async with self._page_lock:
             await asyncio.sleep(_PAUSE_SECONDS)
             stream.set_close_callback(None)
             if self.ws_connection is not None:

@@ -98,10 +98,10 @@ def _leads_here(host: str, name: str) -> bool:
         ip_address(name.strip("[]"))
         return True
     except ValueError:
-        return name == "localhost" or check_allowlist(host.lower(), _told())
+        return name == "localhost" or check_allowlist(host.lower(), _names_served())
 
 
-def _told() -> list[str]:
+def _names_served() -> list[str]:
     """Return the names given to `panel serve`."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--allow-websocket-origin", action="append", default=[])

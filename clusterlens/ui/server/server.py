@@ -38,7 +38,7 @@ class Server:
     ----------
     store : Store, optional
         Store of analyses; without one they end with their sessions.
-    told : str, default ""
+    startup_notice : str, default ""
         Notice about the store for every analyst.
 
     Attributes
@@ -59,7 +59,7 @@ class Server:
         Cache of expensive results.
     warming : Warming
         Thread that prepares kernels and workers.
-    turns : FairScheduler
+    scheduler : FairScheduler
         Scheduler of long work on the event loop.
     collector : Collector
         The garbage collector.
@@ -79,9 +79,9 @@ class Server:
         Whether it serves the manual beside the page.
     """
 
-    def __init__(self, store: Store | None = None, told: str = "") -> None:
+    def __init__(self, store: Store | None = None, startup_notice: str = "") -> None:
         n_cores = os.cpu_count() or 1
-        self.store, self.told = store, told
+        self.store, self.startup_notice = store, startup_notice
         self.kernels = ThreadPoolExecutor(n_cores, thread_name_prefix="kernel")
         self.workers = Workers(n_cores, MEMORY_LIMIT)
         self.readers = Workers(_N_READERS, MEMORY_LIMIT)
@@ -93,7 +93,7 @@ class Server:
         if store is not None:
             self.results = Results(folder=store.found, writer=store.name)
         self.warming = Warming(self.workers, self.readers)
-        self.turns, self.collector = FairScheduler(), Collector()
+        self.scheduler, self.collector = FairScheduler(), Collector()
         self.pages: WeakSet[Any] = WeakSet()
         self.left: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()
@@ -108,8 +108,8 @@ class Server:
         try:
             store = Store(home())
         except (StoreError, OSError) as error:
-            return cls(told=f"Nothing is kept: {error}")
-        return cls(store, store.told)
+            return cls(startup_notice=f"Nothing is kept: {error}")
+        return cls(store, store.repair_report)
 
     def in_thread(self, work: Callable[..., Any], *given: Any) -> asyncio.Future[Any]:
         """Run short work on a thread; await the result."""

@@ -12,7 +12,7 @@ from clusterlens.ui.server.memory import memory
 def no_rest():
     """Write without delay, because there is no screen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "_REST_SECONDS", 0)
+        patch.setattr(memory, "_DEBOUNCE_SECONDS", 0)
         yield
 
 

@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_the_page_goes_on(base, fold
     store = Store(folder)
     (aside,) = store.aside()
     assert aside.read_bytes() == data
-    assert str(aside) in store.told
+    assert str(aside) in store.repair_report
     assert store.entries() == []
 
     async def main():
@@ -78,7 +78,9 @@ def test_what_can_be_read_of_a_damaged_file_is_taken_over(base, folder):
         db.execute("DROP TABLE under_way")
     db.close()
     store = Store(folder)
-    assert "2 analyses could be taken over from it, 1 could be seen" in store.told
+    assert (
+        "2 analyses could be taken over from it, 1 could be seen" in store.repair_report
+    )
     found = {e.id: (e.deleted, e.changed) for e in store.entries(deleted=True)}
     assert found == {
         first: (False, changed[first]),
@@ -86,7 +88,7 @@ def test_what_can_be_read_of_a_damaged_file_is_taken_over(base, folder):
     }
     assert "mine" in store.pools()
     store.close()
-    assert Store(folder).told == ""
+    assert Store(folder).repair_report == ""
 
 
 def test_a_file_whose_head_says_that_it_is_only_read_is_set_aside(base, folder):
@@ -94,7 +96,10 @@ def test_a_file_whose_head_says_that_it_is_only_read_is_set_aside(base, folder):
         file.seek(18)  # "file format write version" of SQLite
         file.write(b"\x83")
     store = Store(folder)
-    assert "3 analyses could be taken over from it, none could be seen" in store.told
+    assert (
+        "3 analyses could be taken over from it, none could be seen"
+        in store.repair_report
+    )
 
     async def main():
         session = Session(Server(store))
@@ -158,11 +163,11 @@ def test_a_damaged_file_that_another_server_has_open_is_left_to_it(folder):
 
 def test_a_list_that_is_gone_is_told(folder):
     (folder / FILE).unlink()
-    assert "bring the file back from a copy" in Store(folder).told
+    assert "bring the file back from a copy" in Store(folder).repair_report
 
 
 def test_a_new_folder_has_nothing_to_tell(tmp_path):
-    assert Store(tmp_path / "new").told == ""
+    assert Store(tmp_path / "new").repair_report == ""
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def test_a_page_that_ends_is_not_gone_before_a_slow_store_knows_and_others_are_t
     async def main():
         session, task, other = await running_beside(tmp_path)
         may_go_on = threading.Event()
-        session.memory.store._turns.submit(may_go_on.wait, 60)
+        session.memory.store._executor.submit(may_go_on.wait, 60)
         session.close()
         ended = asyncio.create_task(session.ended())
         await asyncio.wait({ended}, timeout=3 * ENDED_SECONDS)
@@ -280,14 +280,14 @@ def test_a_page_that_ends_while_the_store_cannot_be_written_leaves_no_other_wait
     async def main():
         session, task, other = await running_beside(tmp_path)
         store = session.memory.store
-        store._turns.submit(store._db.execute, "PRAGMA query_only = ON").result()
+        store._executor.submit(store._db.execute, "PRAGMA query_only = ON").result()
         session.close()
         assert not await task
         await session.ended()
         while other.jobs.notices:
             await asyncio.sleep(0.01)
         (intent,) = other.memory.interrupted
-        store._turns.submit(store._db.execute, "PRAGMA query_only = OFF").result()
+        store._executor.submit(store._db.execute, "PRAGMA query_only = OFF").result()
         held_pool.set()
         assert await other.again(intent)
         assert store.under_way(other.memory.analysis) == ([], [])

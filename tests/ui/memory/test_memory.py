@@ -683,7 +683,7 @@ def test_the_event_loop_never_waits_for_a_store_that_is_being_cleaned_up(tmp_pat
         link = asyncio.create_task(first.act("add link", kind="must", a=1, b=2))
         changed = asyncio.Event()
         second.history.param.watch(lambda event: changed.set(), "steps")
-        second.memory.hear()
+        second.memory.reload_soon()
         for request in ("save mine", "rename ours", "delete"):
             grid._do(request)
         await asyncio.sleep(0.2)
@@ -699,7 +699,7 @@ def test_the_event_loop_never_waits_for_a_store_that_is_being_cleaned_up(tmp_pat
 
 
 def test_a_step_is_written_though_the_process_ends_right_after(tmp_path, monkeypatch):
-    monkeypatch.setattr("clusterlens.ui.server.memory.memory._REST_SECONDS", 0.3)
+    monkeypatch.setattr("clusterlens.ui.server.memory.memory._DEBOUNCE_SECONDS", 0.3)
     server = Server(Store(tmp_path))
 
     async def answer():

@@ -74,7 +74,7 @@ def draw_certainty(summary: Summary, line: float) -> str:
         f"{whole(summary.between)} samples between clusters, below {line:.0%}; "
         f"{whole(summary.undecided)} undecided"
     )
-    canvas = Canvas((0.3, 1), (0, 1.34 * top), words, room=(12, 4, 12, 18))
+    canvas = Canvas((0.3, 1), (0, 1.34 * top), words, padding=(12, 4, 12, 18))
     for left, right, amount in zip(edges, edges[1:], counts.tolist(), strict=False):
         if right <= 0.3:
             continue

@@ -268,7 +268,7 @@ def draw_curve(
     high = top + 0.08 * max(top - low, 1e-9)
     x, y = max(points, key=lambda point: point[1])
     words = f"criterion over {SLIDERS[field][1]}: highest {fixed(y, 3)} at {number(x)}"
-    canvas = Canvas(ends, (low, high), words, room=(_TRACK, 2, _TRACK, 2))
+    canvas = Canvas(ends, (low, high), words, padding=(_TRACK, 2, _TRACK, 2))
     inside = [(a, max(b, low)) for a, b in points]
     canvas.area([(inside[0][0], low), *inside, (inside[-1][0], low)], OWN)
     canvas.line(inside, OWN)

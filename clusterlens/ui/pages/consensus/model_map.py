@@ -107,7 +107,7 @@ def _draw(
         *(_around(values) for values in xy.T),
         f"{len(rows)} distinct models; near ones agree. Arrow keys lead from one to "
         "the next, Enter selects it.",
-        room=(14, 10, 14, 10),
+        padding=(14, 10, 14, 10),
     )
     times = np.bincount(copies)
     for t in rows[::-1].tolist():

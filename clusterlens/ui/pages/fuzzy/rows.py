@@ -88,7 +88,7 @@ def _marginal(side: Side, k: int) -> str:
     edges = np.linspace(0, 1, BINS + 1)
     share = side.partition.memberships[:, k].mean()
     words = f"cluster {k + 1}: mean membership {share:.2f}"
-    canvas = Canvas((0, 1), (0, 1.05 * top), words, room=(1, 2, 1, 2))
+    canvas = Canvas((0, 1), (0, 1.05 * top), words, padding=(1, 2, 1, 2))
     colour = cluster_colour(int(side.hues[k]))
     for low, high, height in zip(edges, edges[1:], counts, strict=False):
         canvas.box((low, high - 0.01), (0, height), colour, opacity=0.75)
@@ -105,7 +105,7 @@ def _marginal(side: Side, k: int) -> str:
 def _triangle(side: Side) -> str:
     """Draw the rows in the triangle of three clusters, over the fitted density."""
     canvas = Canvas(
-        (-0.02, 1.02), (-0.05, 0.92), "rows in a triangle", room=(1, 1, 1, 1)
+        (-0.02, 1.02), (-0.05, 0.92), "rows in a triangle", padding=(1, 1, 1, 1)
     )
     corners = np.array([[0, 0], [1, 0], [0.5, 0.87]])
     if side.fit.kind == "dirichlet":

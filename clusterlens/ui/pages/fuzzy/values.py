@@ -115,7 +115,7 @@ def _head() -> str:
 
 
 def _plot(low: float, words: str) -> Canvas:
-    canvas = Canvas((low, 1.04), (0, 1), words, room=(6, 0, 6, 0))
+    canvas = Canvas((low, 1.04), (0, 1), words, padding=(6, 0, 6, 0))
     for x in (0.25, 0.5, 0.75, 1.0):
         canvas.line([(x, 0), (x, 1)], opacity=0.1, width=1)
     canvas.line([(0, 0), (0, 1)], opacity=0.6)
@@ -209,7 +209,7 @@ def _cell(model: str, values: dict[Any, AdjustedIndex], side: Any, hidden: bool)
 
 
 def _axis(low: float) -> str:
-    canvas = Canvas((low, 1.04), (0, 1), "axis", room=(6, 0, 6, 0))
+    canvas = Canvas((low, 1.04), (0, 1), "axis", padding=(6, 0, 6, 0))
     ticks = [k / 2 for k in range(-5, 3) if k / 2 > low]
     canvas.ticks([(x, fixed(x, 1)) for x in ticks], 0.9, grid=False)
     canvas.text(0, 0.2, "expected", muted=True)

@@ -132,7 +132,7 @@ def draw_agreement(given: PoolAgreement, merged: PoolAgreement | None) -> str:
     words = _reached(given)
     for tag in ("<b>", "</b>", "<span class='how'>", "</span>"):
         words = words.replace(tag, "")
-    canvas = Canvas((low, 1.03), (0, height), words, room=(120, 18, 30, 20))
+    canvas = Canvas((low, 1.03), (0, height), words, padding=(120, 18, 30, 20))
     canvas.ticks([(v, f"{v:g}") for v in (0, 0.2, 0.4, 0.6, 0.8, 1)], -0.04 * height)
     canvas.line([(0, 0), (0, height)], opacity=0.5)
     y = height - 0.5

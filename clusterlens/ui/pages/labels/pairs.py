@@ -203,7 +203,7 @@ def _strip(labels: EvaluatedLabels, check: LabelCheck, opened: tuple[int, ...]) 
     low = min(-0.1, float(table["score"].min()) - 0.02) if len(table) else -0.1
     words = f"{len(table)} pairs from {fixed(table['score'].min())} to "
     words += f"{fixed(table['score'].max())}, mean {fixed(check.score)}"
-    canvas = Canvas((low, 1.02), (0, 1), words, room=(12, 22, 12, 20))
+    canvas = Canvas((low, 1.02), (0, 1), words, padding=(12, 22, 12, 20))
     canvas.line([(low, 0.5), (1.02, 0.5)], opacity=0.25)
     canvas.ticks([(v, f"{v:g}") for v in (0, 0.25, 0.5, 0.75, 1)], -0.1)
     for row in table.itertuples():

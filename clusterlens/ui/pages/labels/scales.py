@@ -139,7 +139,7 @@ def draw_scales(lines: list[_Line]) -> str:
         f"(DBCV) {fixed(own.dbcv)}, among "
         + ", ".join(f"{a.name} {fixed(a.score)} and {fixed(a.dbcv)}" for a in lines)
     )
-    canvas = Canvas((0, 1), (0, 1), words, room=(4, 32, 4, 22))
+    canvas = Canvas((0, 1), (0, 1), words, padding=(4, 32, 4, 22))
 
     def place(value: float, side: int) -> float:
         return (value - low[side]) / (high[side] - low[side])

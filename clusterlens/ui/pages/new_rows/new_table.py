@@ -255,7 +255,7 @@ def _row(
     expected: float | None = None,
 ) -> str:
     """Write one name with its bars and numbers."""
-    canvas = Canvas((0, top), (0, len(bars)), words, room=(0, 1, 8, 1))
+    canvas = Canvas((0, top), (0, len(bars)), words, padding=(0, 1, 8, 1))
     numbers = []
     for k, (share, colour, opacity) in enumerate(bars):
         low, high = len(bars) - 1 - k + 0.08, len(bars) - k - 0.08
@@ -278,7 +278,7 @@ def _row(
 
 
 def _axis(top: float) -> str:
-    canvas = Canvas((0, top), (0, 1), "share in percent", room=(0, 0, 8, 0))
+    canvas = Canvas((0, top), (0, 1), "share in percent", padding=(0, 0, 8, 0))
     for k in range(round(top / _step(top)) + 1):
         x = k * _step(top)
         place = "middle" if k else "start"

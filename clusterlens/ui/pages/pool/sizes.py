@@ -74,7 +74,7 @@ def size_line(n_samples: int) -> str:
         (0, 1),
         (-depth - 0.2, 1.4),
         f"This table has {count(n_samples, 'sample')}; {words}.",
-        room=(4, 0, 4, 0),
+        padding=(4, 0, 4, 0),
     )
     chart.line([(0, 0), (1, 0)], width=3, opacity=0.2)
     chart.line([(0, 0), (at(n_samples), 0)], _ACCENT, width=3)

@@ -127,7 +127,7 @@ def open_database(file: Path) -> tuple[sqlite3.Connection, bool]:
     except BaseException as error:
         db.close()
         if isinstance(error, ERRORS):
-            raise _told(file, error) from error
+            raise _store_error(file, error) from error
         raise
     return db, version == 0
 
@@ -200,7 +200,7 @@ def _migrate(db: sqlite3.Connection, file: Path) -> None:
             db.execute("ROLLBACK")
 
 
-def _told(file: Path, error: BaseException) -> StoreError:
+def _store_error(file: Path, error: BaseException) -> StoreError:
     """Return an error of a file that cannot be opened, Damaged if it is at fault."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     says_read_only = code == sqlite3.SQLITE_READONLY and os.access(file, os.W_OK)

@@ -47,13 +47,13 @@ from clusterlens.ui.work.turns import is_serving
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
 # Results of a step are shown before it is written.
-_REST_SECONDS = 0.1
+_DEBOUNCE_SECONDS = 0.1
 # Minimum interval between records of progress, after the first.
 _NOTE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class SavedHistory:
     """The stored state of a history."""
 
     id: str | None = None
@@ -114,7 +114,7 @@ class Memory(param.Parameterized):
     interrupted = param.ClassSelector(
         class_=tuple, default=(), doc="Intents of what ended before it was done."
     )
-    elsewhere = param.ClassSelector(
+    on_other_pages = param.ClassSelector(
         class_=tuple, default=(), doc="Intents of other pages of the analysis."
     )
 
@@ -131,9 +131,9 @@ class Memory(param.Parameterized):
         self.store, self.files, self._server = store, Files(store), server
         self._history, self._look, self._notify = history, look, notify
         self._checks = checks
-        self._kept = Kept(steps=history.steps)
+        self._kept = SavedHistory(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
-        self._leaving: asyncio.Task[None] | None = None
+        self._leave_task: asyncio.Task[None] | None = None
         self._behind = False
         # The last page in the store.
         self._page = ""
@@ -181,7 +181,9 @@ class Memory(param.Parameterized):
 
         Return whether it is saved.
         """
-        while tasks := {t for t in (self._writer, self._leaving) if t and not t.done()}:
+        while tasks := {
+            t for t in (self._writer, self._leave_task) if t and not t.done()
+        }:
             await asyncio.wait(tasks)
         return self._is_kept()
 
@@ -215,8 +217,8 @@ class Memory(param.Parameterized):
             if intent.kind == kind and (kind or intent.title == title):
                 stage = "" if title == intent.title else title
                 now = replace(intent, stage=stage, done=done, total=total)
-                rest = self.under_way[at + 1 :]
-                self.under_way = (*self.under_way[:at], now, *rest)
+                later = self.under_way[at + 1 :]
+                self.under_way = (*self.under_way[:at], now, *later)
                 break
         if self.state == "saved":
             self._wake()
@@ -256,7 +258,7 @@ class Memory(param.Parameterized):
     def _forget(self, ended: Collection[str]) -> None:
         self._noted = {k: i for k, i in self._noted.items() if k not in ended}
 
-    async def look_around(self) -> None:
+    async def find_work(self) -> None:
         """Find interrupted work, and work that runs elsewhere."""
         store, analysis = self.store, self.analysis
         try:
@@ -275,7 +277,7 @@ class Memory(param.Parameterized):
         mine = {*self._noted, *(intent.id for intent in self.under_way)}
         self.param.update(
             interrupted=tuple(interrupted),
-            elsewhere=tuple(intent for intent in alive if intent.id not in mine),
+            on_other_pages=tuple(intent for intent in alive if intent.id not in mine),
         )
 
     async def take(self, intent: Intent) -> bool:
@@ -307,7 +309,7 @@ class Memory(param.Parameterized):
                     self._behind = False
                     await self._follow()
                     if self.analysis is not None:
-                        await self.look_around()
+                        await self.find_work()
                 if not self._is_kept():
                     self.state = "saving"
                     await (self._write_checks if self._has_steps() else self._write)()
@@ -339,15 +341,15 @@ class Memory(param.Parameterized):
         steps, cursor, kept = history.steps, history.cursor, self._kept
         _, ended = self._to_note()
 
-        def write() -> Kept:
-            time.sleep(_REST_SECONDS)  # the end waits for this thread
+        def write() -> SavedHistory:
+            time.sleep(_DEBOUNCE_SECONDS)  # the end waits for this thread
             return _write(self.store, kept, steps, cursor, look, self.files, ended)
 
         self._kept = await self._server.in_thread(write)
         self._forget(ended)
         self._page = page
         if self._kept.id != kept.id:
-            self.param.update(interrupted=(), elsewhere=())
+            self.param.update(interrupted=(), on_other_pages=())
         self.param.update(analysis=self._kept.id, saved_at=time.time())
         for key in [key for key in list(self.files) if key in self.store.contents]:
             self.files.pop(key, None)
@@ -377,9 +379,9 @@ class Memory(param.Parameterized):
         """Notify other pages of the analysis of a change."""
         for other in list(self._server.memories):
             if other is not self and other.analysis == self.analysis:
-                other.hear()
+                other.reload_soon()
 
-    def hear(self) -> None:
+    def reload_soon(self) -> None:
         """Load the changes of another page, soon, in a task of this page."""
         self._behind = True
         loop = asyncio.get_running_loop()
@@ -403,7 +405,7 @@ class Memory(param.Parameterized):
             raise
         except ValueError:
             # Deleted or damaged: the steps of this page become an analysis of its own.
-            self._kept = Kept(title=kept.title, imported=kept.imported)
+            self._kept = SavedHistory(title=kept.title, imported=kept.imported)
             return
         mine = self._history.steps
         at = _first_difference(kept.steps, mine)
@@ -436,7 +438,7 @@ class Memory(param.Parameterized):
         for text in (*lost, *notes):
             self._notify("warning", text)
 
-    def adopt(self, kept: Kept) -> None:
+    def adopt(self, kept: SavedHistory) -> None:
         """Adopt an analysis that was read from the store as this page's."""
         self._kept, self._page = kept, self._look.page
         self.param.update(
@@ -445,7 +447,7 @@ class Memory(param.Parameterized):
             analysis=kept.id,
             saved_at=time.time(),
             interrupted=(),
-            elsewhere=(),
+            on_other_pages=(),
         )
         self._checks.replace(kept.checks)
         self._history.replace(kept.steps, kept.cursor)
@@ -462,7 +464,7 @@ class Memory(param.Parameterized):
             self.under_way = ()
         if left and is_serving():  # work of a process that ends counts as interrupted
             loop = asyncio.get_running_loop()
-            self._leaving = loop.create_task(self._leave(left))
+            self._leave_task = loop.create_task(self._leave(left))
 
     async def _leave(self, ids: Collection[str]) -> None:
         """Mark running work as interrupted, and notify other pages."""
@@ -476,8 +478,8 @@ class Memory(param.Parameterized):
 def read(
     store: Store,
     analysis: str,
-    told: Callable[[int, int], None] = lambda done, total: None,
-) -> tuple[Kept, list[str], dict[str, Any]]:
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[SavedHistory, list[str], dict[str, Any]]:
     """Read an analysis; return it with notes on differences, and the view.
 
     Raises
@@ -487,12 +489,12 @@ def read(
     """
     stored = store.read(analysis)
     records = Records(store.contents)
-    steps = records.read(stored.rows, told)
+    steps = records.read(stored.rows, progress)
     cursor = min(max(stored.cursor, 0), len(steps) - 1)
     ABOUT(stored.about)
     title, imported = (stored.about.get(name) for name in ("title", "imported"))
     checks, lost = _stored_checks(store, analysis, {})
-    kept = Kept(
+    kept = SavedHistory(
         *(analysis, stored.revision, steps, cursor, title or "", bool(imported)),
         checks,
     )
@@ -520,7 +522,9 @@ def _stored_checks(
     return found, [text] * (n_lost > 0)
 
 
-def describe(kept: Kept, steps: tuple[Step, ...], cursor: int) -> dict[str, Any]:
+def describe(
+    kept: SavedHistory, steps: tuple[Step, ...], cursor: int
+) -> dict[str, Any]:
     """Return a summary of an analysis for a list, as plain values."""
     analysis = steps[cursor].analysis
     if analysis.table is None:
@@ -542,18 +546,18 @@ def describe(kept: Kept, steps: tuple[Step, ...], cursor: int) -> dict[str, Any]
 
 def _write(
     store: Store,
-    kept: Kept,
+    kept: SavedHistory,
     steps: tuple[Step, ...],
     cursor: int,
     look: dict[str, Any],
     files: Files,
     ended: Collection[str],
-) -> Kept:
+) -> SavedHistory:
     """Write changes to the stored state; a new table begins a new analysis."""
     first = _first_difference(kept.steps, steps) if kept.id else 0
     if kept.id and _brings_table(steps, first) and _has_table(kept.steps):
         # The analysis of the earlier table stays unchanged; this one continues from it.
-        kept, first = Kept(imported=kept.imported), 0
+        kept, first = SavedHistory(imported=kept.imported), 0
     records, files = Records(store.contents), dict(files)
     rows = [
         records.write(step, steps[k - 1].analysis if k else None, files)
@@ -564,7 +568,9 @@ def _write(
     stored = Stored(name, kept.revision, cursor, (), about, look)
     revision = store.write(stored, first, rows, ended)
     checks = kept.checks if kept.id else {}
-    return Kept(name, revision, steps, cursor, kept.title, kept.imported, checks)
+    return SavedHistory(
+        name, revision, steps, cursor, kept.title, kept.imported, checks
+    )
 
 
 def _first_difference(kept: tuple[Step, ...], steps: tuple[Step, ...]) -> int:
@@ -603,8 +609,8 @@ def _has_table(steps: tuple[Step, ...]) -> bool:
 
 def _is_same(mine: tuple[Step, ...], theirs: tuple[Step, ...]) -> bool:
     """Return whether both end with the same step."""
-    told = {(s[-1].kind, s[-1].at, json.dumps(s[-1].values)) for s in (mine, theirs)}
-    return len(mine) == len(theirs) and len(told) == 1
+    ends = {(s[-1].kind, s[-1].at, json.dumps(s[-1].values)) for s in (mine, theirs)}
+    return len(mine) == len(theirs) and len(ends) == 1
 
 
 def _on_top(before: Analysis, step: Step, current: Analysis, store: Store) -> Analysis:

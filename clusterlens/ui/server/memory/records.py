@@ -111,7 +111,9 @@ class Records:
         return plain(value)
 
     def read(
-        self, rows: Sequence[Row], told: Callable[[int, int], None] = lambda *_: None
+        self,
+        rows: Sequence[Row],
+        progress: Callable[[int, int], None] = lambda *_: None,
     ) -> tuple[Step, ...]:
         """Return the steps of an analysis.
 
@@ -123,7 +125,7 @@ class Records:
         steps: list[Step] = []
         known = _defaults()
         for k, row in enumerate(rows):
-            told(k, len(rows))
+            progress(k, len(rows))
             try:
                 check_row(row)
                 known = known | self._read_fields(row.changes, known)

@@ -150,10 +150,10 @@ def _alone(
         if threading.current_thread() is self._thread:
             return does(self, *given, **more)
         try:
-            under_way = self._turns.submit(does, self, *given, **more)
+            under_way = self._executor.submit(does, self, *given, **more)
         except RuntimeError:
-            with self._last_turn:
-                self._turns.shutdown()
+            with self._shutdown_lock:
+                self._executor.shutdown()
                 return does(self, *given, **more)
         return under_way.result()
 
@@ -181,7 +181,7 @@ class Store:
 
     Attributes
     ----------
-    told : str
+    repair_report : str
         Report on the repair of a damaged or lost store; empty if it was sound.
     """
 
@@ -189,15 +189,15 @@ class Store:
         make_folder(folder)
         self.folder, self.file = folder, folder / FILE
         self.found, self._present = folder / "found", folder / "present"
-        self._turns = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._thread = self._turns.submit(threading.current_thread).result()
-        self._last_turn = threading.RLock()
-        self.told = ""
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._thread = self._executor.submit(threading.current_thread).result()
+        self._shutdown_lock = threading.RLock()
+        self.repair_report = ""
         self._left: set[str] = set()
         try:
             self._open()
         except BaseException as error:
-            self._turns.shutdown()
+            self._executor.shutdown()
             if isinstance(error, ERRORS):
                 raise StoreError(f"{folder} cannot be used ({error}).") from error
             raise
@@ -232,7 +232,7 @@ class Store:
         aside = set_aside(self.file)
         self._db, _ = open_database(self.file)
         n_taken, n_lost = self._take_over(aside)
-        self.told = (
+        self.repair_report = (
             f"{why} It lies in {aside} as it was; "
             f"{count(n_taken, 'analysis', 'analyses')} could be taken over from it, "
             f"{n_lost or 'none'} could be seen and not be read. What you do is kept in "
@@ -252,7 +252,7 @@ class Store:
                     lost += 1
                     continue
                 taken += 1
-                with self._turn() as db:
+                with self._transaction() as db:
                     sql = "UPDATE analysis SET changed = ?, deleted = ? WHERE id = ?"
                     db.execute(sql, (_moment(changed), deleted and now(), name))
                 with suppress(StoreError, *ERRORS):
@@ -266,7 +266,7 @@ class Store:
 
     def _tell_lost(self, is_new: bool) -> None:
         if is_new and any(self.contents.folder.iterdir()):
-            self.told = (
+            self.repair_report = (
                 f"{self.file} was not there or empty, though {self.contents.folder} "
                 "holds what belongs to analyses. Stop ClusterLens and bring the file "
                 "back from a copy to have them; “Clean up” would remove what is left."
@@ -279,7 +279,7 @@ class Store:
     def close(self) -> None:
         """Close the file after finishing pending calls."""
         self._let_go()
-        self._turns.shutdown()
+        self._executor.shutdown()
 
     @_alone
     def _let_go(self) -> None:
@@ -287,7 +287,9 @@ class Store:
         self._presence.close()
 
     @contextmanager
-    def _turn(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
+    def _transaction(
+        self, begin: str = "BEGIN IMMEDIATE"
+    ) -> Iterator[sqlite3.Connection]:
         """Run several statements, all or none, on the thread of the store."""
         try:
             self._db.execute(begin)
@@ -304,7 +306,7 @@ class Store:
 
     @_alone
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._turn("BEGIN") as db:
+        with self._transaction("BEGIN") as db:
             return db.execute(sql, values).fetchall()
 
     @_alone
@@ -336,7 +338,7 @@ class Store:
         Conflict
             If the revision has changed.
         """
-        with self._turn() as db:
+        with self._transaction() as db:
             values = (stored.cursor, now(), as_text(stored.about), as_text(stored.look))
             if stored.revision:
                 done = db.execute(
@@ -365,7 +367,7 @@ class Store:
     @_alone
     def write_look(self, analysis: str, look: Mapping[str, Any]) -> None:
         """Write the view; this does not count as a change of the analysis."""
-        with self._turn() as db:
+        with self._transaction() as db:
             sql = "UPDATE analysis SET look = ? WHERE id = ?"
             if db.execute(sql, (as_text(look), analysis)).rowcount:
                 seal(db, analysis)
@@ -373,7 +375,7 @@ class Store:
     @_alone
     def write_checks(self, analysis: str, rows: Iterable[CheckRow]) -> None:
         """Store checks with an analysis, replacing those under the same keys."""
-        with self._turn() as db:
+        with self._transaction() as db:
             sql = "SELECT 1 FROM analysis WHERE id = ?"
             if db.execute(sql, (analysis,)).fetchone():
                 for row in rows:
@@ -382,7 +384,7 @@ class Store:
     @_alone
     def checks(self, analysis: str) -> tuple[list[CheckRow], int]:
         """Return the checks of an analysis, and the number of damaged ones."""
-        with self._turn("BEGIN") as db:
+        with self._transaction("BEGIN") as db:
             return readable_checks(db, analysis)
 
     @_alone
@@ -390,7 +392,7 @@ class Store:
         self, analysis: str, intents: Sequence[Intent], ended: Collection[str] = ()
     ) -> None:
         """Record running work of this process on an analysis, and work that ended."""
-        with self._turn() as db:
+        with self._transaction() as db:
             for intent in intents:
                 values = (intent.id, self.name, as_text(asdict(intent)))
                 db.execute(
@@ -423,7 +425,7 @@ class Store:
         If this cannot be written, this process still knows it.
         """
         self._left.update(ids)
-        with self._turn() as db:
+        with self._transaction() as db:
             db.executemany(
                 "UPDATE under_way SET process = '' WHERE id = ?", [(i,) for i in ids]
             )
@@ -435,7 +437,7 @@ class Store:
     @_alone
     def take(self, intent: str) -> bool:
         """Claim interrupted work for this process; return False if another did."""
-        with self._turn() as db:
+        with self._transaction() as db:
             sql = "SELECT process FROM under_way WHERE id = ?"
             found = db.execute(sql, (intent,)).fetchone()
             if found is None or self._goes_on(intent, found[0]):
@@ -448,7 +450,7 @@ class Store:
     @_alone
     def read(self, analysis: str) -> Stored:
         """Return an analysis; raise Lost if the id is unknown, or it is damaged."""
-        with self._turn("BEGIN") as db:
+        with self._transaction("BEGIN") as db:
             return read_analysis(db, analysis)
 
     def revision(self, analysis: str) -> int | None:
@@ -471,7 +473,7 @@ class Store:
     @_alone
     def rename(self, analysis: str, name: str) -> None:
         """Name an analysis."""
-        with self._turn() as db:
+        with self._transaction() as db:
             about = {**read_analysis(db, analysis).about, "title": name}
             db.execute(
                 "UPDATE analysis SET about = ?, revision = revision + 1 WHERE id = ?",
@@ -498,7 +500,7 @@ class Store:
 
     @_alone
     def _mark(self, analysis: str, deleted: str | None) -> None:
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute(
                 "UPDATE analysis SET deleted = ? WHERE id = ?", (deleted, analysis)
             )
@@ -511,7 +513,7 @@ class Store:
     @_alone
     def write_pool(self, name: str, entries: str | None) -> None:
         """Save the entries of a pool under a name; None deletes it."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("DELETE FROM pool WHERE name = ?", (name,))
             if entries is not None:
                 db.execute("INSERT INTO pool VALUES (?, ?)", (name, entries))
@@ -537,7 +539,7 @@ class Store:
     @_alone
     def _forget_deleted(self) -> set[str]:
         """Delete marked analyses; return the contents of the others."""
-        with self._turn() as db:
+        with self._transaction() as db:
             db.execute("DELETE FROM analysis WHERE deleted IS NOT NULL")
             sql = "SELECT content FROM holds UNION SELECT content FROM measured"
             held = db.execute(sql).fetchall()
