@@ -143,7 +143,7 @@ def preparation(folder: Path, n_rows: int) -> None:
     from clusterlens.compute.table.streamed_preparation import StreamedPreparation
 
     path = make_table(folder / "prepared.parquet", n_rows)
-    found = first_pass(open_source(path), 1, "stop", 0, RunOptions())
+    found = first_pass(open_source(path), np.arange(1), "stop", RunOptions())
     learnt = StreamedPreparation(found.stream)
     streamed = learnt.fit().preparation
     whole = cl.prepare(pd.read_parquet(path)).preparation

@@ -113,6 +113,11 @@ def saved_table():
 
 
 @cache
+def landmarks():
+    return cl.prepare(cl.draw_landmarks(saved_table(), n_jobs=1))
+
+
+@cache
 def right_arguments(name):
     """The required arguments of a callable, each of a right kind."""
     over = {"ensemble": ensemble()}
@@ -153,6 +158,15 @@ def right_arguments(name):
             "source": saved_table(),
             "out": saved_table().parent / "out",
             "pool": POOL,
+            "n_jobs": 1,
+        },
+        "draw_landmarks": {"source": saved_table(), "n_landmarks": 100, "n_jobs": 1},
+        "label_rows": {
+            "source": saved_table(),
+            "out": saved_table().parent / "labels",
+            "dataset": landmarks(),
+            "ensemble": cl.run_pool(landmarks(), POOL, n_jobs=1),
+            "labels": np.zeros(len(landmarks().X), int),
             "n_jobs": 1,
         },
         "refit": {
@@ -306,8 +320,8 @@ def parameters(name):
 def call(name, /, **changed):
     """Call with right arguments except for the changed ones."""
     arguments = right_arguments(name) | changed
-    if "out" in arguments and "random_state" in changed:  # another run
-        arguments["out"] = saved_table().parent / "seeded"
+    if "out" in arguments and changed.keys() - {"out"}:  # another run
+        arguments["out"] = saved_table().parent / "other"
         shutil.rmtree(arguments["out"], ignore_errors=True)
     if not is_estimator(name):
         result = getattr(cl, name)(**arguments)

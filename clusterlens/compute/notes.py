@@ -37,6 +37,14 @@ WORDS: Mapping[str, str] = {
     "landmarks": (
         "Models were fitted to {landmarks} of {rows} rows; the others are assigned."
     ),
+    "landmarks drawn": (
+        "Too large for memory: {landmarks} landmarks stand for {rows} rows, drawn at "
+        "random."
+    ),
+    "words not among landmarks": (
+        "Column {subject}: {cells} cells hold values that no landmark has, the first "
+        "{first}; they are taken as missing."
+    ),
     "weights not obeyed": (
         "Landmarks that favour rare rows count as much as others in every model: no "
         "method of the pool obeys their weights."

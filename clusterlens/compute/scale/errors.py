@@ -39,7 +39,7 @@ def compare_with_memory(
     names: Sequence[str],
     assigned: Sequence[IntArray],
     fitted: Ensemble,
-    fitted_consensus: IntArray,
+    fitted_consensus: IntArray | None,
     seed: int,
 ) -> pd.DataFrame:
     """Compare assigned labels of held-back rows with a pool fitted to these rows.
@@ -52,8 +52,8 @@ def compare_with_memory(
         Labels that they and, last, the consensus assign to the held-back rows.
     fitted : Ensemble
         The pool fitted to the held-back rows.
-    fitted_consensus : array of int, shape (n_held_back,)
-        Its consensus.
+    fitted_consensus : array of int, shape (n_held_back,), or None
+        Its consensus; None if there is nothing to compare the consensus with.
     seed : int
         Draws the resamples.
 
@@ -65,7 +65,8 @@ def compare_with_memory(
         did not survive in both pools.
     """
     there = dict(zip(fitted.names, fitted.labels, strict=True))
-    there[CONSENSUS] = fitted_consensus
+    if fitted_consensus is not None:
+        there[CONSENSUS] = fitted_consensus
     rng = np.random.default_rng([seed, 2])
     rows = [
         _interval(labels, there[name], rng) if name in there else (np.nan,) * 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -44,31 +46,42 @@ class FirstPass:
     sample: pa.Table
 
 
-def first_pass(
-    source: ParquetSource, n_drawn: int, unreadable: str, seed: int, run: RunOptions
-) -> FirstPass:
-    """Read all rows once; draw some uniformly, without replacement.
-
-    A file that turns out to be damaged is left out, or ends the pass (unreadable). Rows
-    of files that are left out are not drawn, so that fewer rows may be.
-    """
+def draw_rows(n_rows: int, n_drawn: int, seed: int) -> IntArray:
+    """Draw rows of a table uniformly, without replacement; return them ascending."""
     rng = np.random.default_rng(seed)
-    drawn = np.sort(rng.choice(source.n_rows, n_drawn, replace=False))
-    whole, bad = _empty(source), dict[int, UnreadableFile]()
-    current, file = _empty(source), 0
+    return np.sort(rng.choice(n_rows, n_drawn, replace=False))
+
+
+def first_pass(
+    source: ParquetSource,
+    drawn: IntArray,
+    unreadable: str,
+    run: RunOptions,
+    columns: Collection[str] | None = None,
+) -> FirstPass:
+    """Read all rows once, and take some of them, given in ascending order.
+
+    Facts are gathered of some columns, by default of all. A file that turns out to be
+    damaged is left out, or ends the pass (unreadable). Rows of files that are left out
+    are not taken, so that fewer rows may be.
+    """
+    fields = [f for f in source.schema if columns is None or f.name in columns]
+    empty = partial(_empty, source.schema, pa.schema(fields))
+    whole, bad = empty(), dict[int, UnreadableFile]()
+    current, file = empty(), 0
     jobs = source.jobs()
     work = [sum(piece.n_rows for piece in job) for job in jobs]
-    results = map_jobs(_facts, (source, drawn), jobs, work, run)
+    results = map_jobs(_facts, (source, drawn, empty), jobs, work, run)
     for job, result in zip(jobs, results, strict=True):
         if job[0].file != file:
             whole = _sum(whole, current)
-            current, file = _empty(source), job[0].file
+            current, file = empty(), job[0].file
         if isinstance(result, UnreadableFile):
             if unreadable == "stop":
                 raise result
             bad[file] = result
         if file in bad:
-            current = _empty(source)
+            current = empty()
         else:
             current = _sum(current, result)
     stream, sample = _sum(whole, current)
@@ -108,8 +121,8 @@ def sample_features(
     return X, found.rows[kept]
 
 
-def _empty(source: ParquetSource) -> Facts:
-    return TableStream(source.schema), source.schema.empty_table()
+def _empty(schema: pa.Schema, columns: pa.Schema) -> Facts:
+    return TableStream(columns), schema.empty_table()
 
 
 def _sum(one: Facts, other: Facts) -> Facts:
@@ -117,15 +130,17 @@ def _sum(one: Facts, other: Facts) -> Facts:
     return one[0], pa.concat_tables([one[1], other[1]])
 
 
-def _facts(shared: tuple[ParquetSource, IntArray], job: list[Piece]) -> Facts:
+def _facts(
+    shared: tuple[ParquetSource, IntArray, Callable[[], Facts]], job: list[Piece]
+) -> Facts:
     """Return the facts of a job, and its rows that were drawn."""
-    source, drawn = shared
-    facts = _empty(source)
+    source, drawn, empty = shared
+    facts = empty()
     start = source.starts[job[0].file]
     for piece, table in source.read(job):
         first = start + piece.start
         low, high = np.searchsorted(drawn, [first, first + piece.n_rows])
-        stream = TableStream(source.schema)
+        stream, _ = empty()
         stream.add(table)
         facts = _sum(facts, (stream, table.take(pa.array(drawn[low:high] - first))))
     return facts

@@ -25,11 +25,10 @@ from clusterlens.compute._validation import DataError, FloatArray, plain_repr
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.storing import load_ensemble
 from clusterlens.compute.scale.landmarks import Landmarks
+from clusterlens.compute.scale.result import MOST_BYTES
 
-MANIFEST = "manifest.json"
 RUN, PREPARED, LANDMARKS = "run.json", "prepared.json", "landmarks.parquet"
 DRAFT = ".part"
-_MOST = 1 << 30
 
 
 class RunFolder:
@@ -80,7 +79,7 @@ class RunFolder:
     def read(self, name: str) -> Record | None:
         """Return the content of a file, None if there is no such file."""
         file = self.path / name
-        return read_json(file.read_bytes(), name, _MOST) if file.exists() else None
+        return read_json(file.read_bytes(), name, MOST_BYTES) if file.exists() else None
 
     def write(self, name: str, plain: dict[str, Any]) -> None:
         """Write plain values to a file, which appears when it is complete."""

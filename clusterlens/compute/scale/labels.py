@@ -14,17 +14,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clusterlens.compute._drafts import draft_of
-from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute._run.options import Cancel, RunOptions, raise_if_cancelled
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.assigning.assigner import Assigner
 from clusterlens.compute.estimators.neighbors import NeighborSearch
 from clusterlens.compute.scale.mapping import map_jobs
 from clusterlens.compute.scale.source import ParquetSource, Piece, UnreadableFile
 from clusterlens.compute.table.export import free_name
+from clusterlens.compute.table.projection import Projection
 from clusterlens.compute.table.row_encoder import RowEncoder
 
 FOLDER = "labels"
-ROW = "row"
+ROW, CONSENSUS = "row", "consensus"
+AXES = ("x", "y")
+# Columns after the consensus.
+_LAST = pa.schema(
+    [
+        ("margin", pa.float32()),
+        ("nowhere", pa.bool_()),
+        *((axis, pa.float32()) for axis in AXES),
+    ]
+)
 # Rows that are labelled together, few enough for a cache.
 BLOCK = 1 << 14
 
@@ -106,6 +116,8 @@ class LabelPlan:
         One per model.
     consensus : Assigner
         Assigner of the consensus partition.
+    projection : Projection
+        Axes of the map.
     names : tuple of str
         Names of the models.
     row_id : str or None
@@ -120,6 +132,7 @@ class LabelPlan:
     encoder: RowEncoder
     models: tuple[Assigner, ...]
     consensus: Assigner
+    projection: Projection
     names: tuple[str, ...]
     row_id: str | None
     alpha: float
@@ -131,19 +144,20 @@ class LabelPlan:
         fields = [pa.field(ROW, pa.int64())]
         if self.row_id is not None:
             kind = self.source.schema.field(self.row_id).type
-            fields.append(pa.field(self.row_id, kind))
-        taken = {"consensus", "margin", "nowhere", *(f.name for f in fields)}
+            name = free_name(self.row_id, (ROW, CONSENSUS, *_LAST.names))
+            fields.append(pa.field(name, kind))
+        taken = {CONSENSUS, *_LAST.names, *(f.name for f in fields)}
         columns = [free_name(name, taken) for name in self.names]
         kinds = [_smallest(model.clusters) for model in self.models]
         fields += list(map(pa.field, columns, kinds))
-        fields.append(pa.field("consensus", _smallest(self.consensus.clusters)))
-        return pa.schema([*fields, ("margin", pa.float32()), ("nowhere", pa.bool_())])
+        fields.append(pa.field(CONSENSUS, _smallest(self.consensus.clusters)))
+        return pa.schema([*fields, *_LAST])
 
     @property
     def label_columns(self) -> list[str]:
         """Names of the columns of the models."""
-        names = self.schema.names
-        return names[len(names) - 3 - len(self.models) : -3]
+        names = self.schema.names[: -1 - len(_LAST)]
+        return names[len(names) - len(self.models) :]
 
     def part(self, piece: Piece) -> Path:
         """File of the labels of a piece."""
@@ -161,18 +175,21 @@ class LabelPlan:
             one.share_search(search)
         return search
 
-    def label(self, X: FloatArray) -> list[np.ndarray[Any, Any]]:
-        """Return labels of rows (n, d) by model, then consensus, margin and nowhere."""
+    def label(
+        self, X: FloatArray, cancel: Cancel | None = None
+    ) -> list[np.ndarray[Any, Any]]:
+        """Return labels of rows (n, d) by model, then the columns from consensus on."""
         blocks = []
         for start in range(0, len(X), BLOCK):
+            raise_if_cancelled(cancel)
             some = X[start : start + BLOCK]
             self._search.forget()
             assigned = self.consensus.assign(some, RunOptions(n_jobs=1))
             nowhere = self.consensus.nowhere(assigned, self.alpha)
             labels = [model.label(some) for model in self.models]
-            blocks.append(
-                [*labels, assigned.cluster, assigned.margin, np.asarray(nowhere)]
-            )
+            places = self.projection.transform(some).T
+            last = (assigned.cluster, assigned.margin, np.asarray(nowhere), *places)
+            blocks.append([*labels, *last])
         return [np.concatenate(some) for some in zip(*blocks, strict=True)]
 
 
@@ -185,15 +202,18 @@ def write_labels(plan: LabelPlan, run: RunOptions) -> None:
     Path(plan.out, FOLDER).mkdir(exist_ok=True)
     done = {p.number for p in plan.source.pieces if plan.part(p).exists()}
     plan.label(plan.consensus.rows[:1])  # makes what threads share
+    # A function does not reach the workers of a cluster.
+    cancel = run.cancel if run.client is None else None
     jobs = plan.source.jobs(without=done)
     work = [sum(piece.n_rows for piece in job) for job in jobs]
-    for result in map_jobs(_label_job, plan, jobs, work, run):
+    for result in map_jobs(_label_job, (plan, cancel), jobs, work, run):
         if isinstance(result, UnreadableFile):
             raise result
 
 
-def _label_job(plan: LabelPlan, job: Sequence[Piece]) -> None:
+def _label_job(shared: tuple[LabelPlan, Cancel | None], job: Sequence[Piece]) -> None:
     """Write the labels of some pieces of one row group."""
+    plan, cancel = shared
     columns = list(plan.encoder.columns)
     if plan.row_id is not None and plan.row_id not in columns:
         columns.append(plan.row_id)
@@ -205,7 +225,7 @@ def _label_job(plan: LabelPlan, job: Sequence[Piece]) -> None:
             cells.append(table[plan.row_id])
         X, kept = plan.encoder.features(table)
         own = plan.schema.names[len(cells) :]
-        found = plan.label(X) if len(X) else [np.empty(0)] * len(own)
+        found = plan.label(X, cancel) if len(X) else [np.empty(0)] * len(own)
         places = pa.array(np.cumsum(kept) - 1, mask=~kept)
         for name, values in zip(own, found, strict=True):
             kind = plan.schema.field(name).type

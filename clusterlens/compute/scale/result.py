@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from clusterlens.compute._numbers import count
-from clusterlens.compute._plain import Record
-from clusterlens.compute._validation import Frozen
+from clusterlens.compute._plain import Record, read_json
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray
 from clusterlens.compute.notes import Note, as_note
+from clusterlens.compute.scale.labels import AXES, CONSENSUS
+from clusterlens.compute.scale.profiles import profiles_from_plain, profiles_to_plain
+from clusterlens.compute.table.profiles import ClusterProfiles
 
+MANIFEST = "manifest.json"
+MOST_BYTES = 1 << 30
 _TABLES = ("models", "clusters")
 _MEASURED = ("score", "score_low", "score_high", "ari", "low", "high")
 
@@ -53,6 +63,9 @@ class ScaledRun(Frozen):
         a chance of 95%.
     notes : tuple of Note
         Everything that was left out, filled or estimated.
+    profiles : ClusterProfiles or None
+        How the rows of each cluster of the consensus differ from all rows; None in
+        results of older versions.
     """
 
     folder: str
@@ -66,11 +79,46 @@ class ScaledRun(Frozen):
     distances: np.ndarray[Any, Any]
     smallest_seen: tuple[int, int]
     notes: tuple[Note, ...]
+    profiles: ClusterProfiles | None = None
 
     @property
     def files(self) -> list[Path]:
         """Files of labels, in the order of the rows."""
         return sorted(Path(self.folder, "labels").glob("part-*.parquet"))
+
+    @cached_property
+    def extent(self) -> FloatArray:
+        """Smallest and largest x and y of all rows, shape (2, 2), from the footers."""
+        ends = []
+        for path in self.files:
+            with pq.ParquetFile(path) as parquet:
+                names, meta = parquet.schema_arrow.names, parquet.metadata
+                chunks = [meta.row_group(0).column(names.index(a)) for a in AXES]
+                ends.append([chunk.statistics for chunk in chunks])
+        known = [pair for pair in ends if all(s and s.has_min_max for s in pair)]
+        low = np.min([[s.min for s in pair] for pair in known], axis=0)
+        high = np.max([[s.max for s in pair] for pair in known], axis=0)
+        return np.array([low, high], np.float64)
+
+    def places(self) -> Iterator[tuple[FloatArray, IntArray, npt.NDArray[np.bool_]]]:
+        """Yield the labelled rows, a file at a time, for a map.
+
+        Yields
+        ------
+        xy : array of float64, shape (n, 2)
+            Places on the first two principal components of the landmarks.
+        labels : array of int64, shape (n,)
+            Clusters of the consensus.
+        nowhere : array of bool, shape (n,)
+            Rows that are too far from their cluster.
+        """
+        for path in self.files:
+            table = pq.read_table(path, columns=[*AXES, CONSENSUS, "nowhere"])
+            table = table.filter(pc.is_valid(table[CONSENSUS]))
+            axes = [table[axis].to_numpy().astype(np.float64) for axis in AXES]
+            labels = table[CONSENSUS].to_numpy().astype(np.int64)
+            nowhere = table["nowhere"].fill_null(False).to_numpy()
+            yield np.column_stack(axes), labels, nowhere & (labels != -1)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the models.
@@ -84,7 +132,8 @@ class ScaledRun(Frozen):
 
     def to_plain(self) -> dict[str, Any]:
         """Return texts, numbers, lists and dicts of them, for `from_plain`."""
-        known = dict(vars(self)) | {"notes": list(self.notes)}
+        known = {f.name: getattr(self, f.name) for f in fields(self)}
+        known["notes"] = list(self.notes)
         del known["folder"]
         for name in _TABLES:
             table = getattr(self, name)
@@ -93,6 +142,8 @@ class ScaledRun(Frozen):
             }
         known["distances"] = [_plain(row) for row in self.distances]
         known["consensus_error"] = _plain(np.array(self.consensus_error))
+        if self.profiles is not None:
+            known["profiles"] = profiles_to_plain(self.profiles)
         return known
 
     @classmethod
@@ -120,6 +171,8 @@ class ScaledRun(Frozen):
         known["consensus_error"] = tuple(error.tolist())
         known["smallest_seen"] = tuple(known["smallest_seen"])
         known["notes"] = tuple(map(as_note, known["notes"]))
+        if known.get("profiles") is not None:
+            known["profiles"] = profiles_from_plain(known["profiles"])
         return cls(folder=folder, **known)
 
     def __repr__(self) -> str:
@@ -129,6 +182,15 @@ class ScaledRun(Frozen):
             f"{count(self.n_labelled, 'row')}, fitted to "
             f"{count(self.n_landmarks, 'landmark')})"
         )
+
+
+def read_run(folder: Path) -> ScaledRun | None:
+    """Return the run of a folder; None if it is not complete."""
+    file = folder / MANIFEST
+    if not file.is_file():
+        return None
+    manifest = read_json(file.read_bytes(), MANIFEST, MOST_BYTES)
+    return ScaledRun.from_plain(manifest, str(folder))
 
 
 def _plain(values: np.ndarray[Any, Any]) -> list[Any]:

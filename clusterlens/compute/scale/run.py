@@ -19,8 +19,8 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.pool.specs import Pool
-from clusterlens.compute.scale.folder import MANIFEST, RunFolder, check_out
-from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.compute.scale.folder import RunFolder, check_out
+from clusterlens.compute.scale.result import MANIFEST, ScaledRun, read_run
 from clusterlens.compute.scale.source import UNREADABLE_RULES, open_source
 from clusterlens.compute.scale.stages import FEWEST_LANDMARKS, PROGRESS, Stages
 from clusterlens.compute.table.preparation import CATEGORICAL_RULES, SCALERS
@@ -166,8 +166,8 @@ def run_at_scale(
     folder = RunFolder(
         path, {**asked, "files": [asdict(file) for file in opened.files]}
     )
-    if (manifest := folder.read(MANIFEST)) is not None:
-        return ScaledRun.from_plain(manifest, str(path))
+    if (known := read_run(path)) is not None:
+        return known
     made = Stages(folder, opened, pool, asked, run).result()
     folder.tidy()
     folder.write(MANIFEST, made.to_plain())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -97,6 +98,12 @@ class ParquetSource:
     def n_rows(self) -> int:
         """Number of rows."""
         return sum(file.n_rows for file in self.files)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the names, sizes and times of the files."""
+        facts = [(f.path, f.n_bytes, f.modified) for f in self.files]
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     @property
     def starts(self) -> list[int]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._run.options import RunOptions, stretches
+from clusterlens.compute._run.processes import Workers
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
 from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -24,6 +25,7 @@ from clusterlens.compute.scale.errors import (
 )
 from clusterlens.compute.scale.first_pass import (
     count_empty_rows,
+    draw_rows,
     first_pass,
     sample_features,
 )
@@ -38,10 +40,12 @@ from clusterlens.compute.scale.landmarks import (
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.scale.source import ParquetSource
 from clusterlens.compute.scale.whole import WholeTable, read_whole
+from clusterlens.compute.table.projection import project
 from clusterlens.compute.table.row_encoder import RowEncoder
 from clusterlens.compute.table.streamed_preparation import StreamedPreparation
 
 FEWEST_LANDMARKS = 100
+MODELS, HELD_BACK = "models.parquet", "held-back.parquet"
 PROGRESS = 1000
 # Shares of the time after which the table is read, models are fitted, fitted to
 # held-back rows, assigners are learnt, and all rows are labelled.
@@ -61,7 +65,21 @@ class Sampled:
 
 
 class Stages:
-    """A run: each stage reads its files from the folder, or makes them."""
+    """A run: each stage reads its files from the folder, or makes them.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Folder of the run.
+    source : ParquetSource
+        The table.
+    pool : str or sequence
+        As in `run_pool`.
+    asked : mapping
+        Arguments of the run as plain values.
+    run : RunOptions
+        Progress in thousandths, cancel, threads, cluster.
+    """
 
     def __init__(
         self,
@@ -72,25 +90,45 @@ class Stages:
         run: RunOptions,
     ) -> None:
         self.folder, self.source, self.pool = folder, source, pool
+        self.workers: Workers | None = None
         self.asked, self.seed, self.run = asked, asked["random_state"], run
 
     def result(self) -> ScaledRun:
         """Go through all stages."""
-        reading, fitting, again, learning, labelling, ending = stretches(
-            self.run, PROGRESS, _SHARES
-        )
+        reading, fitting, again, learning, labelling, ending = self._steps()
+        self._enter("Read the table", "rows")
         sampled = self._sampled(reading)
-        models = self._models("models.parquet", sampled.landmarks.X, fitting)
-        labels = consensus_labels(models, self.seed, fitting.quiet)
+        self._enter("Fit the models")
+        models = self._models(MODELS, sampled.landmarks.X, fitting)
+        labels = self._consensus(models, fitting.quiet)
         held = None
         if len(sampled.held_back):
-            held = self._models("held-back.parquet", sampled.held_back, again)
+            self._enter("Fit the models to held-back rows")
+            held = self._models(HELD_BACK, sampled.held_back, again)
+        self._enter("Learn to assign rows", "models")
         plan = self._plan(sampled, models, labels, learning)
         errors = self._errors(plan, sampled.held_back, held, again.quiet)
+        self._enter("Label all rows", "rows")
         write_labels(plan, labelling)
         sampled.source.check_unchanged()
+        self._enter("Read the labels", "rows")
         whole = read_whole(plan, self.seed, ending)
         return self._result(plan, sampled, models, errors, whole)
+
+    def _steps(self) -> list[RunOptions]:
+        """Return the options of each stage, with progress of the whole."""
+        return stretches(self.run, PROGRESS, _SHARES)
+
+    def _enter(self, stage: str, unit: str = "") -> None:
+        """Begin a stage, with progress in some unit."""
+
+    def _consensus(self, models: Ensemble, run: RunOptions) -> IntArray:
+        """Return the partition of the landmarks that all rows get, (n_landmarks,)."""
+        return consensus_labels(models, self.seed, run)
+
+    def _held_consensus(self, held: Ensemble, run: RunOptions) -> IntArray | None:
+        """Return the same partition of the held-back rows, None if there is none."""
+        return consensus_labels(held, self.seed, run)
 
     def _sampled(self, run: RunOptions) -> Sampled:
         """Read the table, learn the preparation, and draw landmarks."""
@@ -104,7 +142,6 @@ class Stages:
             notes = list(map(as_note, plain.texts("notes")))
             return Sampled(source, encoder, plain.get("row id"), *known, notes)
         made = self._read(run)
-        pool_specs(self.pool, made.landmarks.X)  # refuses a wrong one early
         self.folder.begin()
         self.folder.write_landmarks(made.landmarks, made.held_back)
         left = {file.path for file in made.source.files}
@@ -124,9 +161,8 @@ class Stages:
         n_rare = round(asked["n_landmarks"] * asked["rare_share"])
         n_uniform = min(asked["n_landmarks"] - n_rare, n_rows)
         n_held = min(asked["n_held_back"], n_rows - n_uniform)
-        found = first_pass(
-            self.source, n_uniform + n_held, asked["unreadable"], self.seed, run
-        )
+        drawn = draw_rows(n_rows, n_uniform + n_held, self.seed)
+        found = first_pass(self.source, drawn, asked["unreadable"], run)
         rules = {key: asked[key] for key in ("missing", "scale", "categorical")}
         learnt = StreamedPreparation(
             found.stream, asked["roles"], asked["row_id"], **rules
@@ -150,6 +186,7 @@ class Stages:
             notes.append(Note("no held-back rows"))
         n_landmarks = len(landmarks.X)
         notes.append(Note("landmarks", landmarks=n_landmarks, rows=n_known))
+        pool_specs(self.pool, landmarks.X)  # refuses a wrong one early
         held_back = X[~of_landmarks]
         if len(held_back) < FEWEST_LANDMARKS:
             held_back = held_back[:0]
@@ -169,6 +206,7 @@ class Stages:
                 run.progress,
                 run.cancel,
                 client=run.client,
+                workers=self.workers,
             )
             hard = with_typical_votes(_without_memberships(known), run)
             hard.save(self.folder.path / name)
@@ -201,6 +239,7 @@ class Stages:
             sampled.encoder,
             tuple(fitted[:-1]),
             fitted[-1],
+            project(X),
             models.names,
             sampled.row_id,
             self.asked["alpha"],
@@ -218,8 +257,8 @@ class Stages:
         if held is None:
             index = [*plan.names, CONSENSUS]
             return pd.DataFrame(np.nan, index, ["ari", "low", "high"])
-        *assigned, _, _ = plan.label(X)
-        own = consensus_labels(held, self.seed, run)
+        assigned = plan.label(X)[: len(plan.names) + 1]
+        own = self._held_consensus(held, run)
         return compare_with_memory(plan.names, assigned, held, own, self.seed)
 
     def _result(
@@ -261,6 +300,7 @@ class Stages:
             distances=distances[np.ix_(order, order)],
             smallest_seen=(seen[0], seen[1]),
             notes=(*sampled.notes, *models.notes),
+            profiles=whole.profiles,
         )
 
 

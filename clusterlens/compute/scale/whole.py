@@ -1,6 +1,6 @@
-"""Cluster sizes, distances of models and ranking from the labels of all rows.
+"""Sizes and profiles of clusters, distances and ranking of models, for all rows.
 
-Cluster sizes and contingency tables add up over the pieces, so that they are exact in
+Sizes, profiles and contingency tables add up over the pieces, so that they are exact in
 one pass; the order by DISCOTEC comes from rows that are drawn from all.
 """
 
@@ -22,9 +22,11 @@ from clusterlens.compute.ranking.progressive import (
     ProgressiveRanking,
     rank_progressively,
 )
-from clusterlens.compute.scale.labels import LabelPlan
+from clusterlens.compute.scale.labels import ROW, LabelPlan
 from clusterlens.compute.scale.mapping import map_jobs
-from clusterlens.compute.scale.source import Piece
+from clusterlens.compute.scale.profiles import GroupSums
+from clusterlens.compute.scale.source import Piece, UnreadableFile
+from clusterlens.compute.table.profiles import ClusterProfiles
 
 # Rows that DISCOTEC compares with each other at most.
 MOST_COMPARED = 1 << 15
@@ -49,6 +51,8 @@ class WholeTable:
         Rows of each cluster of the consensus, rows that belong nowhere left out.
     n_nowhere : int
         Rows that are too far from their cluster.
+    profiles : ClusterProfiles
+        Clusters of the consensus compared with all rows.
     """
 
     n_rows: int
@@ -57,6 +61,7 @@ class WholeTable:
     drawn: IntArray
     consensus: dict[int, int]
     n_nowhere: int
+    profiles: ClusterProfiles
 
     @property
     def overlaps(self) -> Overlaps:
@@ -122,48 +127,64 @@ class WholeTable:
 
 def read_whole(plan: LabelPlan, seed: int, run: RunOptions) -> WholeTable:
     """Read the labels of all pieces once and add up their counts."""
-    pieces = plan.source.pieces
     clusters = [model.clusters for model in plan.models]
     starts = np.cumsum([0, *map(len, clusters)])
     rng = np.random.default_rng([seed, 1])
     n = plan.source.n_rows
     drawn = np.sort(rng.choice(n, min(n, MOST_COMPARED), replace=False))
     tables = csr_array((int(starts[-1]), int(starts[-1])), dtype=np.int64)
-    parts, n_rows, n_nowhere = [], 0, 0
-    sizes = np.zeros(len(plan.consensus.clusters), np.int64)
-    shared = (plan, starts, drawn)
-    work = [piece.n_rows for piece in pieces]
-    for table, rows, inside, far, kept in map_jobs(
-        _read_part, shared, pieces, work, run
-    ):
+    parts, groups = [], _no_sums(plan)
+    jobs = plan.source.jobs()
+    work = [sum(piece.n_rows for piece in job) for job in jobs]
+    for result in map_jobs(_read_job, (plan, starts, drawn), jobs, work, run):
+        if isinstance(result, UnreadableFile):
+            raise result
+        table, rows, sums = result
         tables = tables + table
         parts.append(rows)
-        sizes += inside
-        n_nowhere += far
-        n_rows += kept
-    consensus = dict(zip(plan.consensus.clusters.tolist(), sizes.tolist(), strict=True))
+        groups.merge(sums)
+    known = plan.consensus.clusters
+    *sizes, n_nowhere = groups.sizes.tolist()
     return WholeTable(
-        n_rows, tables, starts, np.concatenate(parts, axis=1), consensus, n_nowhere
+        int(groups.sizes.sum()),
+        tables,
+        starts,
+        np.concatenate(parts, axis=1),
+        dict(zip(known.tolist(), sizes, strict=True)),
+        n_nowhere,
+        groups.profiles(known),
     )
 
 
-def _read_part(
-    shared: tuple[LabelPlan, IntArray, IntArray], piece: Piece
-) -> tuple[csr_array, IntArray, IntArray, int, int]:
-    """Count the labels of a piece, and take its rows that were drawn."""
+def _no_sums(plan: LabelPlan) -> GroupSums:
+    """Return empty sums of the clusters of the consensus and, last, of nowhere."""
+    columns = plan.encoder.preparation.columns_
+    return GroupSums(columns, len(plan.consensus.clusters) + 1)
+
+
+def _read_job(
+    shared: tuple[LabelPlan, IntArray, IntArray], job: Sequence[Piece]
+) -> tuple[csr_array, IntArray, GroupSums]:
+    """Count the labels of some pieces, and take their rows that were drawn."""
     plan, starts, drawn = shared
-    table = pq.ParquetFile(plan.part(piece)).read()
-    table = table.filter(pc.is_valid(table["consensus"]))
-    labels = [table[name].to_numpy() for name in plan.label_columns]
-    tables = one_hot_table(labels, [one.clusters for one in plan.models], starts)
-    chosen = np.isin(table["row"].to_numpy(), drawn)
-    far = table["nowhere"].fill_null(False).to_numpy()
-    consensus = table["consensus"].to_numpy()
-    far &= consensus != -1
-    places = np.searchsorted(plan.consensus.clusters, consensus[~far])
-    sizes = np.bincount(places, minlength=len(plan.consensus.clusters))
-    rows = np.array([row[chosen] for row in labels])
-    return tables, rows, sizes, int(far.sum()), table.num_rows
+    known = plan.consensus.clusters
+    n_codes = int(starts[-1])
+    tables, parts = csr_array((n_codes, n_codes), dtype=np.int64), []
+    sums = _no_sums(plan)
+    for piece, cells in plan.source.read(job, plan.encoder.columns):
+        table = pq.ParquetFile(plan.part(piece)).read()
+        labelled = pc.is_valid(table["consensus"])
+        table = table.filter(labelled)
+        labels = [table[name].to_numpy() for name in plan.label_columns]
+        clusters = [one.clusters for one in plan.models]
+        tables = tables + one_hot_table(labels, clusters, starts)
+        chosen = np.isin(table[ROW].to_numpy(), drawn)
+        parts.append(np.array([row[chosen] for row in labels]))
+        consensus = table["consensus"].to_numpy()
+        far = table["nowhere"].fill_null(False).to_numpy() & (consensus != -1)
+        groups = np.where(far, len(known), np.searchsorted(known, consensus))
+        sums.add(plan.encoder.values(cells.filter(labelled)), groups)
+    return tables, np.concatenate(parts, axis=1), sums
 
 
 def one_hot_table(

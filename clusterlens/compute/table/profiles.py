@@ -7,7 +7,7 @@ column is the 0/1 indicator of its most over-represented level.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -263,22 +263,24 @@ def _profiles(
         _compare(x, codes, n_groups, column, against_rest)
         for x, column in zip(encoded.values.T, encoded.columns, strict=True)
     ]
-    table = pd.concat(parts, ignore_index=True)
     sizes = np.bincount(codes, minlength=n_groups)
     if against_rest:
-        table = table[table["cluster"] == 1]
-        sizes = sizes[1:]
-    else:
-        table["cluster"] = clusters[table["cluster"]]
+        parts = [part[part["cluster"] == 1] for part in parts]
+        return combine_profiles(parts, clusters, sizes[1:], "rest")
+    for part in parts:
+        part["cluster"] = clusters[part["cluster"]]
+    return combine_profiles(parts, clusters, sizes, "overall")
+
+
+def combine_profiles(
+    parts: Sequence[pd.DataFrame], clusters: IntArray, sizes: IntArray, against: str
+) -> ClusterProfiles:
+    """Combine the rows of all columns, as `column_profile` gives them."""
+    table = pd.concat(parts, ignore_index=True)
     strength = -np.nan_to_num(np.abs(table["effect"]), nan=-1.0)
     table = table.iloc[np.lexsort((strength, table["cluster"]))]
     table["level"] = table["level"].astype("str")
-    return ClusterProfiles(
-        clusters,
-        sizes,
-        table.reset_index(drop=True),
-        "rest" if against_rest else "overall",
-    )
+    return ClusterProfiles(clusters, sizes, table.reset_index(drop=True), against)
 
 
 def _compare(
@@ -292,26 +294,64 @@ def _compare(
     present = ~np.isnan(values)
     found, groups = values[present], codes[present]
     counts = np.bincount(groups, minlength=n_groups)
+    n_missing = np.bincount(codes, minlength=n_groups) - counts
+    if column.levels:
+        table = level_counts(found, groups, n_groups, len(column.levels))
+        return compare_levels(column, table, n_missing, against_rest)
+    spread = float(found.std()) if found.size else 0.0
+    effect = value = overall = np.full(n_groups, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if found.size:
+            value, overall, effect = _means(found, groups, counts, against_rest)
+    write = number_writer(column, spread, is_yes_or_no(found))
+    return column_profile(column, effect, value, overall, n_missing, write)
+
+
+def compare_levels(
+    column: Column,
+    counts: IntArray,
+    n_missing: IntArray,
+    against_rest: bool = False,
+) -> pd.DataFrame:
+    """Compare the shares of the levels of a column, counted as (n_groups, n_levels).
+
+    Each group shows the level with the largest surplus. The others are compared with
+    group 0 or, by default, with all groups together.
+    """
+    n_groups = len(counts)
     level = np.full(n_groups, len(column.levels))
     effect = value = overall = np.full(n_groups, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if found.size and column.levels:
-            level, value, overall, effect = _shares(
-                found, groups, counts, len(column.levels), against_rest
-            )
-        elif found.size:
-            value, overall, effect = _means(found, groups, counts, against_rest)
-    write = _writer(found, column)
+        if counts.any():
+            level, value, overall, effect = _shares(counts, against_rest)
+    return column_profile(column, effect, value, overall, n_missing, _share_text, level)
+
+
+def column_profile(
+    column: Column,
+    effect: FloatArray,
+    value: FloatArray,
+    overall: FloatArray,
+    n_missing: IntArray,
+    write: Callable[[float], str],
+    level: IntArray | None = None,
+) -> pd.DataFrame:
+    """Return the rows of one column, one per group, for `ClusterProfiles.table`.
+
+    `level` holds positions among the levels of the column; without it, or one beyond
+    the last, there is no level.
+    """
     names = np.array([*column.level_names, None], dtype=object)
+    level = np.full(len(value), len(column.levels)) if level is None else level
     return pd.DataFrame(
         {
-            "cluster": np.arange(n_groups),
+            "cluster": np.arange(len(value)),
             "column": column.name,
             "level": pd.Series(names[level], dtype="str"),
             "effect": effect,
             "value": value,
             "overall": overall,
-            "n_missing": np.bincount(codes, minlength=n_groups) - counts,
+            "n_missing": n_missing,
             "text": [write(v) for v in value],
             "overall_text": [write(v) for v in overall],
         }
@@ -331,40 +371,43 @@ def _means(
     return mean + shift, np.full(len(counts), mean + base), effect
 
 
+def level_counts(
+    values: FloatArray, groups: IntArray, n_groups: int, n_levels: int
+) -> IntArray:
+    """Count the cells (n,) of each level in each group, (n_groups, n_levels)."""
+    flat = groups.astype(np.int64) * n_levels + values.astype(np.int64)
+    table = np.bincount(flat, minlength=n_groups * n_levels)
+    return table.reshape(n_groups, n_levels)
+
+
 def _shares(
-    values: FloatArray,
-    groups: IntArray,
-    counts: IntArray,
-    n_levels: int,
-    against_rest: bool,
+    table: IntArray, against_rest: bool
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Return level, its share there, its share in comparison, and effect.
 
     Each is (n_groups,); the level has the largest surplus.
     """
-    flat = groups.astype(np.int64) * n_levels + values.astype(np.int64)
-    table = np.bincount(flat, minlength=len(counts) * n_levels)
-    table = table.reshape(len(counts), n_levels)
     overall = table.sum(axis=0) / table.sum()
-    shares = table / counts[:, None]
+    shares = table / table.sum(axis=1)[:, None]
     base = shares[0] if against_rest else overall
     level = np.nan_to_num(shares - base, nan=0.0).argmax(axis=1)
-    share, compared = shares[np.arange(len(counts)), level], base[level]
+    share, compared = shares[np.arange(len(table)), level], base[level]
     spread = np.sqrt(overall[level] * (1 - overall[level]))
     difference = share - compared
     effect = np.where(spread > 0, difference / spread, difference)
     return level, share, compared, effect
 
 
-def _writer(values: FloatArray, column: Column) -> Callable[[float], str]:
-    """Return the function that writes means of values (m,), or shares of a level."""
-    if column.levels or _is_yes_or_no(values):
+def number_writer(
+    column: Column, spread: float, yes_or_no: bool
+) -> Callable[[float], str]:
+    """Return the function that writes means of a column with some spread."""
+    if yes_or_no:
         return _share_text
-    spread = float(values.std()) if values.size else 0.0
     return partial(_number_text, spread=spread, first_day=column.first_day)
 
 
-def _is_yes_or_no(values: FloatArray) -> bool:
+def is_yes_or_no(values: FloatArray) -> bool:
     """Check whether numbers (m,) are zeros and ones, both of them."""
     if values.size == 0 or values.min() != 0 or values.max() != 1:
         return False

@@ -42,6 +42,21 @@ class RowEncoder:
         """Names of the columns that are read."""
         return [column.name for column in self.preparation.columns_]
 
+    def values(self, table: pa.Table) -> FloatArray:
+        """Return the cells of the columns that are read as numbers, in their own units.
+
+        Parameters
+        ----------
+        table : Table
+            Rows with the columns that are read, among others.
+
+        Returns
+        -------
+        values : array of float64, shape (n_rows, n_columns)
+            Numbers and positions of levels, NaN where a value is missing.
+        """
+        return encode_cells(table, self.preparation.columns_, self.codes)
+
     def features(self, table: pa.Table) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Return the features of rows, and which rows have any.
 
@@ -57,7 +72,7 @@ class RowEncoder:
         kept : array of bool, shape (n_rows,)
             Which rows have them; the others have no value in any column.
         """
-        values = encode_cells(table, self.preparation.columns_, self.codes)
+        values = self.values(table)
         absent = np.isnan(values)
         fills = self.preparation.missing in FILLERS
         gone = absent.all(axis=1) if fills else absent.any(axis=1)
@@ -109,6 +124,8 @@ def encode_cells(
 ) -> FloatArray:
     """Return the cells of columns as numbers, (n, c); NaN where a value is missing."""
     values = np.empty((table.num_rows, len(columns)), order="F")
+    if not len(values):
+        return values
     for j, column in enumerate(columns):
         cells = table[column.name]
         if column.name in codes:

@@ -241,9 +241,7 @@ class StreamedPreparation:
         self, name: str, role: str, stream: WordStream
     ) -> tuple[Column, Distribution]:
         """Learn a column of text or truth values, and the number of each word."""
-        if stream.counts is None:
-            raise _too_many(name)
-        typed, counts = self._words[name], np.fromiter(stream.counts.values(), int)
+        typed, counts = words_as_cells(name, stream)
         if pd.api.types.is_datetime64_any_dtype(typed.dtype):
             raise DataError(
                 f"Column {name!r} has dates, which are no feature of a table that is "
@@ -389,6 +387,16 @@ def _learn_levels_of_numbers(
         values = values.astype(np.int64)  # as pandas has them: "1", not "1.0"
     column, codes = learn_levels(name, twice(pd.Series(values)), role)
     return column, codes[: len(values)], counts
+
+
+def words_as_cells(name: str, stream: WordStream) -> tuple[pd.Series, IntArray]:
+    """Return the different words of a column as typed cells, and their frequencies.
+
+    The index of the cells holds the words.
+    """
+    if stream.counts is None:
+        raise _too_many(name)
+    return type_words(name, stream), np.fromiter(stream.counts.values(), np.int64)
 
 
 def _too_many(name: str) -> DataError:

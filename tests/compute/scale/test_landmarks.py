@@ -12,7 +12,11 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.neighbors import NeighborSearch
 from clusterlens.compute.scale import source as source_module
 from clusterlens.compute.scale.errors import adjusted_rand, compare_with_memory
-from clusterlens.compute.scale.first_pass import first_pass, sample_features
+from clusterlens.compute.scale.first_pass import (
+    draw_rows,
+    first_pass,
+    sample_features,
+)
 from clusterlens.compute.scale.labels import SharedSearch
 from clusterlens.compute.scale.landmarks import (
     add_rare_landmarks,
@@ -46,7 +50,7 @@ def test_weighted_sums_over_landmarks_are_unbiased(tmp_path, monkeypatch):
     source = open_source(tmp_path)
     sums, shares = [], []
     for seed in range(40):
-        found = first_pass(source, 200, "stop", seed, RUN)
+        found = first_pass(source, draw_rows(3_000, 200, seed), "stop", RUN)
         encoder = StreamedPreparation(found.stream).fit()
         uniform = uniform_landmarks(*sample_features(encoder, found), 3_000)
         both = add_rare_landmarks(uniform, 200, source, encoder, seed, RUN)

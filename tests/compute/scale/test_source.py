@@ -10,7 +10,7 @@ import pytest
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale import source as source_module
-from clusterlens.compute.scale.first_pass import first_pass
+from clusterlens.compute.scale.first_pass import draw_rows, first_pass
 from clusterlens.compute.scale.source import UnreadableFile, open_source
 
 RUN = RunOptions(n_jobs=2)
@@ -132,7 +132,7 @@ def test_a_file_that_changes_meanwhile_is_named(tmp_path, change):
     else:
         damage(tmp_path / "b.parquet")
     with pytest.raises(UnreadableFile, match=r"b\.parquet' cannot be read"):
-        first_pass(source, 5, "stop", 0, RUN)
+        first_pass(source, np.arange(5), "stop", RUN)
 
 
 def test_an_unreadable_file_is_left_out_by_choice(tmp_path, small_pieces):
@@ -141,7 +141,8 @@ def test_an_unreadable_file_is_left_out_by_choice(tmp_path, small_pieces):
     (tmp_path / "d.parquet").write_bytes(b"no Parquet")
     source = open_source(tmp_path, "skip")
     damage(tmp_path / "b.parquet")
-    found = first_pass(source, 120, "skip", 0, RUN)
+    drawn = draw_rows(source.n_rows, 120, 0)
+    found = first_pass(source, drawn, "skip", RUN)
     assert [file.path for file in found.source.files] == ["a.parquet", "c.parquet"]
     assert [note.kind for note in found.source.notes] == ["file skipped"] * 2
     assert found.stream.n_rows == found.stream.columns["x"].moments.count == 200
@@ -152,8 +153,12 @@ def test_an_unreadable_file_is_left_out_by_choice(tmp_path, small_pieces):
 def test_the_rows_that_are_drawn_are_those_that_are_named(tmp_path, small_pieces):
     write(tmp_path / "a.parquet", 0, 95, 40)
     write(tmp_path / "b.parquet", 95, 60)
-    found = first_pass(open_source(tmp_path), 33, "stop", 4, RUN)
+    drawn = draw_rows(155, 33, 4)
+    found = first_pass(open_source(tmp_path), drawn, "stop", RUN)
     assert len(set(found.rows)) == 33
+    assert found.rows.tolist() == drawn.tolist()
     assert found.sample["x"].to_pylist() == found.rows.tolist()
-    again = first_pass(open_source(tmp_path), 33, "stop", 4, RunOptions(n_jobs=1))
-    assert again.rows.tolist() == found.rows.tolist()
+    assert list(found.stream.columns) == ["x"]
+    again = first_pass(open_source(tmp_path), drawn, "stop", RUN, columns=())
+    assert again.sample == found.sample
+    assert not again.stream.columns

@@ -16,7 +16,7 @@ def test_sums_over_pieces_are_the_overlaps_of_all_rows():
         one_hot_table(list(labels[:, some]), clusters, starts)
         for some in np.array_split(np.arange(900), 7)
     ]
-    whole = WholeTable(900, sum(parts[1:], parts[0]), starts, labels, {}, 0)
+    whole = WholeTable(900, sum(parts[1:], parts[0]), starts, labels, {}, 0, None)
     expected = partition_overlaps(Ensemble(labels))
     np.testing.assert_array_equal(whole.overlaps.squares, expected.squares)
     np.testing.assert_allclose(whole.overlaps.logs, expected.logs, atol=1e-9)
