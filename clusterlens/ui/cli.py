@@ -1,6 +1,7 @@
 """The console command: serve the page on this machine and open a browser on it.
 
-    clusterlens [FILE] [--port N] [--address HOST] [--origin HOST:PORT] [--no-browser]
+    clusterlens [TABLE] [--landmarks N] [--port N] [--address HOST] [--origin HOST:PORT]
+        [--no-browser]
     clusterlens assign SEGMENTATION TABLE -o FILE
     clusterlens run SOURCE --out FOLDER
 
@@ -25,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clusterlens import DataError, __version__
+from clusterlens import __version__
 
 PORT = 5006
 # Kernels are compiled after the first page, or after so long without one.
@@ -75,9 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_pool_at_scale(arguments[1:])
     given = _parser().parse_args(arguments)
     try:
-        _check_file(given.file)
-        server = make_server(given.port, given.address, given.origin, given.file)
-    except (DataError, OSError) as error:
+        landmarks = _check_file(given.file, given.landmarks)
+        server = make_server(
+            given.port, given.address, given.origin, given.file, landmarks
+        )
+    except (ValueError, OSError) as error:
         print(f"clusterlens: {error}", file=sys.stderr)
         return 2
     from clusterlens.ui.server.hardening import raise_file_limit, shorten_logs
@@ -103,7 +106,17 @@ def _parser() -> argparse.ArgumentParser:
         "clusterlens run --help: tables that are too large for memory.",
     )
     parser.add_argument(
-        "file", nargs="?", type=Path, help="a table to begin with: CSV, Parquet, Excel…"
+        "file",
+        nargs="?",
+        type=Path,
+        help="a table to begin with: CSV, Parquet, Excel…; or a folder of Parquet",
+    )
+    parser.add_argument(
+        "--landmarks",
+        type=int,
+        metavar="N",
+        help="draw so many rows of a Parquet table, and label the others later "
+        "(default: of a folder, or a file that is too large for memory)",
     )
     parser.add_argument(
         "--port", type=_port, help=f"default {PORT}, or another where that is taken"
@@ -137,17 +150,28 @@ def _port(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is no port; give 0 to 65535")
 
 
-def _check_file(path: Path | None) -> None:
-    """Read the table once, to report errors in it before the start."""
+def _check_file(path: Path | None, landmarks: int | None) -> int:
+    """Report errors in the table before the start; return the landmarks to draw, or 0.
+
+    Landmarks are drawn of a table that is too large for memory, or on request.
+    """
     if path is None:
-        return
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give a file.")
+        return 0
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
     from clusterlens import load_table
+    from clusterlens.compute.scale.landmark_table import (
+        N_LANDMARKS,
+        check_n_landmarks,
+        is_too_large,
+    )
+    from clusterlens.compute.scale.source import open_source
 
-    load_table(path)
+    if landmarks is None and not is_too_large(path):
+        load_table(path)
+        return 0
+    open_source(path)
+    return check_n_landmarks(N_LANDMARKS if landmarks is None else landmarks)
 
 
 def open_page() -> None:
@@ -184,6 +208,7 @@ def make_server(
     address: str,
     origins: Sequence[str] = (),
     file: Path | None = None,
+    landmarks: int = 0,
 ) -> Any:
     """Return a server of the page that listens but does not answer yet.
 
@@ -197,6 +222,8 @@ def make_server(
         Further names, host:port, under which browsers reach the page.
     file : Path, optional
         Table that every new page begins with.
+    landmarks : int, default 0
+        Number of landmarks to draw from the table; 0 if it is read as a whole.
 
     Raises
     ------
@@ -219,6 +246,8 @@ def make_server(
     def page() -> None:
         shared = the_server()
         shared.alone, shared.has_manual = alone, bool(folders)
+        if landmarks:
+            shared.tables.own, shared.tables.n_landmarks = file, landmarks
         from clusterlens.ui.serving import serve_page
 
         serve_page(shared, file)

@@ -83,7 +83,10 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
         return
-    if file is not None:
+    if (own := server.tables.own) is not None:
+        given = {"name": own.name, "n_landmarks": server.tables.n_landmarks}
+        pn.state.onload(partial(session.act, "load landmarks", **given))
+    elif file is not None:
         pn.state.onload(partial(_load_file, session, file))
 
 

@@ -247,6 +247,8 @@ class Shell:
             if analysis.table is not None:
                 rows, columns = analysis.table.table.shape
                 size = f"{whole(rows)} × {whole(columns)}"
+                if analysis.large is not None:
+                    size = f"{whole(rows)} landmarks of {whole(analysis.large.n_rows)}"
                 parts.append(_named(analysis.table.name, size))
             if analysis.run is not None:
                 size = counted(analysis.run.ensemble.n_partitions, "model")

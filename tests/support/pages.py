@@ -113,7 +113,7 @@ class Served:
     Parameters
     ----------
     folder : Path
-        Holds the store (`home`) and the log of the server.
+        Holds the store (`home`), large tables (`tables`) and the log of the server.
     app : Path, optional
         Served in the place of app.py, under the same name.
     """
@@ -124,6 +124,7 @@ class Served:
             port = str(probe.getsockname()[1])
         self.address = f"http://127.0.0.1:{port}"
         self.home, self.log = folder / "home", folder / "log.txt"
+        self.tables = folder / "tables"
         self._command = [
             *(sys.executable, "-m", "panel", "serve", str(app), "--liveness"),
             *("--address", "127.0.0.1", "--port", port),
@@ -137,7 +138,11 @@ class Served:
             self._process = subprocess.Popen(
                 [*self._command, *more],
                 cwd=ROOT,
-                env={**os.environ, "CLUSTERLENS_HOME": str(self.home)},
+                env={
+                    **os.environ,
+                    "CLUSTERLENS_HOME": str(self.home),
+                    "CLUSTERLENS_FOLDERS": str(self.tables),
+                },
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from unittest.mock import Mock
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -47,8 +48,27 @@ def test_a_missing_file_is_named(capsys, tmp_path):
     assert f"no file {tmp_path / 'a.csv'}" in refused(capsys, tmp_path / "a.csv")
 
 
-def test_a_folder_is_no_table(capsys, tmp_path):
-    assert "is a folder; give a file" in refused(capsys, tmp_path)
+def test_a_folder_without_parquet_is_no_table(capsys, tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    assert "no file that ends with .parquet, but 'a.csv'" in refused(capsys, tmp_path)
+
+
+def test_landmarks_are_drawn_of_a_folder_or_on_request(capsys, tmp_path, monkeypatch):
+    def serve(*given):
+        raise OSError(f"landmarks: {given[-1]}.")
+
+    monkeypatch.setattr(cli, "make_server", serve)
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"x": range(9)}).to_parquet(path)
+    assert "landmarks: 20000." in refused(capsys, tmp_path)
+    assert "landmarks: 150." in refused(capsys, path, "--landmarks", 150)
+    assert "landmarks: 0." in refused(capsys, path)
+
+
+def test_too_few_landmarks_are_refused(capsys, tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"x": range(9)}).to_parquet(path)
+    assert "from 100 to" in refused(capsys, path, "--landmarks", 5)
 
 
 def test_what_is_no_table_is_refused_with_the_formats(capsys, tmp_path):

@@ -23,6 +23,7 @@ STAYS = (
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
     *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "fuzzy_set_fixed"),
     *(
+        "all_rows_first",
         "new_rows_first",
         "new_rows_cards",
         "lesson",

@@ -8,6 +8,7 @@ present analysis. An action that makes something also writes its Python (`lines`
 
 from clusterlens.ui.actions import (
     lab,
+    large_tables,
     links,
     new_rows,
     partitions,
@@ -21,6 +22,6 @@ from clusterlens.ui.actions.merging import merge
 
 ACTIONS: dict[str, Action] = tables.ACTIONS | pools.ACTIONS | partitions.ACTIONS
 ACTIONS |= runs.ACTIONS | links.ACTIONS | lab.ACTIONS | new_rows.ACTIONS
-ACTIONS |= refits.ACTIONS
+ACTIONS |= refits.ACTIONS | large_tables.ACTIONS
 
 __all__ = ["ACTIONS", "Action", "merge"]

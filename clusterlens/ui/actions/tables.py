@@ -54,7 +54,7 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
     first. For text it is the separator, which is detected by default.
     """
     table, part, parts = read_table(values, job)
-    return replace(_begin(table, job), part=part, parts=parts)
+    return replace(begin(table, job), part=part, parts=parts)
 
 
 def read_table(
@@ -95,24 +95,24 @@ def chosen_part(step: Step, part: tuple[str, ...]) -> dict[str, str]:
 def _write_file(lines: Lines, step: Step, before: Analysis) -> None:
     part = chosen_part(step, step.analysis.part)
     given = keywords({"name": step.values["name"], **part})
-    _write_table(lines, step, call("cl.load_table", lines.file("FILE", step), *given))
+    write_table(lines, step, call("cl.load_table", lines.file("FILE", step), *given))
 
 
 def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Load one of the examples."""
-    return _begin(load_example(values["name"]), job)
+    return begin(load_example(values["name"]), job)
 
 
 def _write_example(lines: Lines, step: Step, before: Analysis) -> None:
-    _write_table(lines, step, call("cl.load_example", literal(step.values["name"])))
+    write_table(lines, step, call("cl.load_example", literal(step.values["name"])))
 
 
-def _write_table(lines: Lines, step: Step, code: str) -> None:
+def write_table(lines: Lines, step: Step, code: str) -> None:
     lines.assign(lines.name("table"), code)
     _write_preparation(lines, step, Analysis())
 
 
-def _begin(table: Dataset, job: Any) -> Analysis:
+def begin(table: Dataset, job: Any) -> Analysis:
     """Begin an analysis of a table, prepared by the default rules if possible."""
     try:
         dataset = _prepared(table, job)

@@ -27,10 +27,12 @@ from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.compute.ranking.robustness import Robustness
+from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.table.distributions import ColumnDistribution
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.exports.all_rows import write_all_rows
 from clusterlens.ui.exports.lab import write_cns, write_labels, write_pairs
 from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
@@ -157,6 +159,8 @@ class Findings:
         Share of the probabilities that models added to the run take.
     kept, rules
         The selected partition kept for new rows and its rules, if there are any.
+    all_rows, all_rows_names
+        Results for all rows of a large table, and names of their clusters, if any.
     """
 
     steps: Sequence[Step]
@@ -184,6 +188,8 @@ class Findings:
     joined: Joined | None = None
     kept: KeptPartition | None = None
     rules: ClusterRules | None = None
+    all_rows: ScaledRun | None = None
+    all_rows_names: Mapping[int, str] = field(default_factory=dict)
 
     def includes(self, key: str) -> bool:
         """Return whether a section of SECTIONS is in the report."""
@@ -270,6 +276,13 @@ SECTIONS = {
     ),
     "ranking": Section("Ranking", lambda found: _ranking(found)),
     "pool": Section("Pool", lambda found: _pool(found)),
+    "all rows": Section(
+        "All rows",
+        lambda found: write_all_rows(found.all_rows, found.all_rows_names),
+        lacks=lambda found: (
+            "" if found.all_rows else "no rows beyond memory are labelled"
+        ),
+    ),
     "new rows": Section(
         "New rows",
         lambda found: write_kept(found.analysis, found.kept, found.rules),
@@ -355,6 +368,11 @@ def _about(found: Findings) -> str:
     analysis, last = found.analysis, found.steps[-1]
     rows, columns = map(whole, analysis.table.table.shape)
     shape = f"{rows} rows, {columns} columns"
+    if analysis.large is not None:
+        shape = (
+            f"{rows} landmarks of {whole(analysis.large.n_rows)} rows, {columns} "
+            "columns; everything is of the landmarks but for the section All rows"
+        )
     loaded = [step for step in found.steps if step.kind == "load file"]
     known = [f"SHA-256 {step.values['sha256']}" for step in loaded[-1:]]
     parts = [

@@ -26,7 +26,7 @@ from clusterlens.ui.state.literals import ScriptError, literal
 from clusterlens.ui.state.partitions import SEED, number_of, position_in_python
 
 _FOUND = ("dataset", "ensemble", "ranking", "clusters", "rows")
-_LOADING = ("load file", "load example")
+_LOADING = ("load file", "load example", "load landmarks")
 
 
 def script_lines(steps: Sequence[Step]) -> Lines:
@@ -67,7 +67,8 @@ def write_script(
         Its function `analyse` returns a dictionary: "dataset", "ensemble" and
         "ranking", "clusters", the cluster of each sample by its number on the page, and
         "rows", the table with them; if partitions are kept for other tables, "kept" has
-        the segmentations and "assigned" the clusters of the rows of the new table.
+        the segmentations and "assigned" the clusters of the rows of the new table; if
+        the rows of a large table were labelled, "labelled" has the results.
 
     Raises
     ------
@@ -89,6 +90,8 @@ def write_script(
             found["assigned"] = lines.name("assigned")
             placed = f"{{name: one.assign({table}) for name, one in {kept}.items()}}"
             lines.assign(found["assigned"], placed)
+    if lines.has(labelled := lines.name("labelled")):
+        found["labelled"] = labelled
     constants, calls = lines.written(found.values())
     return _TEMPLATE.format(
         about=_about(analysis, run),

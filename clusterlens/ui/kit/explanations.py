@@ -402,6 +402,39 @@ EXPLANATIONS = {
         "clusters are wrong.",
         "Holm, A simple sequentially rejective multiple test procedure, 1979",
     ),
+    "cl-all-rows-headline": Explanation(
+        "How many landmarks stand for how many rows, and whether all rows have labels.",
+        "The adjusted Rand index compares the labels of held-back rows with the same "
+        "fitted to these rows alone: near 1, other landmarks would say the same.",
+        "Both fits have the error of a sample, so the index is rather too low. Its "
+        "interval holds for these two fits, not for others.",
+    ),
+    "cl-all-rows": Explanation(
+        "Rows of each cluster in the whole table, and the columns in which they differ "
+        "most from all rows.",
+        "A share of all rows far from that of the landmarks means that the landmarks "
+        "do not represent the cluster well.",
+        "Sizes and means are exact for the labels; the labels come from the landmarks.",
+    ),
+    "cl-all-rows-models": Explanation(
+        "The models of the run, ranked by their distance to what they agree on, from "
+        "the labels of all rows.",
+        "Small numbers: intervals. The last column compares each model with the same "
+        "model fitted to as many other rows; 1 is equal.",
+        "A model that repeats itself on other rows need not be a good one.",
+    ),
+    "cl-all-rows-list": Explanation(
+        "Rows of one part of the table with their cluster, as labelled.",
+        "The margin is near 1 far inside a cluster, and near 0 between two. Links lead "
+        "to the parts before and after.",
+        "At most 40 rows of a part are listed; the files hold all.",
+    ),
+    "cl-all-rows-map": Explanation(
+        "All rows of the table on the two principal components of the landmarks.",
+        "A pixel has the mean colour of its rows. Zoom in to separate them.",
+        "Two axes hold a part of the variance only: clusters that overlap here may be "
+        "apart in other directions.",
+    ),
     "cl-new-rows-map": Explanation(
         "The rows of the new table over those of the old one, on the two principal "
         "components of the old rows.",

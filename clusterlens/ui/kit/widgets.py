@@ -62,6 +62,7 @@ def progress_bar(title: str, done: int, total: int) -> str:
 def reading(shown: Any) -> str:
     """Return markup of the progress of a job, with Cancel."""
     done = f"{whole(shown.done)} of {whole(shown.total)} {safe(shown.unit)} · "
+    done += f"{shown.pace} · " if shown.pace else ""
     return (
         f"<p><b>{safe(shown.title)}</b> · {done if shown.total else ''}"
         f"{shown.seconds} s {link('Cancel', 'cancel')}</p>"

@@ -57,6 +57,7 @@ PAGES = (
     PageSpec("pool", "Pool", "tune"),
     PageSpec("consensus", "Consensus", "grid_on"),
     PageSpec("clusters", "Clusters", "bubble_chart"),
+    PageSpec("all-rows", "All rows", ""),
     PageSpec("verdict", "Verdict", "gavel"),
     PageSpec("labels", "Given labels", ""),
     PageSpec("new-rows", "New rows", "playlist_add"),

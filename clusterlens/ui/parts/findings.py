@@ -25,6 +25,7 @@ WELCOME = (
     *("robustness", "null_check", "export_profiles", "export_stability", "k_selection"),
     *("weighted_ensemble", "answers", "copies_of_leader", "joined"),
     *("kept_partition", "cluster_rules", "export_separation", "export_distributions"),
+    *("all_rows", "all_rows_names"),
 )
 
 
@@ -61,6 +62,8 @@ def gather(session: Session) -> Findings | None:
         joined=values["joined"],
         kept=values["kept_partition"],
         rules=values["cluster_rules"],
+        all_rows=values["all_rows"],
+        all_rows_names=values["all_rows_names"] or {},
         without=frozenset(session.look.report_without),
         asked={key: _asked(session, key) for key in session.look.report_with},
         has_classes=session.look.judged != "labels"

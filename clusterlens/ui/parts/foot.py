@@ -88,6 +88,7 @@ def job_bar(session: Session) -> pn.Row:
                 f" · {whole(shown.done)} of {whole(shown.total)}" if shown.total else ""
             )
             steps += f" {shown.unit}" if steps and shown.unit else ""
+            steps += f" · {shown.pace}" if shown.pace else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
             waiting += f" · {ALL_AT_WORK}" if shown.waits_its_turn else ""
             compiling = f" · {warming.message}" if warming.message else ""

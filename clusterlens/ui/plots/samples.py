@@ -7,7 +7,7 @@ a value, or a blend of memberships. For clusters this is the picture of `ds.by` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -292,7 +292,7 @@ def shade_samples(
     import datashader.transfer_functions as tf
 
     xy = check_features(xy, name="xy", compared=False)
-    radius = _radius(len(xy), size, largest)
+    radius = point_radius(len(xy), size, largest)
     if highlighted is None or not len(highlighted):
         return _points(xy, colours, view, size, radius, triangles=triangles).values
     grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
@@ -320,27 +320,30 @@ def _points(
     """
     import datashader.transfer_functions as tf
 
-    sums = _sums_on_pixels(xy, colours, view, size, triangles)
-    seen = sums["samples"].values > 0
+    sums = sums_on_pixels(xy, colours, view, size, triangles)
+    seen = sums["samples"] > 0
     if triangles is None or not radius:
-        image = _mean_colours(sums, seen, alpha)
+        image = mean_colours(sums, seen, alpha)
         return tf.spread(image, radius, how="source")
-    mostly = 2 * sums["triangles"].values > sums["samples"].values
-    discs = _mean_colours(sums, seen & ~mostly, alpha)
+    mostly = 2 * sums["triangles"] > sums["samples"]
+    discs = mean_colours(sums, seen & ~mostly, alpha)
     discs = tf.spread(discs, radius, how="source")
-    upright = _mean_colours(sums, seen & mostly, alpha)
+    upright = mean_colours(sums, seen & mostly, alpha)
     upright = tf.spread(upright, mask=_triangle(radius + 1), how="source")
     return tf.stack(discs, upright, how="source")
 
 
-def _sums_on_pixels(
+def sums_on_pixels(
     xy: np.ndarray,
     colours: np.ndarray,
     view: View,
     size: tuple[int, int],
-    triangles: np.ndarray | None,
-) -> Any:
-    """Sum colours, and count samples and triangles, on each pixel."""
+    triangles: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """Sum colours, and count samples and triangles, on each pixel.
+
+    The sums of parts of the samples add up to those of all.
+    """
     # Imported here so that the first page loads sooner.
     import datashader as ds
     import pandas as pd
@@ -353,17 +356,18 @@ def _sums_on_pixels(
     frame = pd.DataFrame({"x": x, "y": y, **columns}, copy=False)
     sums = {name: ds.sum(name) for name in columns}
     canvas = ds.Canvas(*size, *view)
-    return canvas.points(frame, "x", "y", ds.summary(samples=ds.count(), **sums))
+    found = canvas.points(frame, "x", "y", ds.summary(samples=ds.count(), **sums))
+    return {name: np.nan_to_num(values.values) for name, values in found.items()}
 
 
-def _mean_colours(sums: Any, at: np.ndarray, alpha: int) -> Any:
+def mean_colours(sums: Mapping[str, np.ndarray], at: np.ndarray, alpha: int) -> Any:
     """Return an image of the mean colour of the samples of the pixels given."""
     import datashader.transfer_functions as tf
 
-    counts = sums["samples"].values[at]
+    counts = sums["samples"][at]
     rgba = np.zeros((*at.shape, 4), np.uint8)
     for channel, name in enumerate("rgb"):
-        rgba[at, channel] = np.rint(sums[name].values[at] / counts)
+        rgba[at, channel] = np.rint(sums[name][at] / counts)
     rgba[at, 3] = alpha
     return tf.Image(rgba.view(np.uint32)[..., 0], dims=["y", "x"])
 
@@ -374,7 +378,7 @@ def _triangle(radius: int) -> np.ndarray:
     return 2 * np.abs(right) <= radius + 1 - up
 
 
-def _radius(n_samples: int, size: tuple[int, int], largest: int) -> int:
+def point_radius(n_samples: int, size: tuple[int, int], largest: int) -> int:
     """Return the radius of points: large for few, small for many."""
     pixels = int(np.sqrt(size[0] * size[1]))
     least = 1 if n_samples <= 10 * pixels else 0

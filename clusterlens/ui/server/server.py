@@ -17,6 +17,7 @@ from weakref import WeakSet
 from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
 from clusterlens.ui.server.classes import Classes
+from clusterlens.ui.server.large_tables import LargeTables
 from clusterlens.ui.server.manual import is_served_by_panel
 from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
@@ -77,6 +78,8 @@ class Server:
         be run; set by the code that serves the page.
     has_manual : bool
         Whether it serves the manual beside the page.
+    tables : LargeTables
+        Tables on this disk that may be opened.
     """
 
     def __init__(self, store: Store | None = None, startup_notice: str = "") -> None:
@@ -99,6 +102,7 @@ class Server:
         self.memories: WeakSet[Any] = WeakSet()
         self.classes = Classes()
         self.alone, self.has_manual = False, is_served_by_panel()
+        self.tables = LargeTables.named()
 
     @classmethod
     def at_home(cls) -> Self:

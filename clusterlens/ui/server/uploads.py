@@ -164,7 +164,8 @@ def read_file(file: Path) -> bytes:
 def _too_large(size: int) -> str:
     return (
         f"has {whole(size / _MB)} MB, the limit is {whole(MAX_BYTES / _MB)}; "
-        "keep fewer rows or columns."
+        "keep fewer rows or columns, or store it as Parquet and start the server with "
+        "it (clusterlens FILE)."
     )
 
 

@@ -214,6 +214,28 @@ class SoftTable:
     rows: FuzzyPartition
 
 
+@dataclass(frozen=True)
+class LargeTable:
+    """A table on the server's disk; its landmarks are the table of the analysis.
+
+    Parameters
+    ----------
+    name : str
+        Its name among the large tables of the server.
+    n_rows : int
+        Number of its rows.
+    files : str
+        SHA-256 of the names, sizes and times of its files.
+    skips : bool
+        Whether files that cannot be read are left out.
+    """
+
+    name: str
+    n_rows: int
+    files: str
+    skips: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Analysis:
     """All decisions about one table.
@@ -269,6 +291,11 @@ class Analysis:
         Names of all parts of the file, or possible separators.
     new_part, new_parts : tuple of str
         The same for the file of the new table.
+    large : LargeTable or None
+        The large table that the rows of the table are drawn from.
+    labelled : tuple of str
+        What the rows of the large table were labelled by: a SHA-256 that names the
+        folder, and the title of the partition; empty if they were not.
     """
 
     table: Dataset | None = None
@@ -295,6 +322,8 @@ class Analysis:
     parts: tuple[str, ...] = ()
     new_part: tuple[str, ...] = ()
     new_parts: tuple[str, ...] = ()
+    large: LargeTable | None = None
+    labelled: tuple[str, ...] = ()
 
     def with_run(self, run: Run) -> Analysis:
         """Return the analysis with another run, selected at the mean rule."""

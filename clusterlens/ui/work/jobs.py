@@ -24,8 +24,10 @@ from weakref import WeakSet
 
 import param
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import Workers
+from clusterlens.ui.kit.words import duration
 
 _POLL_SECONDS = 0.1
 # Delay before background work and waiting actions appear on screen.
@@ -58,6 +60,16 @@ class Progress:
     unit: str = ""
     kind: str = ""
     waits_its_turn: bool = False
+    stage_seconds: float = 0.0
+
+    @property
+    def pace(self) -> str:
+        """The rate of a stage that counts rows, and how long the rest may take."""
+        if self.unit != "rows" or not 0 < self.done < self.total:
+            return ""
+        rate = self.done / max(self.stage_seconds, 0.1)
+        left = duration((self.total - self.done) / rate)
+        return f"{whole(rate)} rows/s · {left} left"
 
 
 @dataclass(eq=False)
@@ -83,10 +95,12 @@ class Job:
     unit: str = ""
     kind: str = ""
     waits_since: float | None = None
+    entered: float = field(default_factory=time.monotonic)
 
     def begin_stage(self, stage: str, unit: str = "") -> None:
         """Begin another stage of the work; its progress is counted in `unit`."""
         self.title, self.done, self.total, self.unit = stage, 0, 0, unit
+        self.entered = time.monotonic()
 
     def report(self, done: int, total: int) -> None:
         """Record the progress of the stage."""
@@ -497,6 +511,7 @@ class Jobs(param.Parameterized):
             job.unit,
             job.kind,
             since is not None and now - since > _SHOWN_AFTER_SECONDS,
+            now - job.entered,
         )
 
     def _tell_partial(self) -> None:

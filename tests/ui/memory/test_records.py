@@ -27,6 +27,7 @@ from clusterlens.ui.state.analysis import (
     AnalysisResult,
     ClusterName,
     KeptPartition,
+    LargeTable,
     Link,
     Run,
     SoftTable,
@@ -132,6 +133,8 @@ def analysis() -> Analysis:
         parts=("a", "b"),
         new_part=("array", "c"),
         new_parts=("c", "d"),
+        large=LargeTable("folder/<b>", 12_000_000, "ab" * 32, skips=True),
+        labelled=("cd" * 32, "k-means <b>"),
     )
 
 

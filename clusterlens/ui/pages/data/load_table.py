@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from clusterlens.compute._numbers import whole
+from clusterlens.compute.scale.run import N_LANDMARKS
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
-from clusterlens.ui.kit.widgets import about, box, pn, reading
+from clusterlens.ui.kit.widgets import about, box, pmu, pn, reading, select, shrinking
 from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")
 # Kinds of actions that load a table.
-LOADING = ("load file", "take in")
+LOADING = ("load file", "take in", "load landmarks")
+# Numbers of landmarks on offer.
+LANDMARKS = (5_000, N_LANDMARKS, 50_000, 100_000)
 CSS = scaled("""
 .formats { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
 .formats span { border: 1px solid color-mix(in srgb, currentColor 25%, transparent);
@@ -59,6 +64,7 @@ class LoadTable(Card):
             stylesheets=[CSS],
             styles={"flex": "none"},
         )
+        self._large = self._large_tables()
         self._reading = Text(
             does=lambda what: jobs.cancel(), visible=False, css_classes=["cl-reading"]
         )
@@ -72,6 +78,7 @@ class LoadTable(Card):
         zone = pn.Column(
             self._browse,
             self._formats,
+            self._large,
             self._reading,
             styles=ZONE,
             sizing_mode="stretch_both",
@@ -79,8 +86,72 @@ class LoadTable(Card):
         )
         return box(zone, promise, css="cl-load")
 
+    def _large_tables(self) -> pn.Row:
+        """Return the controls that open a table on the server's disk."""
+        self._name = select(
+            "On this server", [], css="cl-large-table", **shrinking(110, 260)
+        )
+        self._landmarks = select(
+            "Landmarks",
+            {whole(n): n for n in LANDMARKS},
+            css="cl-landmarks",
+            width=96,
+            value=N_LANDMARKS,
+        )
+        self._skips = pmu.Checkbox(
+            label="skip unreadable files",
+            size="small",
+            margin=0,
+            css_classes=["cl-skip-unreadable"],
+        )
+        button = pmu.Button(
+            label="Open",
+            description="Draws landmarks, rows that stand for all others.",
+            size="small",
+            margin=0,
+            on_click=self._draw_landmarks,
+            css_classes=["cl-draw-landmarks"],
+        )
+        return pn.Row(
+            self._name,
+            self._landmarks,
+            button,
+            self._skips,
+            margin=(8, 0, 0, 0),
+            sizing_mode="stretch_width",
+            visible=False,
+            styles={
+                "align-items": "center",
+                "justify-content": "center",
+                "flex": "none",
+                "flex-wrap": "wrap",
+                "gap": "6px 8px",
+            },
+        )
+
+    async def _draw_landmarks(self, event: Any) -> None:
+        look: Mapping[str, Any] = {"page": "data", "starting": False}
+        await self.session.act(
+            "load landmarks",
+            look=look,
+            name=self._name.value,
+            n_landmarks=self._landmarks.value,
+            skips=self._skips.value,
+        )
+
     def show(self, table: Dataset | None) -> None:
-        """Do nothing: the zone is the same with a table and without."""
+        """List the tables on the server's disk."""
+        names = list(self.session.server.tables.listed())
+        self.offer(self._name, options=names)
+        if names and self._name.value not in names:
+            self._name.value = names[0]
+        self._tell_large()
+
+    def _tell_large(self) -> None:
+        """Show the tables on the disk, if there are any, in place of the formats."""
+        has_tables = bool(self._name.options)
+        self._large.visible = has_tables and self._browse.visible
+        self._formats.visible = not has_tables and self._browse.visible
 
     def _tell(self, event: Any) -> None:
         """Show the progress of a file in place of the controls."""
@@ -88,4 +159,5 @@ class LoadTable(Card):
         loads = shown is not None and shown.kind in LOADING
         self._reading.body = reading(shown) if loads else ""
         self._reading.visible = loads
-        self._browse.visible = self._formats.visible = not loads
+        self._browse.visible = not loads
+        self._tell_large()

@@ -36,6 +36,7 @@ from clusterlens.ui.state.analysis import (
     AnalysisResult,
     ClusterName,
     KeptPartition,
+    LargeTable,
     Link,
     Run,
     SoftTable,
@@ -354,6 +355,7 @@ _WRITERS: dict[str, Callable[[Records, Any, Analysis], Any]] = {
         [name.text, list(name.rows)] for name in names
     ],
     "memberships": Records._write_soft,
+    "large": lambda self, large, analysis: asdict(large),
 }
 _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "table": Records._read_table,
@@ -375,6 +377,8 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "memberships": Records._read_soft,
     "fuzzy_pairs": lambda self, pairs, known: tuple(map(tuple, pairs)),
     "cns": lambda self, setting, known: tuple(setting),
+    "large": lambda self, large, known: LargeTable(**large),
+    "labelled": lambda self, labelled, known: tuple(labelled),
 }
 
 

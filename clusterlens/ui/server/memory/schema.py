@@ -142,6 +142,11 @@ _FIELDS: dict[str, Shape] = {
     "parts": sequence(LONG_TEXT),
     "new_part": _PART,
     "new_parts": sequence(LONG_TEXT),
+    "large": any_of(
+        nothing,
+        record({"name": TEXT, "n_rows": COUNT, "files": key, "skips": flag}),
+    ),
+    "labelled": any_of(row(), row(key, LONG_TEXT)),
 }
 # One step, by its kind; the first of a history is the start.
 _GIVEN = {"start": record(), **{kind: action.takes for kind, action in ACTIONS.items()}}

@@ -1,0 +1,161 @@
+"""Actions on large tables: draw landmarks, and label all rows by the result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.scale.labelling import Given, label_all
+from clusterlens.compute.scale.landmark_table import MOST_LANDMARKS, sample_table
+from clusterlens.compute.scale.run import N_LANDMARKS
+from clusterlens.compute.scale.source import ParquetSource, open_source
+from clusterlens.compute.scale.stages import FEWEST_LANDMARKS
+from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.lines import Lines, call, keywords
+from clusterlens.ui.actions.tables import begin, say_table
+from clusterlens.ui.state.analysis import Analysis, LargeTable, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.literals import literal
+from clusterlens.ui.state.shapes import SEED, TEXT, flag, integer, record
+
+# Seed of the draw, unless another one is given.
+_SEED = 0
+
+
+def load_landmarks(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Draw landmarks of a table on the server's disk, and begin an analysis of them."""
+    name, rule = values["name"], _rule(values.get("skips", False))
+    path = job.server.tables.find(name)
+    job.enter(f"Draw landmarks of {path.name}", unit="rows")
+    opened = open_source(path, rule)
+    table, left = sample_table(
+        opened,
+        path.name,
+        values.get("n_landmarks", N_LANDMARKS),
+        values.get("random_state", _SEED),
+        rule,
+        RunOptions(progress=job.report, cancel=job.cancelled),
+    )
+    large = LargeTable(name, left.n_rows, opened.digest, values.get("skips", False))
+    return replace(begin(table, job), large=large)
+
+
+def open_large(job: Any, large: LargeTable) -> ParquetSource:
+    """Open a large table again; ValueError if it has changed since."""
+    path = job.server.tables.find(large.name)
+    opened = open_source(path, _rule(large.skips))
+    if opened.digest != large.files:
+        raise ValueError(
+            f"{large.name!r} has changed since its landmarks were drawn; open it again "
+            "on Data."
+        )
+    return opened
+
+
+def _rule(skips: bool) -> str:
+    return "skip" if skips else "stop"
+
+
+def _say_landmarks(lines: Lines, step: Step, before: Analysis) -> None:
+    values = step.values
+    given = {
+        "n_landmarks": values.get("n_landmarks", N_LANDMARKS),
+        "random_state": values.get("random_state", _SEED),
+    }
+    if values.get("skips"):
+        given["unreadable"] = "skip"
+    source = _say_source(lines, values["name"])
+    say_table(lines, step, call("cl.draw_landmarks", source, *keywords(given)))
+
+
+def _say_source(lines: Lines, name: str) -> str:
+    """Return the constant with the name of the table; the user adds the path."""
+    inside = PurePosixPath(name).name
+    return lines.constant("SOURCE", inside, "  # its path on the server")
+
+
+def given_of(analysis: Analysis) -> tuple[Given, Run]:
+    """Return landmarks, models and partition to label all rows by, and their run.
+
+    Raises
+    ------
+    ValueError
+        If there is no result, or not one of all landmarks.
+    """
+    result = analysis.result
+    if analysis.large is None or analysis.table is None:
+        raise ValueError(
+            "this table is in memory as a whole; all its rows have labels."
+        )
+    if result is None:
+        raise ValueError("there is no result; choose one on Clusters.")
+    run = next((run for run in analysis.runs if run.id == result.run_id), None)
+    if run is None:
+        raise ValueError("the run of the result was deleted; choose another result.")
+    if len(run.dataset.table) != len(analysis.table.table):
+        raise ValueError(
+            "the result is of a part of the landmarks; choose one of all of them."
+        )
+    labels = np.where(result.clusters < 0, -1, result.clusters + 1)
+    return Given(run.dataset, run.ensemble, labels), run
+
+
+def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Label all rows of the large table by the result and the models of its run."""
+    given, run = given_of(analysis)
+    large = analysis.large
+    opened = open_large(job, large)
+    out = job.server.tables.labels(large.name, given.digest)
+    with job.server.tables.writing(out):
+        label_all(
+            opened,
+            out,
+            given,
+            [dict(spec) for spec in run.pool] or None,
+            run.random_state,
+            RunOptions(progress=job.report, cancel=job.cancelled),
+            unreadable=_rule(large.skips),
+            workers=job.workers,
+            enter=job.enter,
+        )
+    return replace(analysis, labelled=(given.digest, analysis.result.title))
+
+
+def _say_labels(lines: Lines, step: Step, before: Analysis) -> None:
+    analysis = step.analysis
+    if analysis.result is None or analysis.large is None:
+        return
+    run_id = analysis.result.run_id
+    run = lines.run(run_id)
+    source = _say_source(lines, analysis.large.name)
+    pool = lines.constant("POOL", [dict(spec) for spec in run.pool])
+    folder = literal(f"{PurePosixPath(analysis.large.name).stem}-labels")
+    of_run = (lines.dataset(run_id), lines.ensemble(run_id), lines.name("clusters"))
+    given = keywords({"random_state": run.random_state})
+    made = call("cl.label_rows", source, folder, *of_run, pool, *given)
+    lines.say(lines.name("labelled"), made)
+
+
+ACTIONS = {
+    "load landmarks": Action(
+        "Draw landmarks",
+        load_landmarks,
+        record(
+            {"name": TEXT},
+            {
+                "n_landmarks": integer(FEWEST_LANDMARKS, MOST_LANDMARKS),
+                "random_state": SEED,
+                "skips": flag,
+            },
+        ),
+        slow=True,
+        python=_say_landmarks,
+    ),
+    "label rows": Action(
+        "Label all rows", label_large, record(), slow=True, python=_say_labels
+    ),
+}

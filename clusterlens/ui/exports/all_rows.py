@@ -1,0 +1,111 @@
+"""Results for all rows of a large table as markup: sizes, ranking, error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import mark, quoting, safe, table_of
+from clusterlens.ui.pages.all_rows.nodes import NOWHERE_COLOUR
+
+
+def cluster_mark(label: int, name: str) -> str:
+    """Return the name of a cluster after its dot; labels of files count from 1."""
+    return mark(cluster_colour(label - 1 if label > 0 else -1), safe(name))
+
+
+def write_all_rows(run: ScaledRun, names: Mapping[int, str]) -> str:
+    """Write everything for the report."""
+    sizes = write_sizes(run, names, {})
+    return f"<p>{write_error(run)}</p>{sizes}{write_models(run)}"
+
+
+def write_error(run: ScaledRun) -> str:
+    """Write the error of the landmarks, and which groups they show."""
+    value, low, high = run.consensus_error
+    error = "No error of the landmarks was measured."
+    if not math.isnan(value):
+        error = (
+            "With the same partition fitted to other rows it has the adjusted Rand "
+            f"index {value:.3f} (95% interval {low:.3f} to {high:.3f})."
+        )
+    return (
+        f"{count(run.n_landmarks, 'landmark')} stand for {count(run.n_rows, 'row')}. "
+        f"{error} Landmarks show groups of {whole(run.smallest_seen[0])} rows and more "
+        "with a chance of 95%."
+    )
+
+
+def write_sizes(
+    run: ScaledRun, names: Mapping[int, str], shares: Mapping[int, float]
+) -> str:
+    """Write a line per cluster, the rows without one, and notes.
+
+    Parameters
+    ----------
+    run : ScaledRun
+        Results for all rows.
+    names : mapping of int to str
+        Name of each cluster by its label in the files.
+    shares : mapping of int to float
+        Share of the landmarks in each cluster, if known.
+    """
+    texts = {} if run.profiles is None else run.profiles.texts
+    total = run.n_labelled
+    sizes = dict(run.clusters.itertuples(index=False))
+    lines = [
+        _line(
+            cluster_mark(label, name),
+            sizes[label],
+            total,
+            "" if label not in shares else percent(shares[label]),
+            texts.get(label, ""),
+        )
+        for label, name in names.items()
+    ]
+    far = mark(NOWHERE_COLOUR, "nowhere")
+    why = "too far from its cluster for a row like the landmarks"
+    lines.append(_line(far, run.n_nowhere, total, "", why))
+    if missing := run.n_rows - total:
+        why = "no value in any column in use"
+        lines.append(_line("no label", missing, run.n_rows, "", why))
+    heads = (
+        "<th>cluster</th><th class='number'>rows</th><th class='number'>of all</th>"
+        "<th class='number'>of landmarks</th><th>all rows of it differ in</th>"
+    )
+    notes = "".join(f"<li>{quoting(note)}</li>" for note in run.notes)
+    return f"{table_of(heads, ''.join(lines))}<ul>{notes}</ul>"
+
+
+def _line(name: str, rows: int, total: int, of_landmarks: str, text: str) -> str:
+    return (
+        f"<tr><td>{name}</td><td class='number'>{whole(rows)}</td><td class='number'>"
+        f"{percent(rows / total)}</td><td class='number'>{of_landmarks}</td>"
+        f"<td>{safe(text)}</td></tr>"
+    )
+
+
+def write_models(run: ScaledRun) -> str:
+    """Write a line per model, the one closest to the consensus first."""
+    lines = "".join(
+        f"<tr><td>{safe(row.model)}</td><td class='number'>{row.clusters}</td>"
+        f"<td class='number'>{_interval(row.score, row.score_low, row.score_high)}"
+        f"</td><td class='number'>{_interval(row.ari, row.low, row.high)}</td></tr>"
+        for row in run.models.itertuples()
+    )
+    heads = (
+        "<th>model</th><th class='number'>clusters</th><th class='number'>DISCOTEC"
+        "</th><th class='number'>fit to other rows</th>"
+    )
+    return table_of(heads, lines)
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    """Write a value with the ends of its interval, if it has one."""
+    if math.isnan(value):
+        return "<span class='muted'>not measured</span>"
+    ends = "" if low == high else f" <span class='muted'>{low:.3f}–{high:.3f}</span>"
+    return f"{value:.3f}{ends}"

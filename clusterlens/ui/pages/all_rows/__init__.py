@@ -1,0 +1,1 @@
+"""The page All rows: labels and results for all rows of a large table."""

@@ -1,0 +1,42 @@
+"""Card of the models for all rows: scores with intervals, error of the landmarks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.ui.exports.all_rows import write_models
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import card
+from clusterlens.ui.parts.panel import Panel
+
+CSS = """
+td { overflow-wrap: anywhere; vertical-align: top; }
+td.number { white-space: nowrap; }
+"""
+
+
+class AllRowsModels(Panel):
+    """The models, ranked on all rows."""
+
+    needs = ("all_rows",)
+    tells_failure = False
+
+    def build(self) -> Any:
+        self._text = Text(
+            css_classes=["cl-all-rows-ranking"],
+            stylesheets=[CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        return card(
+            "Models on all rows",
+            self._text,
+            note=self.status,
+            css="cl-all-rows-models",
+        )
+
+    def show(self, all_rows: ScaledRun) -> None:
+        """Write a line per model, the one closest to the consensus first."""
+        self._text.body = write_models(all_rows)

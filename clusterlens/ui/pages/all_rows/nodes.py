@@ -1,0 +1,110 @@
+"""Results of the page All rows: sizes and map of a large table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.scale.result import ScaledRun, read_run
+from clusterlens.ui.actions.large_tables import given_of
+from clusterlens.ui.kit.palette import cluster_colours, cluster_name, rgb
+from clusterlens.ui.plots.all_rows import draw_parts
+from clusterlens.ui.plots.samples import Picture
+from clusterlens.ui.state.analysis import Analysis, AnalysisResult, LargeTable, Run
+from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.work.derived import node
+from clusterlens.ui.work.jobs import Job
+
+# Colour of rows that belong nowhere.
+NOWHERE_COLOUR = "#5f666e"
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Whether all rows have the labels of the present result.
+
+    Parameters
+    ----------
+    obstacle : str
+        Why they cannot be labelled by it; empty if they can.
+    is_current : bool
+        Whether they have its labels.
+    """
+
+    obstacle: str
+    is_current: bool
+
+
+@node("live", "Comparing with the result")
+def labelling(
+    job: Job,
+    large: LargeTable,
+    runs: tuple[Run, ...],
+    result: AnalysisResult | None,
+    labelled: tuple[str, ...],
+    table: object,
+) -> Labelling:
+    """Return whether all rows are labelled by the present result."""
+    try:
+        given, _ = given_of(
+            Analysis(table=table, large=large, runs=runs, result=result)
+        )
+    except ValueError as error:
+        return Labelling(str(error), is_current=False)
+    return Labelling("", labelled[:1] == (given.digest,))
+
+
+@node("live", "Reading the results of all rows")
+def all_rows(
+    job: Job, large: LargeTable, labelled: tuple[str, ...]
+) -> ScaledRun | None:
+    """Return the results of the labelled rows; None if they are not labelled."""
+    if not labelled:
+        return None
+    folder = job.server.tables.labels(large.name, labelled[0])
+    found = read_run(folder)
+    if found is None:
+        raise DataError(
+            f"The labels in {folder.name!r} are gone; label all rows again."
+        )
+    return found
+
+
+@node()
+def all_rows_names(
+    all_rows: ScaledRun,
+    labelling: Labelling,
+    result_names: Mapping[int, str] | None,
+) -> dict[int, str]:
+    """Return the name of each cluster by its label in the files."""
+    own = result_names if labelling.is_current else None
+    labels = all_rows.clusters["cluster"].tolist()
+    return {label: cluster_name(_shown(label), own) for label in labels}
+
+
+def _shown(label: int) -> int:
+    """Return the number on screen of a label: files count from 1."""
+    return label if label < 0 else label - 1
+
+
+@node("live", "Drawing the map of all rows")
+def all_rows_picture(
+    job: Job, all_rows: ScaledRun, look_all_rows_view: Viewport
+) -> Picture | None:
+    """Draw all labelled rows, a file at a time."""
+    if not look_all_rows_view.drawn:
+        return None
+
+    def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for xy, labels, nowhere in all_rows.places():
+            raise_if_cancelled(job.cancelled)
+            colours = cluster_colours(np.where(labels < 0, -1, labels - 1))
+            colours[nowhere] = rgb([NOWHERE_COLOUR])
+            yield xy, colours
+
+    n_rows = all_rows.n_labelled
+    return draw_parts(parts(), all_rows.extent, n_rows, look_all_rows_view)

@@ -1,0 +1,110 @@
+"""Large tables: Parquet files and folders on the server's disk that may be opened.
+
+A browser sends one of the names in the list, never a path. The list holds the tables
+directly in the folders of the setting, and the table given on the command line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Self
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.scale.folder import RUN
+
+SETTING = "CLUSTERLENS_FOLDERS"
+_SUFFIX = ".parquet"
+# Entries of a folder among which a Parquet file is looked for.
+_MOST_ENTRIES = 1_000
+
+
+class LargeTables:
+    """Names of the tables on this disk that may be opened.
+
+    Parameters
+    ----------
+    folders : iterable of Path
+        Folders that hold tables.
+
+    Attributes
+    ----------
+    own : Path or None
+        The table that the server was started with.
+    n_landmarks : int
+        Landmarks to draw from it.
+    """
+
+    def __init__(self, folders: Iterable[Path] = ()) -> None:
+        self._folders = tuple(folders)
+        self.own: Path | None = None
+        self.n_landmarks = 0
+        self._written: set[Path] = set()
+
+    @classmethod
+    def named(cls) -> Self:
+        """Return the tables in the folders that the setting names."""
+        named = os.environ.get(SETTING, "").split(os.pathsep)
+        return cls(Path(name) for name in named if name)
+
+    def listed(self) -> dict[str, Path]:
+        """Return the tables by name; folders that cannot be read have none."""
+        found = {} if self.own is None else {self.own.name: self.own}
+        for folder in self._folders:
+            try:
+                inside = sorted(folder.iterdir())
+            except OSError:
+                continue
+            for path in inside:
+                if _is_table(path, folder):
+                    found.setdefault(f"{folder.name}/{path.name}", path)
+        return found
+
+    def find(self, name: str) -> Path:
+        """Return the path of a table; DataError if none of this name may be opened."""
+        path = self.listed().get(name)
+        if path is None:
+            raise DataError(
+                f"{name!r} is not among the tables of this server's disk; see that it "
+                f"is there and that {SETTING} names its folder."
+            )
+        return path
+
+    @contextmanager
+    def writing(self, folder: Path) -> Iterator[None]:
+        """Keep other sessions from writing to a folder; DataError if one does."""
+        if folder in self._written:
+            raise DataError(
+                "these rows are being labelled on another page; wait until they are."
+            )
+        self._written.add(folder)
+        try:
+            yield
+        finally:
+            self._written.discard(folder)
+
+    def labels(self, name: str, digest: str) -> Path:
+        """Return the folder beside a table for the labels that a digest names."""
+        table = self.find(name)
+        stem = table.name.removesuffix(_SUFFIX)
+        return table.with_name(f"{stem}-labels-{digest[:16]}")
+
+
+def _is_table(path: Path, folder: Path) -> bool:
+    """Return whether a Parquet file, or a folder with some, is in a folder.
+
+    Links out of the folder, hidden files and folders of runs are no tables.
+    """
+    try:
+        if path.name[0] in "._" or not path.resolve().is_relative_to(folder.resolve()):
+            return False
+        if path.is_file():
+            return path.suffix == _SUFFIX
+        inside = islice(path.rglob("*"), _MOST_ENTRIES)
+        is_run = (path / RUN).exists()
+        return not is_run and any(one.suffix == _SUFFIX for one in inside)
+    except OSError:
+        return False
