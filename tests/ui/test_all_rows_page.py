@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.pages import PICTURED
+from tests.support.pages import PICTURED
 from tests.ui.test_main_job import LONG, run_pool, write_blobs
 
 ROWS = 600
