@@ -20,7 +20,9 @@ def cluster_mark(label: int, name: str) -> str:
 def write_all_rows(run: ScaledRun, names: Mapping[int, str]) -> str:
     """Write everything for the report."""
     sizes = write_sizes(run, names, {})
-    return f"<p>{write_error(run)}</p>{sizes}{write_models(run)}"
+    landmarks, rows = count(run.n_landmarks, "landmark"), count(run.n_rows, "row")
+    about = f"{landmarks} stand for {rows}. {write_error(run)}"
+    return f"<p>{about}</p>{sizes}{write_models(run)}"
 
 
 def write_error(run: ScaledRun) -> str:
@@ -33,7 +35,6 @@ def write_error(run: ScaledRun) -> str:
             f"index {value:.3f} (95% interval {low:.3f} to {high:.3f})."
         )
     return (
-        f"{count(run.n_landmarks, 'landmark')} stand for {count(run.n_rows, 'row')}. "
         f"{error} Landmarks show groups of {whole(run.smallest_seen[0])} rows and more "
         "with a chance of 95%."
     )

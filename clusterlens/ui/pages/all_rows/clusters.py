@@ -18,6 +18,7 @@ from clusterlens.ui.work.derived import Result
 CSS = """
 td { vertical-align: top; overflow-wrap: anywhere; }
 td.number { white-space: nowrap; }
+td:first-child { min-width: 6.5em; }
 """
 
 
