@@ -18,7 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import panel
-from benchmarks.pages import Served, open_browser
 from playwright.sync_api import Page
 
 from clusterlens.ui.shell import TEMPLATE

@@ -20,7 +20,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.jobs import Progress
-from tests.ui.loop import rest, run
+from tests.ui.loop import run, wait_until_idle
 
 N = 900
 BAD = "<img src=x onerror=alert(1)>"
@@ -97,13 +97,13 @@ def test_all_rows_are_labelled_by_the_result_and_shown_as_text(folder):
         session = await labelled(folder)
         page = AllRowsPage(session)
         page.make()
-        page.look(True)
+        page.set_visible(True)
         session.look.all_rows_view = Viewport(width=120, height=90)
-        await rest(session)
+        await wait_until_idle(session)
         assert "200 landmarks stand for 900 rows" in texts(page)
         assert session.derived.get("labelling").value.obstacle == ""
         assert await session.act("label rows"), session.jobs.notices
-        await rest(session)
+        await wait_until_idle(session)
         run_ = session.derived.get("all_rows").value
         assert run_.n_labelled == N
         assert sorted(run_.clusters["cluster"]) == [1, 2, 3]
@@ -112,7 +112,7 @@ def test_all_rows_are_labelled_by_the_result_and_shown_as_text(folder):
         for words in ("900 rows have the labels of k-means k=3", "cluster 3"):
             assert words in shown
         session.look.param.update(all_rows_part=3, all_rows_first="in order")
-        await rest(session)
+        await wait_until_idle(session)
         part = session.derived.get("part_rows").value
         table = pd.read_parquet(folder / BAD)
         assert part.labels["row"].tolist() == list(range(300, 340))
@@ -123,7 +123,7 @@ def test_all_rows_are_labelled_by_the_result_and_shown_as_text(folder):
         assert session.derived.get("labelling").value.is_current
         other = {**MODEL, "model": 0}
         await session.act("choose result", partition=other, numbers=NUMBERS, on="X")
-        await rest(session)
+        await wait_until_idle(session)
         assert not session.derived.get("labelling").value.is_current
         assert "The result is another one by now" in texts(page)
         session.close()
@@ -225,7 +225,7 @@ def test_an_analysis_of_landmarks_is_read_back_and_shows_its_labels(folder, tmp_
         assert again.analysis.large == before.large
         assert again.analysis.labelled == before.labelled
         again.derived.watch(("all_rows", "labelling"), lambda results: None)
-        await rest(again)
+        await wait_until_idle(again)
         assert again.derived.get("all_rows").value.n_labelled == N
         assert again.derived.get("labelling").value.is_current
         shutil.rmtree(session.server.tables.labels(NAME, before.labelled[0]))
@@ -233,13 +233,13 @@ def test_an_analysis_of_landmarks_is_read_back_and_shows_its_labels(folder, tmp_
         assert await last.open(session.memory.analysis)
         page = AllRowsPage(last)
         page.make()
-        page.look(True)
-        await rest(last)
+        page.set_visible(True)
+        await wait_until_idle(last)
         assert "are gone; label all rows again" in texts(page)
-        button = page.panels[0]._label
+        button = page.cards[0]._label
         assert button.visible
-        await page.panels[0]._label_rows(None)
-        await rest(last)
+        await page.cards[0]._label_rows(None)
+        await wait_until_idle(last)
         assert last.derived.get("all_rows").value.n_labelled == N
         assert not button.visible
         for one in (session, again, last):

@@ -16,7 +16,7 @@ from clusterlens.compute.scale.source import ParquetSource, open_source
 from clusterlens.compute.scale.stages import FEWEST_LANDMARKS
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
-from clusterlens.ui.actions.tables import begin, say_table
+from clusterlens.ui.actions.tables import begin, write_table
 from clusterlens.ui.state.analysis import Analysis, LargeTable, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import literal
@@ -30,7 +30,7 @@ def load_landmarks(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Draw landmarks of a table on the server's disk, and begin an analysis of them."""
     name, rule = values["name"], _rule(values.get("skips", False))
     path = job.server.tables.find(name)
-    job.enter(f"Draw landmarks of {path.name}", unit="rows")
+    job.begin_stage(f"Draw landmarks of {path.name}", unit="rows")
     opened = open_source(path, rule)
     table, left = sample_table(
         opened,
@@ -60,7 +60,7 @@ def _rule(skips: bool) -> str:
     return "skip" if skips else "stop"
 
 
-def _say_landmarks(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_landmarks(lines: Lines, step: Step, before: Analysis) -> None:
     values = step.values
     given = {
         "n_landmarks": values.get("n_landmarks", N_LANDMARKS),
@@ -68,11 +68,11 @@ def _say_landmarks(lines: Lines, step: Step, before: Analysis) -> None:
     }
     if values.get("skips"):
         given["unreadable"] = "skip"
-    source = _say_source(lines, values["name"])
-    say_table(lines, step, call("cl.draw_landmarks", source, *keywords(given)))
+    source = _write_source(lines, values["name"])
+    write_table(lines, step, call("cl.draw_landmarks", source, *keywords(given)))
 
 
-def _say_source(lines: Lines, name: str) -> str:
+def _write_source(lines: Lines, name: str) -> str:
     """Return the constant with the name of the table; the user adds the path."""
     inside = PurePosixPath(name).name
     return lines.constant("SOURCE", inside, "  # its path on the server")
@@ -120,24 +120,24 @@ def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
             RunOptions(progress=job.report, cancel=job.cancelled),
             unreadable=_rule(large.skips),
             workers=job.workers,
-            enter=job.enter,
+            enter=job.begin_stage,
         )
     return replace(analysis, labelled=(given.digest, analysis.result.title))
 
 
-def _say_labels(lines: Lines, step: Step, before: Analysis) -> None:
+def _write_labels(lines: Lines, step: Step, before: Analysis) -> None:
     analysis = step.analysis
     if analysis.result is None or analysis.large is None:
         return
     run_id = analysis.result.run_id
     run = lines.run(run_id)
-    source = _say_source(lines, analysis.large.name)
+    source = _write_source(lines, analysis.large.name)
     pool = lines.constant("POOL", [dict(spec) for spec in run.pool])
     folder = literal(f"{PurePosixPath(analysis.large.name).stem}-labels")
     of_run = (lines.dataset(run_id), lines.ensemble(run_id), lines.name("clusters"))
     given = keywords({"random_state": run.random_state})
     made = call("cl.label_rows", source, folder, *of_run, pool, *given)
-    lines.say(lines.name("labelled"), made)
+    lines.assign(lines.name("labelled"), made)
 
 
 ACTIONS = {
@@ -153,9 +153,9 @@ ACTIONS = {
             },
         ),
         slow=True,
-        python=_say_landmarks,
+        python=_write_landmarks,
     ),
     "label rows": Action(
-        "Label all rows", label_large, record(), slow=True, python=_say_labels
+        "Label all rows", label_large, record(), slow=True, python=_write_labels
     ),
 }

@@ -95,12 +95,12 @@ class Job:
     unit: str = ""
     kind: str = ""
     waits_since: float | None = None
-    entered: float = field(default_factory=time.monotonic)
+    stage_began: float = field(default_factory=time.monotonic)
 
     def begin_stage(self, stage: str, unit: str = "") -> None:
         """Begin another stage of the work; its progress is counted in `unit`."""
         self.title, self.done, self.total, self.unit = stage, 0, 0, unit
-        self.entered = time.monotonic()
+        self.stage_began = time.monotonic()
 
     def report(self, done: int, total: int) -> None:
         """Record the progress of the stage."""
@@ -511,7 +511,7 @@ class Jobs(param.Parameterized):
             job.unit,
             job.kind,
             since is not None and now - since > _SHOWN_AFTER_SECONDS,
-            now - job.entered,
+            now - job.stage_began,
         )
 
     def _tell_partial(self) -> None:

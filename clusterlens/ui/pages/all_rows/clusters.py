@@ -11,7 +11,7 @@ from clusterlens.ui.exports.all_rows import write_sizes
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.pages.all_rows.nodes import Labelling
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.work.derived import Result
 
@@ -22,7 +22,7 @@ td:first-child { min-width: 6.5em; }
 """
 
 
-class AllRowsClusters(Panel):
+class AllRowsClusters(Card):
     """Rows of each cluster beside its share of the landmarks, and its columns."""
 
     needs = ("all_rows", "all_rows_names", "labelling")

@@ -11,7 +11,7 @@ from clusterlens.ui.exports.all_rows import write_error
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, quoting, safe
 from clusterlens.ui.pages.all_rows.nodes import Labelling
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.analysis import LargeTable
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
@@ -25,7 +25,7 @@ NOT_LARGE = (
 )
 
 
-class AllRowsHeadline(Panel):
+class AllRowsHeadline(Card):
     """The size of the table, the error of the landmarks, and the button that labels."""
 
     needs = ("large?", "table?")

@@ -12,13 +12,13 @@ from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, mark
 from clusterlens.ui.pages.all_rows.nodes import NOWHERE_COLOUR
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 
 LEGEND_ENTRIES = 8
 
 
-class AllRowsMap(Panel):
+class AllRowsMap(Card):
     """All rows on the principal components of the landmarks."""
 
     needs = ("all_rows_picture", "all_rows", "all_rows_names")
@@ -26,7 +26,7 @@ class AllRowsMap(Panel):
 
     def build(self) -> Any:
         self._figure = MapFrame(
-            self.sees("all_rows_view"),
+            self.view_handler("all_rows_view"),
             css="cl-all-rows-figure",
             tools=["box_zoom", "save"],
         )

@@ -8,7 +8,7 @@ from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.exports.all_rows import write_models
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 CSS = """
 td { overflow-wrap: anywhere; vertical-align: top; }
@@ -16,7 +16,7 @@ td.number { white-space: nowrap; }
 """
 
 
-class AllRowsModels(Panel):
+class AllRowsModels(Card):
     """The models, ranked on all rows."""
 
     needs = ("all_rows",)

@@ -12,12 +12,12 @@ from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.all_rows.look import ORDERS
 from clusterlens.ui.pages.all_rows.rows_nodes import PartRows
 from clusterlens.ui.pages.data.nodes import write_cell
-from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.panel import Card
 
 CSS = "td, th { white-space: nowrap; padding: 2px 8px 2px 0; }"
 
 
-class AllRowsList(Panel):
+class AllRowsList(Card):
     """Rows with their cluster and margin; links lead to other parts."""
 
     needs = ("part_rows", "all_rows_names")
