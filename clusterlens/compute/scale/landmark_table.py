@@ -119,10 +119,11 @@ def sample_table(
     found = first_pass(source, drawn, unreadable, run, columns=())
     row = free_name(ROW, list(source.schema.names))
     sample = _plain_numbers(found.sample).add_column(0, row, pa.array(found.rows))
-    note = Note("landmarks drawn", landmarks=len(found.rows), rows=found.source.n_rows)
-    table = make_dataset(
-        sample.to_pandas(), name, row_id=row, notes=[note, *found.source.notes]
-    )
+    notes, n_rows = list(found.source.notes), found.source.n_rows
+    if len(found.rows) < n_rows:
+        drawn_note = Note("landmarks drawn", landmarks=len(found.rows), rows=n_rows)
+        notes.insert(0, drawn_note)
+    table = make_dataset(sample.to_pandas(), name, row_id=row, notes=notes)
     return table, found.source
 
 

@@ -20,9 +20,16 @@ def cluster_mark(label: int, name: str) -> str:
 def write_all_rows(run: ScaledRun, names: Mapping[int, str]) -> str:
     """Write everything for the report."""
     sizes = write_sizes(run, names, {})
-    landmarks, rows = count(run.n_landmarks, "landmark"), count(run.n_rows, "row")
-    about = f"{landmarks} stand for {rows}. {write_error(run)}"
+    about = f"{write_size(run.n_landmarks, run.n_rows)} {write_error(run)}"
     return f"<p>{about}</p>{sizes}{write_models(run)}"
+
+
+def write_size(n_landmarks: int, n_rows: int) -> str:
+    """Write how many landmarks stand for how many rows."""
+    if n_landmarks == n_rows:
+        return f"All {count(n_rows, 'row')} are landmarks."
+    landmarks, rows = count(n_landmarks, "landmark"), count(n_rows, "row")
+    return f"Too large for memory: {landmarks} stand for {rows}."
 
 
 def write_error(run: ScaledRun) -> str:
@@ -35,8 +42,8 @@ def write_error(run: ScaledRun) -> str:
             f"index {value:.3f} (95% interval {low:.3f} to {high:.3f})."
         )
     return (
-        f"{error} Landmarks show groups of {whole(run.smallest_seen[0])} rows and more "
-        "with a chance of 95%."
+        f"{error} Landmarks show groups of {count(int(run.smallest_seen[0]), 'row')} and "
+        "more with a chance of 95%."
     )
 
 

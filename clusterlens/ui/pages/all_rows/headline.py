@@ -7,7 +7,7 @@ from typing import Any
 from clusterlens.compute._numbers import count
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.exports.all_rows import write_error
+from clusterlens.ui.exports.all_rows import write_error, write_size
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, quoting, safe
 from clusterlens.ui.pages.all_rows.nodes import Labelling
@@ -75,10 +75,7 @@ class AllRowsHeadline(Card):
         if large is None or table is None:
             self._text.body = NOT_LARGE
             return
-        stands = (
-            f"<p><b>Too large for memory: {count(len(table.table), 'landmark')} "
-            f"stand for {count(large.n_rows, 'row')}.</b> "
-        )
+        stands = f"<p><b>{write_size(len(table.table), large.n_rows)}</b> "
         if is_gone and all_rows.error is not None:
             stands += f"{quoting(explain(all_rows.error))}</p>"
         elif all_rows.value is not None:
