@@ -41,10 +41,8 @@ def write_error(run: ScaledRun) -> str:
             "With the same partition fitted to other rows it has the adjusted Rand "
             f"index {value:.3f} (95% interval {low:.3f} to {high:.3f})."
         )
-    return (
-        f"{error} Landmarks show groups of {count(int(run.smallest_seen[0]), 'row')} and "
-        "more with a chance of 95%."
-    )
+    smallest = count(int(run.smallest_seen[0]), "row")
+    return f"{error} Landmarks show groups of {smallest} and more with a chance of 95%."
 
 
 def write_sizes(
