@@ -19,7 +19,7 @@ UI_LIBRARIES = {
 }
 # In order: a package imports only from itself and from packages before it.
 PACKAGES = [
-    "_numbers",
+    "formatting",
     "notes",
     "_drafts",
     "_validation",

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import DataError, FloatArray
+from clusterlens.compute.formatting import whole
 
 LONGEST_TEXT = 100_000
 # No value that this package writes is nested nearly as deeply.

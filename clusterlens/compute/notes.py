@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 
 _BEYOND = (
     ": presets run it up to {limit} samples, these data have {samples}; list its specs "

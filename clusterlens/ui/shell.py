@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from clusterlens.compute._numbers import count as counted
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import count as counted
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.figures.steering import HOW
 from clusterlens.ui.kit.components import (
     Connection,

@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
-from clusterlens.compute._numbers import percent
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.ui.exports.document import _answer, _votes
 from clusterlens.ui.nodes.answers import broken_by_all

@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import expect
 
 import clusterlens as cl
-from clusterlens.compute._numbers import percent
 from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.pages.fuzzy.nodes import fuzzy_choices

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids

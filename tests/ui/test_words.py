@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import clusterlens
-from clusterlens.compute._numbers import count, grouped, percent, whole
+from clusterlens.compute.formatting import count, grouped, percent, whole
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.kit.widgets import breakable
 from clusterlens.ui.kit.words import number, typed

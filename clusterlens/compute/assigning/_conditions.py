@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import grouped
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.assigning._sources import Source
 from clusterlens.compute.assigning._sql import among, identifier
+from clusterlens.compute.formatting import grouped
 
 _LISTED = 4  # levels to name in a sentence
 

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._plain import Record, largest_unpacked, read_json
 from clusterlens.compute._validation import (
     UNLABELLED,
@@ -28,6 +27,7 @@ from clusterlens.compute.assigning._baseline import Baseline
 from clusterlens.compute.assigning._record import SegmentationRecord
 from clusterlens.compute.assigning._stored import ABOUT, FORMAT, ODD, ROWS
 from clusterlens.compute.assigning.assigner import Assigner
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.table.footer import claimed_sizes
 from clusterlens.compute.table.plain_preparation import preparation_from_plain
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.assigning._questions import Question
+from clusterlens.compute.formatting import count, whole
 
 _MOST_ROWS = 1_048_575  # of a sheet, below its header
 _LONGEST = 32_767  # characters of a cell

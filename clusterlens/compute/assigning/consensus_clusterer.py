@@ -9,7 +9,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import (
     UNLABELLED,
     FloatArray,
@@ -32,6 +31,7 @@ from clusterlens.compute.ensemble.constraints import (
     check_constraints,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import as_note
 from clusterlens.compute.pool.k_selection import select_k
 from clusterlens.compute.pool.pool import run_pool

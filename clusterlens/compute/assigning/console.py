@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute._run.console import INTERRUPTED, end_progress, refuse
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import check_choice, check_range
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.assigning.streaming import FileSummary, assign_file
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.reading import DECIMAL_NAMES, SEPARATOR_NAMES
 
 _MARKS = {"tab": "\t"}  # hard to type in a shell

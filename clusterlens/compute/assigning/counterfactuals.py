@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, RunOptions
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.assigning.assigner import ALPHA, Assigned
 from clusterlens.compute.assigning.segmentation import Segmentation, check_segmentation
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table.dataset import Column, Dataset, check_dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.compute.table.preparing_again import check_rows

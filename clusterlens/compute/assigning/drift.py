@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import betabinom, chi2, chi2_contingency, norm
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._validation import UNLABELLED, FloatArray, Frozen, IntArray
 from clusterlens.compute.assigning._calibration import g_statistic, widened
 from clusterlens.compute.assigning._record import SegmentationRecord
+from clusterlens.compute.formatting import percent
 
 # Half of the false alarms of the verdict are for columns, half for rows nowhere.
 LEVEL = 0.05

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import count, percent
 from clusterlens.compute._validation import (
     UNLABELLED,
     FloatArray,
@@ -43,6 +42,7 @@ from clusterlens.compute.assigning._sql import (
     struct,
 )
 from clusterlens.compute.assigning._workbook import write_workbook
+from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 from clusterlens.compute.table.export import free_name
 

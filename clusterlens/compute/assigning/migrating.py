@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count, percent
 from clusterlens.compute._validation import UNLABELLED, DataError, Frozen
+from clusterlens.compute.formatting import count, percent
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import count, percent
 from clusterlens.compute._validation import (
     UNLABELLED,
     FloatArray,
@@ -39,6 +38,7 @@ from clusterlens.compute.assigning._sources import (
     read_sources,
 )
 from clusterlens.compute.assigning._sql import check_table, identifier, literal
+from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 from clusterlens.compute.table.export import free_name
 

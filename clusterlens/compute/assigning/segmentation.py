@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import count, percent
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
@@ -34,6 +33,7 @@ from clusterlens.compute.assigning._stored import write_kept
 from clusterlens.compute.assigning.assigner import ALPHA, Assigned, Assigner
 from clusterlens.compute.assigning.drift import Drift, measure_drift
 from clusterlens.compute.assigning.fitting import fit_assigner
+from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.assigning._restored import MAX_BYTES, read_kept
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import whole
 
 
 def load_segmentation(path: str | os.PathLike[str]) -> Segmentation:

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import csr_array
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
@@ -22,6 +21,7 @@ from clusterlens.compute.consensus._links import LinkedRows
 from clusterlens.compute.consensus._one_hot import Gaps, OneHotRows, sums_by_centre
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError
+from clusterlens.compute.formatting import whole
 
 _LINES_PER_BLOCK = 8
 _ROWS_PER_PRODUCT = 1 << 14

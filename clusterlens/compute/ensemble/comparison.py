@@ -13,9 +13,9 @@ from sklearn.metrics import (
     normalized_mutual_info_score,
 )
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_classes
 from clusterlens.compute.ensemble.contingency import cross_tab, match_labels
+from clusterlens.compute.formatting import whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import (
     UNLABELLED,
     DataError,
@@ -46,6 +45,7 @@ from clusterlens.compute.ensemble._arguments import (
     whole_votes,
 )
 from clusterlens.compute.ensemble._stored import write_ensemble
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.notes import Note, as_note
 
 NOISE = UNLABELLED

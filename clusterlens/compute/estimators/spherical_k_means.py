@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 from clusterlens.compute.estimators._random import legacy_random_state
+from clusterlens.compute.formatting import count
 
 _ROUNDING = 1e-12  # of a cosine
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.features import (
     LINKAGES,
@@ -20,6 +19,7 @@ from clusterlens.compute.estimators.features import (
     weighted_linkage,
 )
 from clusterlens.compute.estimators.merges import cut_tree
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.sharing import Arrays, Step
 
 

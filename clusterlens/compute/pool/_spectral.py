@@ -18,9 +18,9 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import k_means
 from sklearn.utils import check_random_state
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.graph_embedding import MOST_STEPS, embed_graph
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool._neighbors import neighbors_step
 from clusterlens.compute.pool.sharing import Arrays, Step
 

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.process_settings import one_thread
@@ -42,6 +41,7 @@ from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
 from clusterlens.compute.estimators.constrained_spectral import ConstrainedSpectral
 from clusterlens.compute.estimators.link_metric import LinkMetric
 from clusterlens.compute.estimators.neighbors import known_neighbors, neighbor_table
+from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.held_out import ANSWERS, HELD_OUT
 from clusterlens.compute.ranking.scores import partitions_of

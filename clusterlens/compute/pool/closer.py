@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import RandomState, check_features, check_range
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.formatting import count
 from clusterlens.compute.pool.catalogue import neighbour_quantile, sample_share
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.preset_versions import sized_grids

@@ -18,7 +18,6 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import binom, skew
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.processes import Workers, check_workers
@@ -35,6 +34,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID
 from clusterlens.compute.estimators.units import spread
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.pool._k_curves import (
     LONGEST_BLOCK,
     REFERENCES,

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import OPTICS, cluster_optics_xi
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.units import spread
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool._neighbors import neighbors_step, with_density
 from clusterlens.compute.pool.sharing import Arrays, Step
 

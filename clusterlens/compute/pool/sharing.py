@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import record_warnings
 from clusterlens.compute._validation import FloatArray, IntArray, read_only
+from clusterlens.compute.formatting import whole
 
 Arrays = tuple[npt.NDArray[Any], ...]
 # Seconds and bytes from the numbers of samples and features and the size of the step.

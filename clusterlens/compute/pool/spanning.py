@@ -22,7 +22,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators.condensed import condensed_labels
@@ -36,6 +35,7 @@ from clusterlens.compute.estimators.spanning_trees import (
     plain_edges,
     shortest_first,
 )
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool._neighbors import neighbors_step, with_density
 from clusterlens.compute.pool.sharing import Arrays, Step
 

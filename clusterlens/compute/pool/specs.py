@@ -32,13 +32,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import (
     RandomState,
     check_random_state,
     check_range,
     plain_repr,
 )
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool._quantiles import DataScale, root_of
 from clusterlens.compute.pool.catalogue import CLUSTERERS

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import FloatArray, Frozen
@@ -18,6 +17,7 @@ from clusterlens.compute.ensemble.ensemble import (
     distinct_partitions,
 )
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
+from clusterlens.compute.formatting import percent
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
@@ -32,6 +31,7 @@ from clusterlens.compute.ensemble.ensemble import (
     check_ensemble,
     distinct_partitions,
 )
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.ranking._candidates import candidates, joined_by
 from clusterlens.compute.ranking._evidence import (
     EVIDENCE,

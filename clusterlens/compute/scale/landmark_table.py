@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
@@ -17,6 +16,7 @@ from clusterlens.compute._validation import (
     check_random_state,
     check_range,
 )
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.notes import Note
 from clusterlens.compute.scale.first_pass import draw_rows, first_pass
 from clusterlens.compute.scale.labels import ROW

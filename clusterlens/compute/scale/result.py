@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._plain import Record, read_json
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray
+from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note, as_note
 from clusterlens.compute.scale.labels import AXES, CONSENSUS
 from clusterlens.compute.scale.profiles import profiles_from_plain, profiles_to_plain

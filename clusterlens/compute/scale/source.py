@@ -14,8 +14,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import DataError, check_choice, plain_repr
+from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note
 
 PIECE_ROWS = 1 << 17

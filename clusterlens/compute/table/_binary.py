@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.table.footer import claimed_sizes
 
 ROWS_LIMIT = 20_000_000

@@ -18,9 +18,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError, as_pandas
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table._names import is_id_name
 

@@ -16,8 +16,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table._binary import (
     CELL_BYTES,

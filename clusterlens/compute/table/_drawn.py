@@ -15,8 +15,8 @@ from itertools import pairwise, zip_longest
 import pandas as pd
 import pyarrow as pa
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import (
     OBJECT_BYTES,
     Content,

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 from python_calamine import CalamineWorkbook
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table._binary import (
     OBJECT_BYTES,
     Content,

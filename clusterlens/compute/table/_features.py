@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count, grouped, whole
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import (
     LARGEST,
@@ -25,6 +24,7 @@ from clusterlens.compute._validation import (
     IntArray,
     plain_repr,
 )
+from clusterlens.compute.formatting import count, grouped, whole
 from clusterlens.compute.table._cells import amount_remarks, to_numbers
 from clusterlens.compute.table._roles import ordered_levels
 

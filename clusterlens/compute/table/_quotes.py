@@ -7,8 +7,8 @@ import io
 
 import numpy as np
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import count
 
 _QUOTE, _NEW_LINE, _RETURN = 34, 10, 13
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._names import (
     CODE_NAMES,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Parsed
 from clusterlens.compute.table._header import is_number, is_word
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
 from clusterlens.compute._validation import (
@@ -32,6 +31,7 @@ from clusterlens.compute._validation import (
     plain_repr,
     read_only,
 )
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table._cells import plain_frame, type_columns
 from clusterlens.compute.table._features import (
     Column,

@@ -29,7 +29,6 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions, stretches
 from clusterlens.compute._validation import (
     DataError,
@@ -39,6 +38,7 @@ from clusterlens.compute._validation import (
     check_choice,
     plain_repr,
 )
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table._cells import plain_frame, type_columns
 from clusterlens.compute.table._features import (
     FEATURE_ROLES,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import DataError, check_flag
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table.dataset import (
     Dataset,
     check_dataset,

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -25,6 +24,7 @@ from clusterlens.compute._validation import (
     check_labels,
     check_range,
 )
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table._features import Column
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._plain import Record
 from clusterlens.compute._validation import (
     DataError,
@@ -24,6 +23,7 @@ from clusterlens.compute._validation import (
     IntArray,
     check_choice,
 )
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.notes import Note, as_note
 from clusterlens.compute.table._features import (
     FEATURE_ROLES,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step

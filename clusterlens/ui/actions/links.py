@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link

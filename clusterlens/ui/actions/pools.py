@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.pool.answer_models import models_for_answers
 from clusterlens.compute.pool.closer import FINER, most_alike
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool

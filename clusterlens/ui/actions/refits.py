@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute.assigning.refitting import Refit, refit
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table.preparing_again import prepare_again
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines, call, new_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import mark, quoting, safe, table_of

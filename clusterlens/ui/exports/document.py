@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from clusterlens import __version__
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.stability import ClusterStability

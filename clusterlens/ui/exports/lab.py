@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.indices.agreement_reached import PoolAgreement

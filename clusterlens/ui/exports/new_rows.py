@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from clusterlens.compute._numbers import count, percent
 from clusterlens.compute.assigning.few_columns import TypingTool
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
+from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import free_name
 from clusterlens.ui.kit.widgets import safe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.ui.kit.words import NOISE_WORDS, number, who_votes
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis

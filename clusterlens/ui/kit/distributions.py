@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import percent
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.distributions import ColumnDistribution
 from clusterlens.ui.kit.words import number
 

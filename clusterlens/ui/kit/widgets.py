@@ -13,7 +13,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmu
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
 from clusterlens.ui.kit.style import (

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy

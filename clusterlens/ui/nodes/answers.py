@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.ui.nodes.agreement import ScoredWithLinks

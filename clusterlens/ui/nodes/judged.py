@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.indices.evidence import merge_classes
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.palette import cluster_name

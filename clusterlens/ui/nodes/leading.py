@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.widgets import safe

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.answer_models import (
     N_MAKERS,
     made_for,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
 from clusterlens.ui.nodes.verdict import Light

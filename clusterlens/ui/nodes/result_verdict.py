@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.few_columns import TypingTool
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation

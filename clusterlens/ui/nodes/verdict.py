@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence

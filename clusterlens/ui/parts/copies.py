@@ -5,7 +5,7 @@ A click prepares the table again as an action, so undo and the script include it
 
 from __future__ import annotations
 
-from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.widgets import badge, link
 from clusterlens.ui.session import Session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import HIDDEN_WITHOUT_CONNECTION
 from clusterlens.ui.kit.widgets import link, pn, progress_bar, quoting, safe

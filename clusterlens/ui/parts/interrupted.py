@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, quoting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import scaled
 from clusterlens.ui.kit.widgets import link, safe

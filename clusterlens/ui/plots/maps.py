@@ -8,9 +8,9 @@ from typing import Any, Literal
 import holoviews as hv
 import numpy as np
 
-from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.estimators.cns.live import LiveSolution
+from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.palette import (
     LINK_COLOURS,

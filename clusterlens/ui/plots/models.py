@@ -7,9 +7,9 @@ from typing import Any
 import holoviews as hv
 import numpy as np
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.ranking.model_map import ModelMap
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.kit.palette import cluster_colour

@@ -14,13 +14,13 @@ from typing import Any
 import holoviews as hv
 import numpy as np
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._validation import (
     DataError,
     check_classes,
     check_features,
     check_range,
 )
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.ui.kit.palette import cluster_colour, cluster_colours, cluster_name

@@ -18,8 +18,8 @@ from typing import Any
 import param
 from panel.custom import JSComponent
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.components import go_on
 from clusterlens.ui.work.jobs import Job
 

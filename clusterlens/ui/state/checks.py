@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pandas as pd
 import param
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.ensemble import NOISE
+from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.state.history import now
 
 # Kinds of checks, as they are stored.

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._plain import read_plain
 from clusterlens.compute.ensemble.ensemble import NoiseMeans
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
 

@@ -15,9 +15,9 @@ from typing import IO, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._plain import read_plain
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Link, Run
 

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.consensus.partition import (
     CONSENSUS_FUNCTIONS,
     consensus_partition,
@@ -23,6 +22,7 @@ from clusterlens.compute.consensus.partition import (
 from clusterlens.compute.consensus.tree import ConsensusTree, consensus_tree
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult, ClusterName, Link
 from clusterlens.ui.state.links import (

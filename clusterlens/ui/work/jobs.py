@@ -24,9 +24,9 @@ from weakref import WeakSet
 
 import param
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import Workers
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.words import duration
 
 _POLL_SECONDS = 0.1

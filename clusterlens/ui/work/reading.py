@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.context import running
 from clusterlens.compute._run.process_settings import limit_memory
 from clusterlens.compute._run.processes import (
@@ -29,6 +28,7 @@ from clusterlens.compute._validation import DataError
 
 # Not used here: reader processes import them with this module before a file comes.
 from clusterlens.compute.ensemble.importing import load_partitions  # noqa: F401
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.fuzzy.importing import load_memberships  # noqa: F401
 
 if TYPE_CHECKING:

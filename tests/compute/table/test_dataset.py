@@ -7,9 +7,9 @@ from sklearn import datasets
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import clusterlens.compute.table._features as encoding
-from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import DEFAULT_RUN, Cancelled
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
     MISSING_RULES,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.exports.all_rows import write_error, write_size

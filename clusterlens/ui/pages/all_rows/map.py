@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.exports.all_rows import cluster_mark
 from clusterlens.ui.figures.map_frame import MapFrame

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.comparison import PartitionComparison
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, MapFigure
 from clusterlens.ui.figures.steering import steered

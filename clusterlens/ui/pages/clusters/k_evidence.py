@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.ui.kit.components import RowSlider, Text
 from clusterlens.ui.kit.palette import cluster_colour, ink_on

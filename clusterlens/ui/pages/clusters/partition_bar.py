@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.consensus.cohesion import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.consensus.cohesion import ClusterConsensus
+from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour

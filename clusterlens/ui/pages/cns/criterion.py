@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count as counted
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.compute.formatting import count as counted
 from clusterlens.ui.figures.criterion_map import CriterionMap
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.lines import call, keywords
 from clusterlens.ui.exports.script import write_card

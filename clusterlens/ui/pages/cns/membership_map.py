@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent
 from clusterlens.compute.estimators.cns.live import LiveSolution
+from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour

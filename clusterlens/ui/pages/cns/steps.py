@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute.estimators.cns.live import SmoothingStep
+from clusterlens.compute.formatting import percent
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link
 from clusterlens.ui.pages.cns.nodes import Setting

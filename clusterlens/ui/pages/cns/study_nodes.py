@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.cns.live import LiveSolution, SmoothingStep
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.indices.indices import external_index
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import percent
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.nodes.answers import ByAnswer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count, percent
+from clusterlens.compute.formatting import count, percent
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.kit.words import fixed

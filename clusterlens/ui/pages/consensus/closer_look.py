@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.nodes import more_models
 from clusterlens.ui.parts.more_models import MoreModels

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.counting_cost import AgreementCost
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.pool.nulls import LEVEL
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import LINK_COLOURS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.nodes.more_models import ModelsToMake
 from clusterlens.ui.parts.more_models import MoreModels

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count as counted
-from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count as counted
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.figures.matrix import (
     Cross,
     Edges,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent
+from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.ranking.hubs import Hubs
 from clusterlens.compute.ranking.model_map import ModelMap
 from clusterlens.compute.ranking.ranking import Ranking

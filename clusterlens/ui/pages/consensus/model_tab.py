@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name

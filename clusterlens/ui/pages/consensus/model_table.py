@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.indices.model_comparison import SAMPLE_SIZE
 from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.ranking.ranking import SCORES, Ranking

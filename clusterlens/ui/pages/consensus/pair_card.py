@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, link, pn, safe
 from clusterlens.ui.kit.words import in_models, number, voters

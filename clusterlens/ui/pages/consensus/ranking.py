@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
+from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pn, safe, select

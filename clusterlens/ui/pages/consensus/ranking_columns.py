@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.kit.words import (
     brief,

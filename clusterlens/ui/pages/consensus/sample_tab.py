@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.palette import (
     DISAGREEMENT_COLOURS,
     cluster_colour,

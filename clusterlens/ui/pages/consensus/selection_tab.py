@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count as counted
-from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count as counted
+from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.exports.rows import rows_to_csv

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
 from clusterlens.ui.kit.widgets import card, join_keeping_tail, link, pn, safe

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from panel.io.model import JSCode
 
-from clusterlens.compute._numbers import percent, whole
+from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.dataset import ROLES, Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import DENSE

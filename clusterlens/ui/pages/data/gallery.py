@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.scale.run import N_LANDMARKS
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from clusterlens.compute._numbers import grouped
 from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.formatting import grouped
 from clusterlens.compute.table.dataset import ColumnFacts, Dataset
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
     MISSING_RULES,

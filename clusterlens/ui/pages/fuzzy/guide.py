@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.kit.components import Text

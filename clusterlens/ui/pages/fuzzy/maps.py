@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.membership_map import MembershipMap

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text

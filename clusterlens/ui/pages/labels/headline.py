@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import count
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.lines import Lines

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe

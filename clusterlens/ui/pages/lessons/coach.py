@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.components import Pointer, Text
 from clusterlens.ui.kit.style import COLUMN, SCROLL, TEXT_CSS
 from clusterlens.ui.kit.widgets import box, link, pn, safe

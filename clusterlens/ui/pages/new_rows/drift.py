@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute._validation import UNLABELLED
 from clusterlens.compute.assigning.migrating import Migration
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, breakable, card, safe
 from clusterlens.ui.kit.words import fixed

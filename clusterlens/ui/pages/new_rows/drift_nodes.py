@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.drift import Drift
 from clusterlens.compute.assigning.migrating import Migration, migration
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.new_rows.nodes import NewCells

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.drift import LEVEL, Drift
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select

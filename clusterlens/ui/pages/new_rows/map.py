@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.reading import DECIMAL_NAMES, ENCODING_NAMES
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, chi2_contingency
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
 from clusterlens.compute.assigning import few_columns
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.drift import LEVEL
 from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
 from clusterlens.compute.assigning.segmentation import Segmentation, is_nowhere
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.state.analysis import KeptPartition

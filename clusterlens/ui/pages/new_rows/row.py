@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import percent
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import percent
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import breakable, card, link, mark, safe

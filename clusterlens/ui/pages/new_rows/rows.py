@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, safe, select

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.few_columns import TypingTool
 from clusterlens.compute.assigning.rules import ClusterRule, ClusterRules
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, safe, select

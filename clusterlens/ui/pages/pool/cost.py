@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.pool.pool import PoolEstimate
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES
 from clusterlens.compute.table.dataset import Dataset

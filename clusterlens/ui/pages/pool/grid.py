@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from clusterlens.compute._numbers import count as counted
-from clusterlens.compute._numbers import whole
+from clusterlens.compute.formatting import count as counted
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.table.dataset import Dataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import HIDDEN_WITHOUT_CONNECTION
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count as counted
+from clusterlens.compute.formatting import count as counted
 from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import duration

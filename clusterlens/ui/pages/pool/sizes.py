@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.pool.specs import POOLS, pool_grids
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.widgets import safe

@@ -20,8 +20,8 @@ from typing import IO, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from clusterlens import __version__
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._plain import MOST_VALUES, largest_unpacked, read_plain
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.server.memory.measured import read_checks
 from clusterlens.ui.server.memory.records import Records, check_row
 from clusterlens.ui.server.memory.rows import CheckRow

@@ -21,7 +21,7 @@ from typing import Any
 
 import param
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.server.memory.contents import is_key
 from clusterlens.ui.server.memory.measured import read_checks, write_checks

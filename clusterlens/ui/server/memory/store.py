@@ -37,7 +37,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import platformdirs
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute.formatting import count
 from clusterlens.ui.server.memory.contents import Contents, remove_drafts
 from clusterlens.ui.server.memory.database import (
     ERRORS,

@@ -1,0 +1,77 @@
+"""Format numbers so that readers of any language understand them."""
+
+
+def whole(amount: float) -> str:
+    """Format a whole number, with thousands separated by a narrow no-break space.
+
+    A comma is a decimal mark in many languages, and a point in others.
+
+    Parameters
+    ----------
+    amount : float
+        Rounded to the nearest whole number.
+
+    Returns
+    -------
+    text : str
+        For example "12 000".
+    """
+    return f"{amount:,.0f}".replace(",", "\u202f")
+
+
+def grouped(amount: float) -> str:
+    """Format a number with six digits, in groups from 10 000 on (beyond years).
+
+    Parameters
+    ----------
+    amount : float
+        Any number.
+
+    Returns
+    -------
+    text : str
+        A whole number from 10 000 to 1e9, otherwise six significant digits.
+    """
+    return whole(amount) if 10_000 <= abs(amount) < 1e9 else f"{amount:.6g}"
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """Format an amount with its noun.
+
+    Parameters
+    ----------
+    amount : int
+        Number of things.
+    one : str
+        Noun in the singular.
+    many : str, optional
+        Noun in the plural; by default the singular with an s.
+
+    Returns
+    -------
+    text : str
+        For example "1 row" or "3 rows".
+    """
+    return f"{whole(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def percent(share: float) -> str:
+    """Format a share in percent: zero without a sign, a small share not as zero.
+
+    A share close to 1 is not written as 100%. A value below 1e-9 is rounding.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1], or a difference of two shares.
+
+    Returns
+    -------
+    text : str
+        For example "25%", "<1%" or ">99%".
+    """
+    if abs(share) < 0.005:
+        return "<1%" if share > 1e-9 else "0%"
+    if 0.995 <= share < 1 - 1e-9:
+        return ">99%"
+    return f"{share:.0%}".replace("-", "−")
