@@ -60,13 +60,13 @@ def main() -> None:
     print("run, four models selected, Clusters, back on Consensus")
     try:
         with open_browser() as browser:
-            for turn in range(rounds + 1):  # the first one fills the caches
+            for visit in range(rounds + 1):  # the first one fills the caches
                 for name in pages:
                     chosen.write_text(name)
                     page = browser.new_page(viewport={"width": 1440, "height": 900})
                     found = measure(page, served.address)
                     page.close()
-                    if turn:
+                    if visit:
                         seconds[name].append(found)
     finally:
         served.kill()

@@ -43,8 +43,11 @@ def pytest_configure(config):
     if getattr(config.option, "numprocesses", None) and not config.option.collectonly:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         if not all_on_disk():
-            turns = ("forth", "back")
-            both = [subprocess.Popen([sys.executable, "-c", COMPILE, t]) for t in turns]
+            directions = ("forth", "back")
+            both = [
+                subprocess.Popen([sys.executable, "-c", COMPILE, way])
+                for way in directions
+            ]
             for process in both:
                 process.wait()
 

@@ -126,9 +126,9 @@ async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
         for error in filter(None, errors):
             if not isinstance(error, (ValueError, MemoryError)):
                 raise error
-        told = [notice.text for notice in session.jobs.notices]
-        if any("failed unexpectedly" in text for text in told):
-            raise AssertionError(f"it opened and failed: {told}")
+        messages = [notice.text for notice in session.jobs.notices]
+        if any("failed unexpectedly" in text for text in messages):
+            raise AssertionError(f"it opened and failed: {messages}")
         steps = session.history.done
         scripts = [_card(steps)]
         found = gather(session)

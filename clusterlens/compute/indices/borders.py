@@ -70,9 +70,10 @@ def border_ratios(
     The border of a pair is all samples of one class that are the nearest ones to a
     sample of the other. The ratio is the median, over the border, of the distance to
     the other class divided by the distance to the fifth-nearest sample of the own
-    class. Equal samples of a class count once. Classes cut out of one group of normal
-    or uniform samples reach 1 in fewer than 2% of draws, with 1 to 100 features and 20
-    to 300 samples. O(n log n) time per class for few features, O(n² d) for many.
+    class. Equal samples of a class count once. Classes cut out of one group can reach 1
+    by chance, most often with one feature and few samples.
+
+    O(n log n) time per class for few features, O(n² d) for many.
 
     Examples
     --------

@@ -268,15 +268,15 @@ class _GivenStages(Stages):
         enter: Callable[[str, str], object] | None,
     ) -> None:
         super().__init__(folder, source, [] if pool is None else pool, asked, run)
-        self.given, self.workers, self._told = given, workers, enter
+        self.given, self.workers, self._begin_stage = given, workers, enter
 
     def _steps(self) -> list[RunOptions]:
         steps = super()._steps()
-        return steps if self._told is None else [self.run] * len(steps)
+        return steps if self._begin_stage is None else [self.run] * len(steps)
 
     def _enter(self, stage: str, unit: str = "") -> None:
-        if self._told is not None:
-            self._told(stage, unit)
+        if self._begin_stage is not None:
+            self._begin_stage(stage, unit)
 
     def _read(self, run: RunOptions) -> Sampled:
         """Take the landmarks, learn what all words mean, and draw held-back rows."""

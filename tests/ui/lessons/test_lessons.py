@@ -711,8 +711,8 @@ def test_the_ranking_has_only_the_columns_that_a_lesson_speaks_of(key):
 
 def test_a_lesson_that_speaks_of_other_ranks_shows_them():
     for lesson in LESSONS.values():
-        told = " ".join(step.text + step.after for step in lesson.steps)
-        assert lesson.robust == bool(re.search("left out|majority must", told))
+        words = " ".join(step.text + step.after for step in lesson.steps)
+        assert lesson.robust == bool(re.search("left out|majority must", words))
 
 
 def test_new_rows_come_card_by_card_in_the_lesson_and_together_at_its_end():

@@ -29,7 +29,7 @@ class AllRowsList(Card):
             select("First", list(ORDERS), css="cl-all-rows-order", width=120),
         )
         self._part = 0
-        self._head = Text(does=self._turn, styles={"flex": "none"})
+        self._head = Text(does=self._change_part, styles={"flex": "none"})
         self._rows = Text(
             css_classes=["cl-all-rows-rows"],
             stylesheets=[CSS],
@@ -69,7 +69,7 @@ class AllRowsList(Card):
         empty = "<p class='muted'>No row of this part belongs nowhere.</p>"
         self._rows.body = table_of(heads, lines) if lines else empty
 
-    def _turn(self, what: str) -> None:
+    def _change_part(self, what: str) -> None:
         step = 1 if what == "after" else -1
         self.session.look.all_rows_part = max(self._part + step, 0)
 

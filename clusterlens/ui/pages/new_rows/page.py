@@ -66,7 +66,7 @@ class NewRowsPage(Page):
             for card, area in zip(cards, AREAS, strict=True)
         }
         self._grid = pn.Column(*self._places.values(), **fill)
-        self._foot = pn.Column(
+        self._files_below = pn.Column(
             files.view,
             styles={"flex": "0 0 auto"},
             sizing_mode="stretch_width",
@@ -75,7 +75,7 @@ class NewRowsPage(Page):
         # A hidden component must not set its own display style.
         self._cards = pn.Column(
             share(self._grid, "1 1 0"),
-            self._foot,
+            self._files_below,
             styles={**COLUMN, "gap": "8px"},
             **fill,
         )
@@ -90,7 +90,7 @@ class NewRowsPage(Page):
         self._body.visible = bool(self.session.analysis.segmentations)
         some = self.session.look.new_rows_cards
         self._grid.stylesheets = [SOME if some else GRID]
-        self._foot.visible = not some
+        self._files_below.visible = not some
         for area, place in self._places.items():
             place.visible = not some or area in some
 
