@@ -197,7 +197,8 @@ def blobs(runs, server, request):
     app = runs.take()
     with watched(app, server):
         yield app
-    if request.node.stash[CALL].failed:
+    report = request.node.stash.get(CALL, None)
+    if report is None or report.failed:
         runs.close()
 
 
