@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial import KDTree
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, RunOptions, raise_if_cancelled
 from clusterlens.compute._validation import (
     FloatArray,
@@ -24,6 +25,7 @@ from clusterlens.compute._validation import (
 )
 
 
+@takes_running
 def border_ratios(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
