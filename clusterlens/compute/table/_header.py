@@ -351,7 +351,7 @@ class _FirstRecords:
             whole=whole,
             counting=(steps == {1} or (steps == {-1} and len(values) > 2))
             and (
-                any((column % 1 != 0).any() for column in below)
+                any((np.trunc(column) != column).any() for column in below)
                 or (values[0] == 0 and len(values) > 4)
             )
             and whole,

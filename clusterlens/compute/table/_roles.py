@@ -249,7 +249,8 @@ def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
     share = 0.0 if given else facts.number_share
     if share >= _NUMBER_SHARE:
         return _guess_text_of_numbers(facts, share)
-    if share and np.any(facts.numbers % 1 > 0):
+    finite = facts.numbers[np.isfinite(facts.numbers)] if share else np.empty(0)
+    if np.any(finite % 1 > 0):
         effect = "would count as missing if it were numeric"
         return "ignore", _share_of_numbers(facts, share, effect)
     if _has_local_dates(values):
