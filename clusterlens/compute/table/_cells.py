@@ -41,7 +41,7 @@ _TRIED = 1000
 _FEW = 1000  # below so many words, those of Python take less time than those of Arrow
 _NAMED = 5
 GROUPING = " '\u2019\u00a0\u202f"
-_PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
+_PLAIN = r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
 _FIRST_GROUP = r"[1-9]\d{0,2}"  # before thousands; 0,345 is a fraction
 _SIGN_OF_NUMBER = r"\d|(?i:inf)"  # in every number of any style
 _CLOCK = r"[ Tt]\d{2}(?::?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?)?"
@@ -483,7 +483,7 @@ def _amounts(words: pd.Series) -> tuple[pd.Series, list[str]]:
     and 5 €- are all -5. Words without the sign become empty.
     """
     amounts = words.str.replace("\u2212", "-", regex=False)
-    brackets = amounts.str.fullmatch(r"[^\d()]*\([^()]*\d[^()]*\)[^\d()]*")
+    brackets = amounts.str.fullmatch(r"[^\d()]*\([^\d()]*\d[^()]*\)[^\d()]*")
     amounts = amounts.mask(brackets, "-" + amounts.str.replace(r"[()]", "", regex=True))
     found = next(filter(None, map(_UNIT.search, amounts)), None)
     unit = (found["front"] or found["behind"]) if found else ""

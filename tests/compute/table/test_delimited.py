@@ -615,6 +615,7 @@ def test_the_mark_that_ends_a_file_of_dos_is_left_out(end, encoding):
 
 
 PIECES = ["1", "1.", ".1", "1,", ",123", "0.0", "0", "<", "< ", " ", "e1", "1;", "a\t"]
+PIECES += ["(1", "1)", "(1)", "1-", "$1", "1 ", "2024-01-01 "]
 QUOTES = ['"', '""', '" ', ' "', '1, "', '" ,"', '"a ""b', '"""a ', ', """a', ', ""a']
 LOOKED_AT = {
     "number": is_number,
