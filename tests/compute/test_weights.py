@@ -294,6 +294,7 @@ COUNT_VOTES = {
 }
 OF_PARTITIONS_ALONE = {
     "find_hubs",
+    "label_rows",  # the ranking of all rows chooses votes of its own
     "map_models",
     "near_copies",
     "order_by_partition",

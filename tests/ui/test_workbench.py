@@ -347,6 +347,7 @@ def flip(app: Page, css: str, draw: random.Random) -> None:
 def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(spent):
     app = spent
     app.locator(".cl-nav-pool button").click()
+    choose(app, ".cl-preset", "quick")  # as many models as the run before
     app.get_by_label("Seed").fill("1")
     app.get_by_label("Seed").press("Enter")
     app.get_by_role("button", name="Run the pool", exact=True).click()
