@@ -733,7 +733,7 @@ def test_new_rows_come_card_by_card_in_the_lesson_and_together_at_its_end():
             ["drift", "list", "row"],
             list(AREAS),
         ]
-        pupil.room.back()
+        pupil.classroom.back()
         assert page._places["row"].visible
         assert not page._places["kept"].visible
 
