@@ -49,7 +49,7 @@ async def look(X):
     made = Run("r1", "run 1", dataset, tuple(pool), 0, ensemble)
     session = Session(Server())
     page = ConsensusPage(session)
-    page.look(True)
+    page.set_visible(True)
     session.look.page = "consensus"
     analysis = Analysis(dataset, {}, dataset, (made,), 1, "r1")
     session.history.do(Step("test", "Test", analysis))
