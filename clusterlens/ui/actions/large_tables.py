@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-import numpy as np
-
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.scale.labelling import Given, label_all
 from clusterlens.compute.scale.landmark_table import MOST_LANDMARKS, sample_table
@@ -17,6 +15,7 @@ from clusterlens.compute.scale.stages import FEWEST_LANDMARKS
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
 from clusterlens.ui.actions.tables import begin, write_table
+from clusterlens.ui.kit.palette import file_labels
 from clusterlens.ui.state.analysis import Analysis, LargeTable, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import literal
@@ -100,7 +99,7 @@ def given_of(analysis: Analysis) -> tuple[Given, Run]:
         raise ValueError(
             "the result is of a part of the landmarks; choose one of all of them."
         )
-    labels = np.where(result.clusters < 0, -1, result.clusters + 1)
+    labels = file_labels(result.clusters)
     return Given(run.dataset, run.ensemble, labels), run
 
 

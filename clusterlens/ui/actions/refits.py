@@ -18,6 +18,7 @@ from clusterlens.ui.actions.partitions import labels_in_python
 from clusterlens.ui.actions.pools import fitted, fitting
 from clusterlens.ui.actions.runs import weight_models
 from clusterlens.ui.actions.tables import rules_of
+from clusterlens.ui.kit.palette import clusters_of
 from clusterlens.ui.state.analysis import (
     Analysis,
     AnalysisResult,
@@ -133,7 +134,7 @@ def _result(
     run: Run, made: Mapping[str, Any], title: str, found: Refit
 ) -> AnalysisResult:
     """Make the refitted partition the result; labels are numbers on screen plus 1."""
-    clusters = np.where(found.labels < 0, -1, found.labels - 1)
+    clusters = clusters_of(found.labels)
     rows = found.matches.dropna(subset="now")
     now = {
         int(row.now): int(found_label)

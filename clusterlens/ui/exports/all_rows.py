@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.scale.result import ScaledRun
-from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colour
 from clusterlens.ui.kit.widgets import mark, quoting, safe, table_of
-from clusterlens.ui.pages.all_rows.nodes import NOWHERE_COLOUR
 
 
 def cluster_mark(label: int, name: str) -> str:

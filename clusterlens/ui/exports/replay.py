@@ -28,6 +28,7 @@ from clusterlens.compute._run.kernels import directories
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.exports import guard
+from clusterlens.ui.kit.palette import file_labels
 from clusterlens.ui.state.history import Step
 
 _PAUSE = 0.1
@@ -130,7 +131,7 @@ def replay(
         _run(place, cancel)
         *found, clusters_found, left = json.loads((place / "found.json").read_text())
     difference = _difference(ranking, *found)
-    shown = np.where(clusters < 0, -1, clusters + 1)
+    shown = file_labels(clusters)
     if not difference and not np.array_equal(clusters_found, shown):
         difference = "The models are equal, the clusters of the result are not."
     return Replayed(difference, bool(left))

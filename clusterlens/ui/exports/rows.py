@@ -17,7 +17,7 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
-from clusterlens.ui.kit.palette import cluster_name
+from clusterlens.ui.kit.palette import cluster_name, file_labels
 from clusterlens.ui.state.analysis import Link
 from clusterlens.ui.state.links import UNSURE, Unsure, links_as_json
 
@@ -53,7 +53,7 @@ def labelled_rows(
     found, at = np.unique(clusters, return_inverse=True)
     called = np.array([cluster_name(k, names) for k in found.tolist()], object)
     columns: dict[str, npt.ArrayLike] = {
-        "cluster": np.where(clusters < 0, -1, clusters + 1),
+        "cluster": file_labels(clusters),
         "cluster name": called[at],
     }
     if soft is not None:

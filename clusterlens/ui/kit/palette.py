@@ -8,6 +8,8 @@ from functools import cache
 import numpy as np
 
 NOISE_COLOUR = "#8a8f98"
+# Rows that are too far from the cluster that they are assigned to.
+NOWHERE_COLOUR = "#5f666e"
 # Colours fade to this one as they become uncertain; lighter than noise.
 PALE = "#c9ccd1"
 SHADES = ("#a9d5d1", "#3a9c97", "#06464a")
@@ -45,6 +47,16 @@ def cluster_name(cluster: int, names: Mapping[int, str] | None = None) -> str:
     if names and cluster in names:
         return names[cluster]
     return "noise" if cluster < 0 else f"cluster {cluster + 1}"
+
+
+def file_labels(clusters: np.ndarray) -> np.ndarray:
+    """Number clusters for files: from 1 as in their names, noise -1."""
+    return np.where(clusters < 0, -1, clusters + 1)
+
+
+def clusters_of(labels: np.ndarray) -> np.ndarray:
+    """Return the clusters that have these labels in files."""
+    return np.where(labels < 0, -1, labels - 1)
 
 
 def label_title(label: object) -> str:

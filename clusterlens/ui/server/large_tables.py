@@ -53,25 +53,32 @@ class LargeTables:
     def listed(self) -> dict[str, Path]:
         """Return the tables by name; folders that cannot be read have none."""
         found = {} if self.own is None else {self.own.name: self.own}
+        for name, path, folder in self._entries():
+            if name not in found and _is_table(path, folder):
+                found[name] = path
+        return found
+
+    def find(self, name: str) -> Path:
+        """Return the path of a table; DataError if none of this name may be opened."""
+        if self.own is not None and name == self.own.name:
+            return self.own
+        for known, path, folder in self._entries():
+            if known == name and _is_table(path, folder):
+                return path
+        raise DataError(
+            f"{name!r} is not among the tables of this server's disk; see that it is "
+            f"there and that {SETTING} names its folder."
+        )
+
+    def _entries(self) -> Iterator[tuple[str, Path, Path]]:
+        """Yield the entries of the folders: name, path and folder."""
         for folder in self._folders:
             try:
                 inside = sorted(folder.iterdir())
             except OSError:
                 continue
             for path in inside:
-                if _is_table(path, folder):
-                    found.setdefault(f"{folder.name}/{path.name}", path)
-        return found
-
-    def find(self, name: str) -> Path:
-        """Return the path of a table; DataError if none of this name may be opened."""
-        path = self.listed().get(name)
-        if path is None:
-            raise DataError(
-                f"{name!r} is not among the tables of this server's disk; see that it "
-                f"is there and that {SETTING} names its folder."
-            )
-        return path
+                yield f"{folder.name}/{path.name}", path, folder
 
     @contextmanager
     def writing(self, folder: Path) -> Iterator[None]:

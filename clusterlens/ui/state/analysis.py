@@ -19,6 +19,7 @@ from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.ranking.ranking import Weight
 from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.kit.palette import file_labels
 
 EVIDENCE = "evidence"
 # Charge on the score for breaking all links, as in the paper.
@@ -191,8 +192,7 @@ class KeptPartition:
     @property
     def labels(self) -> np.ndarray:
         """Number of each sample's cluster from 1, -1 for noise."""
-        clusters = self.result.clusters
-        return np.where(clusters < 0, -1, clusters + 1)
+        return file_labels(self.result.clusters)
 
     def holds(self, result: AnalysisResult) -> bool:
         """Return whether this result is the kept one, even after it was read again."""

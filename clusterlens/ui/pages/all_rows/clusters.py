@@ -9,6 +9,7 @@ import numpy as np
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.exports.all_rows import write_sizes
 from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import file_labels
 from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.pages.all_rows.nodes import Labelling
 from clusterlens.ui.parts.panel import Card
@@ -57,7 +58,7 @@ def _landmark_shares(result: AnalysisResult | None) -> dict[int, float]:
     """Return the share of the landmarks in each cluster, by its label in the files."""
     if result is None:
         return {}
-    labels = np.where(result.clusters < 0, -1, result.clusters + 1)
+    labels = file_labels(result.clusters)
     of_rows = labels[result.dataset.positions[result.dataset.positions >= 0]]
     known, counts = np.unique(of_rows, return_counts=True)
     return dict(zip(known.tolist(), (counts / counts.sum()).tolist(), strict=True))

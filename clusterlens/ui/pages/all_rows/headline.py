@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from clusterlens.compute.formatting import count
@@ -120,4 +121,4 @@ def _labelled(run: ScaledRun, title: str, found: Labelling | None) -> str:
 
 def folder_name(run: ScaledRun) -> str:
     """Return the name of the folder of a run, without its path on the server."""
-    return run.folder.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    return Path(run.folder).name

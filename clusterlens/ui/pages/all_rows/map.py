@@ -10,8 +10,8 @@ from clusterlens.ui.exports.all_rows import cluster_mark
 from clusterlens.ui.figures.map_frame import MapFrame
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import NOWHERE_COLOUR
 from clusterlens.ui.kit.widgets import card, mark
-from clusterlens.ui.pages.all_rows.nodes import NOWHERE_COLOUR
 from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 

@@ -11,16 +11,19 @@ from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.ui.actions.large_tables import given_of
-from clusterlens.ui.kit.palette import cluster_colours, cluster_name, rgb
+from clusterlens.ui.kit.palette import (
+    NOWHERE_COLOUR,
+    cluster_colours,
+    cluster_name,
+    clusters_of,
+    rgb,
+)
 from clusterlens.ui.plots.all_rows import draw_parts
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult, LargeTable, Run
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
-
-# Colour of rows that belong nowhere.
-NOWHERE_COLOUR = "#5f666e"
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,12 @@ def all_rows_names(
 ) -> dict[int, str]:
     """Return the name of each cluster by its label in the files."""
     own = result_names if labelling.is_current else None
-    labels = all_rows.clusters["cluster"].tolist()
-    return {label: cluster_name(_shown(label), own) for label in labels}
-
-
-def _shown(label: int) -> int:
-    """Return the number on screen of a label: files count from 1."""
-    return label if label < 0 else label - 1
+    labels = all_rows.clusters["cluster"].to_numpy()
+    shown = clusters_of(labels).tolist()
+    return {
+        label: cluster_name(cluster, own)
+        for label, cluster in zip(labels.tolist(), shown, strict=True)
+    }
 
 
 @node("live", "Drawing the map of all rows")
@@ -102,7 +104,7 @@ def all_rows_picture(
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for xy, labels, nowhere in all_rows.places():
             raise_if_cancelled(job.cancelled)
-            colours = cluster_colours(np.where(labels < 0, -1, labels - 1))
+            colours = cluster_colours(clusters_of(labels))
             colours[nowhere] = rgb([NOWHERE_COLOUR])
             yield xy, colours
 

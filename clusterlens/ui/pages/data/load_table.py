@@ -141,7 +141,11 @@ class LoadTable(Card):
 
     def show(self, table: Dataset | None) -> None:
         """List the tables on the server's disk."""
-        names = list(self.session.server.tables.listed())
+        self.begin(self._offer_tables())
+
+    async def _offer_tables(self) -> None:
+        server = self.session.server
+        names = list(await server.in_thread(server.tables.listed))
         self.offer(self._name, options=names)
         if names and self._name.value not in names:
             self._name.value = names[0]

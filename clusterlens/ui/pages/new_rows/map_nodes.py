@@ -12,7 +12,7 @@ from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.preparation import PreparedRows
 from clusterlens.compute.table.projection import Projection, project
-from clusterlens.ui.kit.palette import cluster_colours, rgb
+from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colours, rgb
 from clusterlens.ui.pages.new_rows.nodes import NOISE, NewCells, is_nowhere
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import KeptPartition
@@ -20,9 +20,8 @@ from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
-# Largest number of crosses; the other rows that belong nowhere are dots of this colour.
+# Largest number of crosses; the other rows that belong nowhere are dots.
 MOST_CROSSES = 100
-NOWHERE_COLOUR = "#5f666e"
 # Margin of the map beyond the old rows, relative to their extent.
 _REACH = 0.5
 
