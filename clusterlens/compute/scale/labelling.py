@@ -33,12 +33,11 @@ from clusterlens.compute.scale.errors import consensus_labels
 from clusterlens.compute.scale.first_pass import FirstPass, draw_rows, first_pass
 from clusterlens.compute.scale.folder import RunFolder, check_out
 from clusterlens.compute.scale.landmarks import Landmarks
-from clusterlens.compute.scale.result import MANIFEST, ScaledRun, read_run
+from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.compute.scale.source import ParquetSource, open_source
 from clusterlens.compute.scale.stages import (
     FEWEST_LANDMARKS,
     MODELS,
-    PROGRESS,
     Sampled,
     Stages,
 )
@@ -246,11 +245,7 @@ def label_all(
     if (known := read_run(path)) is not None:
         return known
     stages = _GivenStages(folder, source, pool, asked, run, given, workers, enter)
-    made = stages.result()
-    folder.tidy()
-    folder.write(MANIFEST, made.to_plain())
-    run.report(PROGRESS, PROGRESS)
-    return made
+    return stages.finish()
 
 
 class _GivenStages(Stages):

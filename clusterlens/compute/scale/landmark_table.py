@@ -25,10 +25,11 @@ from clusterlens.compute.scale.source import ParquetSource, open_source
 from clusterlens.compute.scale.stages import FEWEST_LANDMARKS
 from clusterlens.compute.table.dataset import Dataset, make_dataset
 from clusterlens.compute.table.export import free_name
+from clusterlens.compute.table.reading import BYTES_LIMIT
 
 MOST_LANDMARKS = 1_000_000
-# Limits of a table in memory, as of `load_table` and of the page.
-MOST_CELLS, MOST_BYTES = 250_000_000, 1_000_000_000
+# Limits of a table in memory: cells of `load_table`, and bytes of a file on the page.
+MOST_CELLS, MOST_BYTES = BYTES_LIMIT // 8, 1_000_000_000
 
 
 @takes_running

@@ -20,9 +20,9 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.pool.specs import Pool
 from clusterlens.compute.scale.folder import RunFolder, check_out
-from clusterlens.compute.scale.result import MANIFEST, ScaledRun, read_run
+from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.compute.scale.source import UNREADABLE_RULES, open_source
-from clusterlens.compute.scale.stages import FEWEST_LANDMARKS, PROGRESS, Stages
+from clusterlens.compute.scale.stages import FEWEST_LANDMARKS, Stages
 from clusterlens.compute.table.preparation import CATEGORICAL_RULES, SCALERS
 from clusterlens.compute.table.streamed_preparation import STREAMED_MISSING_RULES
 
@@ -168,11 +168,7 @@ def run_at_scale(
     )
     if (known := read_run(path)) is not None:
         return known
-    made = Stages(folder, opened, pool, asked, run).result()
-    folder.tidy()
-    folder.write(MANIFEST, made.to_plain())
-    run.report(PROGRESS, PROGRESS)
-    return made
+    return Stages(folder, opened, pool, asked, run).finish()
 
 
 def _checked(given: dict[str, Any]) -> dict[str, Any]:

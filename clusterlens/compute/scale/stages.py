@@ -37,7 +37,7 @@ from clusterlens.compute.scale.landmarks import (
     smallest_group_seen,
     uniform_landmarks,
 )
-from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.compute.scale.result import MANIFEST, ScaledRun
 from clusterlens.compute.scale.source import ParquetSource
 from clusterlens.compute.scale.whole import WholeTable, read_whole
 from clusterlens.compute.table.projection import project
@@ -92,6 +92,14 @@ class Stages:
         self.folder, self.source, self.pool = folder, source, pool
         self.workers: Workers | None = None
         self.asked, self.seed, self.run = asked, asked["random_state"], run
+
+    def finish(self) -> ScaledRun:
+        """Go through all stages, write the results last, and return them."""
+        made = self.result()
+        self.folder.tidy()
+        self.folder.write(MANIFEST, made.to_plain())
+        self.run.report(PROGRESS, PROGRESS)
+        return made
 
     def result(self) -> ScaledRun:
         """Go through all stages."""
