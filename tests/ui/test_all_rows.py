@@ -1,5 +1,6 @@
 """The page All rows: landmarks of a table on the disk, and labels of all its rows."""
 
+import asyncio
 import os
 import shutil
 
@@ -254,9 +255,11 @@ def test_the_start_page_lists_the_tables_of_the_disk(folder):
         server = Server()
         card = LoadTable(Session(server))
         card.show(None)
+        await asyncio.gather(*card._requests)
         assert not card._large.visible
         server.tables = LargeTables([folder])
         card.show(None)
+        await asyncio.gather(*card._requests)
         assert card._large.visible
         assert card._name.value == NAME
 
