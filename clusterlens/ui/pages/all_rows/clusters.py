@@ -35,7 +35,6 @@ class AllRowsClusters(Card):
             css_classes=["cl-all-rows-sizes"],
             stylesheets=[CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         return card(

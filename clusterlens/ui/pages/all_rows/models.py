@@ -27,7 +27,6 @@ class AllRowsModels(Card):
             css_classes=["cl-all-rows-ranking"],
             stylesheets=[CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         return card(

@@ -34,7 +34,6 @@ class AllRowsList(Card):
             css_classes=["cl-all-rows-rows"],
             stylesheets=[CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         return card(

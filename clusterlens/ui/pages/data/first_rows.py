@@ -21,9 +21,7 @@ class FirstRows(Card):
 
     def build(self) -> Any:
         self._note = Text(does=self._choose, styles={"flex": "none"})
-        self._rows = Text(
-            css_classes=["cl-preview"], scrolls=True, sizing_mode="stretch_both"
-        )
+        self._rows = Text(css_classes=["cl-preview"], scrolls=True)
         self._part = self.control(
             part_select("cl-part"),
             lambda: "".join(self.session.analysis.part[1:]),

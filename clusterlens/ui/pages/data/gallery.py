@@ -80,7 +80,6 @@ class Gallery(Card):
             does=self._open,
             css_classes=["cl-gallery"],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         text.stylesheets = [TEXT_CSS, CSS]
         return text

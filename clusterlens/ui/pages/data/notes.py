@@ -32,7 +32,6 @@ class Notes(Card):
             does=self._mend,
             css_classes=["cl-notes"],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card("What was done", self._steps, note=self.status, css="cl-done")
 

@@ -48,7 +48,6 @@ class DriftCard(Card):
             css_classes=["cl-drift-columns"],
             stylesheets=[CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         return card("What moved", self._text, note=self.status, css="cl-drift")

@@ -61,7 +61,6 @@ class NewTable(Card):
             css_classes=["cl-assigned"],
             stylesheets=[CANVAS_CSS, CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         self._writing = {

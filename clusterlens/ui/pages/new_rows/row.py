@@ -52,7 +52,6 @@ class NewRowCard(Card):
             css_classes=["cl-new-row-text"],
             stylesheets=[CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         self._order = np.empty(0, np.intp)

@@ -53,7 +53,6 @@ class AssignedRows(Card):
             stylesheets=[CSS],
             css_classes=["cl-assigned-rows"],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         return card(

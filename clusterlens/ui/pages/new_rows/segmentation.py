@@ -52,7 +52,6 @@ class SegmentationCard(Card):
             css_classes=["cl-rules"],
             stylesheets=[CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         return card(
