@@ -19,6 +19,12 @@ IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents.every(d => d.i
 LONG = 60_000
 
 
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    """Servers of a test keep nothing in the folder of the user."""
+    monkeypatch.setenv("CLUSTERLENS_HOME", str(tmp_path / "home"))
+
+
 @pytest.fixture
 def keep_signals():
     """Restore the signal handlers, which serving sets for the process."""
