@@ -3,11 +3,12 @@
     python -m benchmarks.hostile_server [ATTACK ...] [--port 5412] [--files 300]
 
 Starts a server for each attack of `ATTACKS`, with few files that it may open and with
-odd files in its store, while another page asks for an answer every 50 ms. Prints what
-the attack met, the processor time of the server, how long the other page waited (also
-for a busy machine), the processor time of the longest step of the event loop (which
-others do not lengthen), the memory that the server and its processes took, the bytes of
-the log, and how long it took to end at SIGTERM while the attack went on.
+odd files in its store, while another page, of a process of its own, asks for an answer
+every 50 ms. Prints what the attack met, the processor time of the server, how long the
+other page waited (also for a busy machine), the processor time of the longest step of
+the event loop (which others do not lengthen), the memory that the server and its
+processes took, the bytes of the log, and how long it took to end at SIGTERM while the
+attack went on.
 """
 
 from __future__ import annotations
@@ -127,8 +128,7 @@ async def upload(address: str, held: Held, *, name: str) -> str:
     """Drop a file on the page; return its first message that is not progress."""
     socket, taker = await with_taker(address)
     held.append(socket)
-    # On a thread, because the other page asks on this event loop.
-    content = await asyncio.to_thread(FILES[name])
+    content = FILES[name]()
     await tell(socket, taker, name=name, size=len(content), others=0)
     await tell(socket, taker, piece=base64.b64encode(content).decode())
     found = re.compile(rf'{name}(?:[^"\\]|\\u....){{0,120}}')
@@ -256,8 +256,13 @@ async def strike(name: str, port: int, files: int) -> None:
         )
     try:
         await asyncio.to_thread(_wait, f"{address}/liveness")
-        visitor = await Visitor.open(f"{address}/")
-        await visitor.load()
+        other = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.hostile_server", "--visit", address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        await asyncio.to_thread(other.stdout.readline)  # it has the page
         process = psutil.Process(server.pid)
         await wait_until_idle(process)
         server.send_signal(signal.SIGUSR1)  # it notes its steps from now on
@@ -270,11 +275,11 @@ async def strike(name: str, port: int, files: int) -> None:
                 await asyncio.sleep(ALIVE_SECONDS)
 
         watcher = asyncio.ensure_future(watch())
-        pings = asyncio.ensure_future(visitor.pings())
+        print(file=other.stdin, flush=True)
         met = await ATTACKS[name](address, held)
         await asyncio.sleep(1)
         watcher.cancel()
-        pings.cancel()
+        answers = json.loads((await asyncio.to_thread(other.communicate, "\n"))[0])
         worked = sum(process.cpu_times()[:2]) - sum(begun[:2])
         again = asyncio.ensure_future(ATTACKS[name](address, held))
         await asyncio.sleep(INTERRUPTED_SECONDS)
@@ -287,8 +292,8 @@ async def strike(name: str, port: int, files: int) -> None:
         log_bytes = (folder / "log").stat().st_size
         print(
             f"{name}: {met}; {worked:.1f} s of processor, another visitor waited "
-            f"{statistics.median(visitor.answers):.2f} s, at most "
-            f"{max(visitor.answers):.2f}; the longest step of the event loop worked "
+            f"{statistics.median(answers):.2f} s, at most "
+            f"{max(answers):.2f}; the longest step of the event loop worked "
             f"{(folder / 'steps').read_text()} s; "
             f"{(max(highest) - before) / 1e6:.0f} MB more, log of {log_bytes} bytes, "
             f"ended in {ended:.1f} s with {server.returncode}",
@@ -297,6 +302,18 @@ async def strike(name: str, port: int, files: int) -> None:
     finally:
         server.kill()
         server.wait()
+
+
+async def visit(address: str) -> None:
+    """Open a page, ask between two lines of the standard input, and print the waits."""
+    visitor = await Visitor.open(f"{address}/")
+    await visitor.load()
+    print(flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    pings = asyncio.ensure_future(visitor.pings())
+    await asyncio.to_thread(sys.stdin.readline)
+    pings.cancel()
+    print(json.dumps(visitor.answers))
 
 
 def serve(port: int, longest: Path) -> None:
@@ -331,9 +348,13 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=5412)
     parser.add_argument("--files", type=int, default=300)
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--visit", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         serve(given.port, given.serve)
+        return
+    if given.visit:
+        asyncio.run(visit(given.visit))
         return
     for name in given.attacks:
         asyncio.run(strike(name, given.port, given.files))
