@@ -12,7 +12,6 @@ results do not depend on the machine.
 from __future__ import annotations
 
 import pickle
-import tempfile
 import time
 import uuid
 import warnings
@@ -27,6 +26,7 @@ import cloudpickle
 import numpy as np
 
 from clusterlens.compute._run.cluster import run_on_workers
+from clusterlens.compute._run.folder_locks import working_folder
 from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
 from clusterlens.compute._run.process_settings import (
     limit_memory,
@@ -175,11 +175,10 @@ def _in_workers(
     place_of = {
         job.step.key: at for at, job in enumerate(jobs) if isinstance(job, StepJob)
     }
-    with tempfile.TemporaryDirectory(prefix="clusterlens-") as name:
-        folder = Path(name)
+    with working_folder() as folder:
         np.save(folder / _FEATURES, X)
         results = run_jobs(
-            partial(_run_payload, name, limits.n_bytes),
+            partial(_run_payload, str(folder), limits.n_bytes),
             [_worker_job(job, place_of, limits.seconds) for job in jobs],
             n_workers=n_workers,
             memory_limit=run.memory_limit or np.inf,

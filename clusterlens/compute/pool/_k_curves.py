@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -14,6 +12,7 @@ from sklearn.cluster import KMeans
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.cluster import run_on_workers
+from clusterlens.compute._run.folder_locks import working_folder
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
 from clusterlens.compute._run.processes import (
@@ -129,8 +128,8 @@ def measure_tables(
         blocks, work = [(X, job) for job in jobs], [1] * len(jobs)
         yield from enumerate(run_blocks(_measure, blocks, work, run.quiet))
     else:
-        with tempfile.TemporaryDirectory(prefix="clusterlens-") as folder:
-            path = Path(folder) / "X.npy"
+        with working_folder() as folder:
+            path = folder / "X.npy"
             np.save(path, X)
             yield from run_jobs(
                 partial(_measure_file, str(path)),

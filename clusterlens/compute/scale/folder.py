@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import pyarrow.parquet as pq
 
 from clusterlens.compute._drafts import draft_of
 from clusterlens.compute._plain import Record, read_json
+from clusterlens.compute._run.folder_locks import lock_folder
 from clusterlens.compute._validation import DataError, FloatArray, plain_repr
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.storing import load_ensemble
@@ -44,7 +47,39 @@ class RunFolder:
 
     def __init__(self, path: str | os.PathLike[str], asked: dict[str, Any]) -> None:
         self.path = check_out(path)
-        self._asked = asked = json.loads(json.dumps(asked))
+        self._lock: int | None = None
+        self._asked = json.loads(json.dumps(asked))
+        self._check()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs from writing; DataError if another run writes now.
+
+        A folder that is not there yet is locked by `begin`.
+        """
+        try:
+            if self.path.exists():
+                self._take_lock()
+            yield
+        finally:
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+
+    def _take_lock(self) -> None:
+        if self._lock is not None:
+            return
+        try:
+            self._lock = lock_folder(self.path)
+        except BlockingIOError:
+            raise DataError(
+                f"Another run writes to out {str(self.path)!r} now; wait until it has "
+                "ended, or give another folder."
+            ) from None
+
+    def _check(self) -> None:
+        """Refuse a folder with another run, or with something else."""
+        asked = self._asked
         if (known := self.read(RUN)) is None:
             there = self.path.iterdir() if self.path.exists() else ()
             if any(file.suffix != DRAFT for file in there):
@@ -64,6 +99,8 @@ class RunFolder:
     def begin(self) -> None:
         """Make the folder of a run whose arguments have proved right."""
         self.path.mkdir(parents=True, exist_ok=True)
+        self._take_lock()
+        self._check()  # another run may have begun and ended meanwhile
         self.write(RUN, self._asked)
 
     def _check_files(self, then: list[Any], now: list[Any]) -> None:

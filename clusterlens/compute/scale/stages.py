@@ -95,9 +95,10 @@ class Stages:
 
     def finish(self) -> ScaledRun:
         """Go through all stages, write the results last, and return them."""
-        made = self.result()
-        self.folder.tidy()
-        self.folder.write(MANIFEST, made.to_plain())
+        with self.folder.locked():
+            made = self.result()
+            self.folder.tidy()
+            self.folder.write(MANIFEST, made.to_plain())
         self.run.report(PROGRESS, PROGRESS)
         return made
 

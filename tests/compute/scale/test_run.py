@@ -13,6 +13,7 @@ import clusterlens as cl
 from clusterlens.compute.scale import console, stages
 from clusterlens.compute.scale import source as source_module
 from clusterlens.compute.scale.console import main
+from clusterlens.compute.scale.folder import RunFolder
 from clusterlens.compute.scale.whole import MOST_COMPARED
 
 N = 1_200
@@ -164,6 +165,38 @@ def test_a_folder_with_something_else_is_refused(folder):
         run(folder, "other")
     with pytest.raises(cl.DataError, match="is a file"):
         run(folder, "other/file.txt")
+
+
+def test_two_runs_do_not_write_to_one_folder(folder):
+    """The second one is refused while the first fits, and when both are new."""
+    refusals, beginning = [], "Another run writes to out .* now; wait"
+
+    def progress(part, total):
+        if part >= 400 and not refusals:
+            with pytest.raises(cl.DataError, match=beginning):
+                run(folder)
+            refusals.append(part)
+
+    run(folder, progress=progress)
+    assert refusals
+    run(folder, "alone")
+    assert contents(folder, "out") == contents(folder, "alone")
+    opened = RunFolder(folder / "new", {"files": []})
+    other = RunFolder(folder / "new", {"files": []})
+    with opened.locked(), other.locked():
+        opened.begin()
+        with pytest.raises(cl.DataError, match=beginning):
+            other.begin()
+
+
+def test_a_run_that_began_elsewhere_meanwhile_is_not_overwritten(folder):
+    late = RunFolder(folder / "out", {"files": [], "n_landmarks": 160})
+    first = RunFolder(folder / "out", {"files": [], "n_landmarks": 150})
+    with first.locked():
+        first.begin()
+    with late.locked(), pytest.raises(cl.DataError, match="with another n_landmarks"):
+        late.begin()
+    assert first.read("run.json").get("n_landmarks") == 150
 
 
 @pytest.mark.parametrize("change", ["gone", "new", "grown"])
