@@ -49,8 +49,9 @@ WORDS: Mapping[str, str] = {
         "Landmarks that favour rare rows count as much as others in every model: no "
         "method of the pool obeys their weights."
     ),
-    "no held-back rows": (
-        "All rows are landmarks, so that nothing is left to measure an error with."
+    "few held-back rows": (
+        "{rows} rows are left beside the landmarks; {needed} are needed to measure "
+        "their error."
     ),
     "stopped": "Stopped after {ended} of {models} models; not fitted: {subject}.",
     "untimed": "The time of {fits} fits is unknown and not counted.",

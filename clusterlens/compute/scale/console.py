@@ -121,8 +121,8 @@ def _parser() -> argparse.ArgumentParser:
         "--held-back",
         type=int,
         metavar="N",
-        help="rows that measure the error of the landmarks, 0 for none (default: as "
-        "many as landmarks)",
+        help="rows that measure the error of the landmarks in 19 samples, 0 for none "
+        "(default: a quarter of the landmarks in each)",
     )
     parser.add_argument(
         "--rare",
@@ -164,11 +164,11 @@ def _words(made: ScaledRun) -> str:
         share = percent(rows / made.n_labelled)
         lines.append(f"  cluster {label}: {whole(rows)} ({share})")
     lines.append(f"  too far from their cluster: {whole(made.n_nowhere)}")
-    value, low, high = made.consensus_error
+    value, least = made.consensus_error
     if not np.isnan(value):
         lines.append(
-            "adjusted Rand index with a consensus fitted in memory, on held-back rows: "
-            f"{value:.3f} (95% interval {low:.3f} to {high:.3f})"
+            "adjusted Rand index with the consensus of 19 samples of other rows: "
+            f"median {value:.3f}, smallest {least:.3f}"
         )
     lines.append(
         f"groups of fewer than {count(made.smallest_seen[0], 'row')} may be missed by "

@@ -1,4 +1,4 @@
-"""Errors of landmarks: assigned labels compared with a fit in memory."""
+"""Errors of landmarks: assigned labels compared with pools fitted to other rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import correct_for_chance
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, vote_weights
 
-RESAMPLES = 400
-CONFIDENCE = 0.95
+# Samples of held-back rows: the smallest of so many indices is a 95% bound.
+REFITS = 19
+FEWEST_ROWS = 100
+ERRORS = ["ari", "ari_least"]
 CONSENSUS = "consensus"
 
 
@@ -35,14 +37,35 @@ def consensus_labels(ensemble: Ensemble, seed: int, run: RunOptions) -> IntArray
     return found.labels
 
 
-def compare_with_memory(
+def held_back_samples(n_rows: int, seed: int) -> list[IntArray]:
+    """Divide held-back rows at random into samples; none if there are too few.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of held-back rows.
+    seed : int
+        Divides them.
+
+    Returns
+    -------
+    samples : list of array of int
+        Rows of each, ascending: `REFITS` samples, or none.
+    """
+    if n_rows < REFITS * FEWEST_ROWS:
+        return []
+    order = np.random.default_rng([seed, 4]).permutation(n_rows)
+    return [np.sort(part) for part in np.array_split(order, REFITS)]
+
+
+def compare_with_refits(
     names: Sequence[str],
     assigned: Sequence[IntArray],
-    fitted: Ensemble,
-    fitted_consensus: IntArray | None,
-    seed: int,
+    samples: Sequence[IntArray],
+    refits: Sequence[Ensemble],
+    consensus: Sequence[IntArray | None],
 ) -> pd.DataFrame:
-    """Compare assigned labels of held-back rows with a pool fitted to these rows.
+    """Compare assigned labels of held-back rows with pools fitted to samples of them.
 
     Parameters
     ----------
@@ -50,44 +73,45 @@ def compare_with_memory(
         Models that were fitted to landmarks.
     assigned : sequence of array of int, shape (n_held_back,)
         Labels that they and, last, the consensus assign to the held-back rows.
-    fitted : Ensemble
-        The pool fitted to the held-back rows.
-    fitted_consensus : array of int, shape (n_held_back,), or None
-        Its consensus; None if there is nothing to compare the consensus with.
-    seed : int
-        Draws the resamples.
+    samples : sequence of array of int, shape (n_sample,)
+        Rows of each sample among the held-back ones.
+    refits : sequence of Ensemble
+        The pool fitted to each sample.
+    consensus : sequence of array of int or None
+        The consensus of each; None if there is nothing to compare the consensus with.
 
     Returns
     -------
     errors : DataFrame
-        Index: the models and "consensus". Columns: "ari", the adjusted Rand index, and
-        "low" and "high", a 95% interval for it among all rows; missing for models that
-        did not survive in both pools.
+        Index: the models and "consensus". Columns: "ari", the median of the adjusted
+        Rand indices, and "ari_least", the smallest; missing for models that did not
+        survive in all samples.
+
+    Notes
+    -----
+    If a fit to all rows differs from the landmarks as the refits do, each order of the
+    `REFITS` + 1 indices is equally likely, so that its index is at least the smallest
+    with a chance of 95%, whatever their distribution. A fit to all rows has less
+    sampling error than a refit, which makes the chance larger.
     """
-    there = dict(zip(fitted.names, fitted.labels, strict=True))
-    if fitted_consensus is not None:
-        there[CONSENSUS] = fitted_consensus
-    rng = np.random.default_rng([seed, 2])
-    rows = [
-        _interval(labels, there[name], rng) if name in there else (np.nan,) * 3
-        for name, labels in zip([*names, CONSENSUS], assigned, strict=True)
+    rows = {name: list[float]() for name in [*names, CONSENSUS]}
+    for at, refit, own in zip(samples, refits, consensus, strict=True):
+        there = dict(zip(refit.names, refit.labels, strict=True))
+        if own is not None:
+            there[CONSENSUS] = own
+        for name, labels in zip(rows, assigned, strict=True):
+            if name in there:
+                rows[name].append(_index(labels[at], there[name]))
+    values = [
+        (np.median(found), min(found)) if len(found) == REFITS else (np.nan, np.nan)
+        for found in rows.values()
     ]
-    index = pd.Index([*names, CONSENSUS], name="model")
-    return pd.DataFrame(rows, index, columns=["ari", "low", "high"])
+    return pd.DataFrame(values, pd.Index(rows, name="model"), ERRORS)
 
 
-def _interval(
-    one: IntArray, other: IntArray, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Return the adjusted Rand index with its bootstrap interval over rows."""
+def _index(one: IntArray, other: IntArray) -> float:
     codes = [np.unique(labels, return_inverse=True)[1] for labels in (one, other)]
-    table = dense_table(*codes)
-    n = int(table.sum())
-    drawn = rng.multinomial(n, table.ravel() / n, RESAMPLES)
-    values = adjusted_rand(drawn.reshape(RESAMPLES, *table.shape))
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return float(adjusted_rand(table[None])[0]), float(low), float(high)
+    return float(adjusted_rand(dense_table(*codes)[None])[0])
 
 
 def adjusted_rand(tables: IntArray) -> FloatArray:

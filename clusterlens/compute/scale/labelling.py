@@ -36,10 +36,10 @@ from clusterlens.compute.scale.landmarks import Landmarks
 from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.compute.scale.source import ParquetSource, open_source
 from clusterlens.compute.scale.stages import (
-    FEWEST_LANDMARKS,
     MODELS,
     Sampled,
     Stages,
+    check_held_back,
 )
 from clusterlens.compute.table.column_streams import WordStream
 from clusterlens.compute.table.dataset import (
@@ -133,7 +133,7 @@ def label_rows(
     random_state : int, Generator or None, default 0
         Seed of everything random; use the seed of the pool.
     n_held_back : int, optional
-        Rows that are held back. Default: as many as landmarks.
+        Rows that are held back. Default: as for `run_at_scale`.
     alpha : float, default 0.05
         Rate at which rows like the landmarks may be called "nowhere", in (0, 1).
     unreadable : {"stop", "skip"}, default "stop"
@@ -229,8 +229,7 @@ def label_all(
             f"{len(given.dataset.X)} landmarks; give models of these landmarks."
         )
     n_landmarks = len(given.rows)
-    held = n_landmarks if n_held_back is None else n_held_back
-    held = check_range(held, 0, 10_000_000, name="n_held_back", integer=True)
+    held = check_held_back(n_held_back, n_landmarks)
     asked = {
         "pool": repr(pool),
         "random_state": seed,
@@ -303,9 +302,7 @@ class _GivenStages(Stages):
             np.ones(len(counts), bool),
         )
         held_back = self._held_back(encoder, found, n_held)
-        if self.pool and not len(held_back):
-            notes.append(Note("no held-back rows"))
-        notes = [*found.source.notes, *notes]
+        notes = [*found.source.notes, *notes, *self._too_few(held_back)]
         notes.append(Note("landmarks", landmarks=len(rows), rows=found.source.n_rows))
         ids = (f.name for f in found.source.schema if is_id_name(f.name))
         return Sampled(
@@ -333,10 +330,9 @@ class _GivenStages(Stages):
         others = np.flatnonzero(~np.isin(found.rows, self.given.rows))
         rng = np.random.default_rng([self.seed, 3])
         chosen = np.sort(rng.permutation(others)[:n_held])
-        X, _ = encoder.features(found.sample.take(pa.array(chosen)))
-        return X if len(X) >= FEWEST_LANDMARKS else X[:0]
+        return encoder.features(found.sample.take(pa.array(chosen)))[0]
 
-    def _models(self, name: str, X: Any, run: RunOptions) -> Ensemble:
+    def _models(self, name: str, X: Any, pool: Pool, run: RunOptions) -> Ensemble:
         path = self.folder.path / name
         if name == MODELS and not path.exists():
             given = self.given.ensemble
@@ -347,21 +343,21 @@ class _GivenStages(Stages):
                 specs=given.specs,
                 weights=given.weights,
             ).save(path)
-        return super()._models(name, X, run)
+        return super()._models(name, X, pool, run)
 
     def _consensus(self, models: Ensemble, run: RunOptions) -> IntArray:
         return self.given.labels
 
-    def _held_consensus(self, held: Ensemble, run: RunOptions) -> IntArray | None:
+    def _refit_consensus(self, refit: Ensemble, run: RunOptions) -> IntArray | None:
         """Return the model that the partition is, or the consensus if it is that."""
         models = self.given.ensemble
         for name, labels in zip(models.names, models.labels, strict=True):
             same = adjusted_rand_score(labels, self.given.labels) == 1
-            if same and name in held.names:
-                return held.labels[held.names.index(name)]
+            if same and name in refit.names:
+                return refit.labels[refit.names.index(name)]
         closest = consensus_labels(models, self.seed, run)
         if adjusted_rand_score(closest, self.given.labels) == 1:
-            return super()._held_consensus(held, run)
+            return super()._refit_consensus(refit, run)
         return None
 
 

@@ -18,6 +18,7 @@ from clusterlens.compute._plain import Record, read_json
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray
 from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note, as_note
+from clusterlens.compute.scale.errors import ERRORS
 from clusterlens.compute.scale.labels import AXES, CONSENSUS
 from clusterlens.compute.scale.profiles import profiles_from_plain, profiles_to_plain
 from clusterlens.compute.table.profiles import ClusterProfiles
@@ -25,7 +26,7 @@ from clusterlens.compute.table.profiles import ClusterProfiles
 MANIFEST = "manifest.json"
 MOST_BYTES = 1 << 30
 _TABLES = ("models", "clusters")
-_MEASURED = ("score", "score_low", "score_high", "ari", "low", "high")
+_MEASURED = ("score", "score_low", "score_high", *ERRORS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,14 +48,15 @@ class ScaledRun(Frozen):
     models : DataFrame
         One row per model, closest to the consensus first: "model", "family", "column"
         (its name in the files), "clusters", the "score" (DISCOTEC, all rows) with
-        "score_low" and "score_high", and "ari", the adjusted Rand index with the model
-        fitted in memory on held-back rows, with "low" and "high".
+        "score_low" and "score_high"; "ari", the adjusted Rand index with the model
+        fitted to held-back rows, the median of 19 samples, and "ari_least", the
+        smallest.
     clusters : DataFrame
         One row per cluster of the consensus: "cluster", its label, and "rows".
     n_nowhere : int
         Rows too far from every cluster of the consensus.
     consensus_error : tuple of float
-        Adjusted Rand index of the consensus as of a model, and its interval.
+        Adjusted Rand indices of the consensus as of a model: median and smallest.
     distances : array of float64, shape (n_models, n_models)
         One minus the adjusted Rand index of models on all rows, in the order of
         `models`.
@@ -75,7 +77,7 @@ class ScaledRun(Frozen):
     models: pd.DataFrame
     clusters: pd.DataFrame
     n_nowhere: int
-    consensus_error: tuple[float, float, float]
+    consensus_error: tuple[float, float]
     distances: np.ndarray[Any, Any]
     smallest_seen: tuple[int, int]
     notes: tuple[Note, ...]
@@ -165,6 +167,11 @@ class ScaledRun(Frozen):
         known = {name: plain.get(name) for name in plain.names()}
         for name in _TABLES:
             known[name] = pd.DataFrame(known[name])
+        if ERRORS[1] not in known["models"]:
+            # Older versions measured the error by another rule.
+            known["models"] = known["models"].drop(columns=["low", "high"])
+            known["models"][ERRORS] = np.nan
+            known["consensus_error"] = (np.nan, np.nan)
         known["models"] = known["models"].astype(dict.fromkeys(_MEASURED, float))
         known["distances"] = np.array(known["distances"], np.float64)
         error = np.array(known["consensus_error"], np.float64)

@@ -11,7 +11,12 @@ import pandas as pd
 
 from clusterlens.compute._run.options import RunOptions, stretches
 from clusterlens.compute._run.processes import Workers
-from clusterlens.compute._validation import DataError, FloatArray, IntArray
+from clusterlens.compute._validation import (
+    DataError,
+    FloatArray,
+    IntArray,
+    check_range,
+)
 from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.notes import Note, as_note
@@ -19,8 +24,12 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.specs import Pool, pool_specs
 from clusterlens.compute.scale.errors import (
     CONSENSUS,
-    compare_with_memory,
+    ERRORS,
+    FEWEST_ROWS,
+    REFITS,
+    compare_with_refits,
     consensus_labels,
+    held_back_samples,
     with_typical_votes,
 )
 from clusterlens.compute.scale.first_pass import (
@@ -45,11 +54,20 @@ from clusterlens.compute.table.row_encoder import RowEncoder
 from clusterlens.compute.table.streamed_preparation import StreamedPreparation
 
 FEWEST_LANDMARKS = 100
-MODELS, HELD_BACK = "models.parquet", "held-back.parquet"
+MOST_DRAWN = 10_000_000
+MODELS, REFIT = "models.parquet", "held-back-{:02}.parquet"
 PROGRESS = 1000
 # Shares of the time after which the table is read, models are fitted, fitted to
 # held-back rows, assigners are learnt, and all rows are labelled.
-_SHARES = (0.1, 0.2, 0.3, 0.4, 0.95)
+_SHARES = (0.1, 0.2, 0.35, 0.4, 0.95)
+
+
+def check_held_back(n_held_back: int | None, n_landmarks: int) -> int:
+    """Check how many rows are held back; None is 19 samples of a quarter as many."""
+    if n_held_back is None:
+        return REFITS * max(2 * FEWEST_ROWS, n_landmarks // 4)
+    found = check_range(n_held_back, 0, MOST_DRAWN, name="n_held_back", integer=True)
+    return int(found)
 
 
 @dataclass
@@ -108,15 +126,12 @@ class Stages:
         self._enter("Read the table", "rows")
         sampled = self._sampled(reading)
         self._enter("Fit the models")
-        models = self._models(MODELS, sampled.landmarks.X, fitting)
+        models = self._models(MODELS, sampled.landmarks.X, self.pool, fitting)
         labels = self._consensus(models, fitting.quiet)
-        held = None
-        if len(sampled.held_back):
-            self._enter("Fit the models to held-back rows")
-            held = self._models(HELD_BACK, sampled.held_back, again)
+        refits = self._refits(sampled, again)
         self._enter("Learn to assign rows", "models")
         plan = self._plan(sampled, models, labels, learning)
-        errors = self._errors(plan, sampled.held_back, held, again.quiet)
+        errors = self._errors(plan, sampled.held_back, refits, again.quiet)
         self._enter("Label all rows", "rows")
         write_labels(plan, labelling)
         sampled.source.check_unchanged()
@@ -135,9 +150,9 @@ class Stages:
         """Return the partition of the landmarks that all rows get, (n_landmarks,)."""
         return consensus_labels(models, self.seed, run)
 
-    def _held_consensus(self, held: Ensemble, run: RunOptions) -> IntArray | None:
-        """Return the same partition of the held-back rows, None if there is none."""
-        return consensus_labels(held, self.seed, run)
+    def _refit_consensus(self, refit: Ensemble, run: RunOptions) -> IntArray | None:
+        """Return the same partition of a sample, None if there is none."""
+        return consensus_labels(refit, self.seed, run)
 
     def _sampled(self, run: RunOptions) -> Sampled:
         """Read the table, learn the preparation, and draw landmarks."""
@@ -191,25 +206,54 @@ class Stages:
                 landmarks, n_rare, found.source, encoder, self.seed, run.quiet
             )
             notes.append(Note("weights not obeyed"))
-        if asked["n_held_back"] and not n_held:
-            notes.append(Note("no held-back rows"))
         n_landmarks = len(landmarks.X)
         notes.append(Note("landmarks", landmarks=n_landmarks, rows=n_known))
         pool_specs(self.pool, landmarks.X)  # refuses a wrong one early
         held_back = X[~of_landmarks]
-        if len(held_back) < FEWEST_LANDMARKS:
-            held_back = held_back[:0]
+        notes += self._too_few(held_back)
         return Sampled(
             found.source, encoder, learnt.row_id, landmarks, held_back, notes
         )
 
-    def _models(self, name: str, X: FloatArray, run: RunOptions) -> Ensemble:
-        """Run the pool on rows (m, d), unless that is done."""
+    def _too_few(self, held_back: FloatArray) -> list[Note]:
+        """Return a note if errors were asked for and too few rows are held back."""
+        n_asked, n = self.asked["n_held_back"], len(held_back)
+        if not n_asked or held_back_samples(n, self.seed):
+            return []
+        return [Note("few held-back rows", rows=n, needed=REFITS * FEWEST_ROWS)]
+
+    def _refits(self, sampled: Sampled, run: RunOptions) -> list[Ensemble]:
+        """Fit the models of the landmarks to each sample of held-back rows."""
+        X = sampled.held_back
+        samples = held_back_samples(len(X), self.seed)
+        if not samples:
+            return []
+        self._enter("Fit the models to held-back rows")
+        specs = pool_specs(self.pool, sampled.landmarks.X)
+        starts = [k / len(samples) for k in range(1, len(samples))]
+        parts = stretches(run, PROGRESS, starts)
+        own_workers = self.workers is None and run.client is None and run.n_jobs != 1
+        if own_workers:
+            self.workers = Workers(run.n_workers)
+        try:
+            return [
+                self._models(REFIT.format(k), X[rows], specs, part)
+                for k, (rows, part) in enumerate(zip(samples, parts, strict=True), 1)
+            ]
+        finally:
+            if own_workers and self.workers is not None:
+                self.workers.close()
+                self.workers = None
+
+    def _models(
+        self, name: str, X: FloatArray, pool: Pool, run: RunOptions
+    ) -> Ensemble:
+        """Run a pool on rows (m, d), unless that is done."""
         known = self.folder.read_models(name)
         if known is None:
             known = run_pool(
                 X,
-                self.pool,
+                pool,
                 self.seed,
                 run.n_jobs,
                 run.progress,
@@ -259,16 +303,19 @@ class Stages:
         self,
         plan: LabelPlan,
         X: FloatArray,
-        held: Ensemble | None,
+        refits: list[Ensemble],
         run: RunOptions,
     ) -> pd.DataFrame:
-        """Compare the labels of held-back rows (m, d) with a fit to these rows."""
-        if held is None:
-            index = [*plan.names, CONSENSUS]
-            return pd.DataFrame(np.nan, index, ["ari", "low", "high"])
-        assigned = plan.label(X)[: len(plan.names) + 1]
-        own = self._held_consensus(held, run)
-        return compare_with_memory(plan.names, assigned, held, own, self.seed)
+        """Compare the labels of held-back rows (m, d) with fits to samples of them."""
+        if not refits:
+            return pd.DataFrame(np.nan, [*plan.names, CONSENSUS], ERRORS)
+        return compare_with_refits(
+            plan.names,
+            plan.label(X)[: len(plan.names) + 1],
+            held_back_samples(len(X), self.seed),
+            refits,
+            [self._refit_consensus(refit, run) for refit in refits],
+        )
 
     def _result(
         self,

@@ -115,18 +115,20 @@ def test_sizes_and_profiles_of_all_rows_are_those_of_the_table_in_memory(path, m
     assert dict(run.clusters.itertuples(index=False)) == sizes
 
 
-def test_the_error_is_that_of_the_same_partition_on_rows_that_are_no_landmarks(
-    path, models
-):
+def test_the_error_is_that_of_the_same_partition_on_rows_that_are_no_landmarks(folder):
+    path = folder / "t.parquet"
+    pd.concat([make_table()] * 2).to_parquet(path)
+    landmarks = cl.prepare(cl.draw_landmarks(path, 300, n_jobs=1))
+    models = landmarks, cl.run_pool(landmarks, POOL, n_jobs=1)
     run = label(path, models, pool=POOL)
     assert run.models["ari"].notna().all()
-    three = run.models.set_index("model").loc["k-means k=3", ["ari", "low", "high"]]
-    assert run.consensus_error == tuple(three) == (1, 1, 1)
+    three = run.models.set_index("model").loc["k-means k=3", ["ari", "ari_least"]]
+    assert run.consensus_error == tuple(three) == (1, 1)
     table = pd.read_parquet(path.parent / "out/landmarks.parquet")
-    assert (table["held back"]).sum() == 300
+    assert (table["held back"]).sum() == 2 * N - 300
     own = table.loc[~table["held back"], ["row", "weight"]]
     assert own["row"].tolist() == models[0].table["row"].tolist()
-    assert own["weight"].sum() == pytest.approx(N)
+    assert own["weight"].sum() == pytest.approx(2 * N)
     assert np.isnan(label(path, models, "without").consensus_error).all()
 
 

@@ -11,7 +11,11 @@ from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.neighbors import NeighborSearch
 from clusterlens.compute.scale import source as source_module
-from clusterlens.compute.scale.errors import adjusted_rand, compare_with_memory
+from clusterlens.compute.scale.errors import (
+    adjusted_rand,
+    compare_with_refits,
+    held_back_samples,
+)
 from clusterlens.compute.scale.first_pass import (
     draw_rows,
     first_pass,
@@ -113,19 +117,36 @@ def test_adjusted_rand_of_tables_is_that_of_labels():
     np.testing.assert_allclose(adjusted_rand(tables), expected)
 
 
-def test_the_interval_of_an_error_covers_that_of_all_rows():
-    """Of 100 samples of 400 rows about 95 cover; fewer than 88 has a chance of .1%."""
+def test_the_smallest_index_is_a_bound_for_one_fit_more():
+    """Of 200 times about 190 hold; fewer than 176 has a chance of .0003."""
     rng = np.random.default_rng(4)
-    one = rng.integers(0, 3, 20_000)
-    other = np.where(rng.random(20_000) < 0.2, rng.integers(0, 3, 20_000), one)
-    truth, covered = adjusted_rand_score(one, other), 0
-    for seed in range(100):
-        rows = rng.choice(20_000, 400, replace=False)
-        fitted = Ensemble([other[rows]] * 2, names=["m", "other"])
-        found = compare_with_memory(
-            ["m", "gone"], [one[rows]] * 3, fitted, other[rows], seed
+    landmarks, holds = rng.integers(0, 3, 1_900), 0
+
+    def fit(at):
+        """A clustering with a share of wrong labels that is its own."""
+        wrong = rng.random(len(at)) < rng.choice([0.05, 0.5]) * rng.random()
+        return np.where(wrong, rng.integers(0, 3, len(at)), landmarks[at])
+
+    for seed in range(200):
+        samples = held_back_samples(1_900, seed)
+        fits = [fit(at) for at in samples]
+        found = compare_with_refits(
+            ["m", "gone"],
+            [landmarks] * 3,
+            samples,
+            [Ensemble([one] * 2, names=["m", "other"]) for one in fits],
+            fits,
         )
         assert found.loc["gone"].isna().all()
-        assert found.loc["consensus", "ari"] == found.loc["m", "ari"]
-        covered += found.loc["m", "low"] <= truth <= found.loc["m", "high"]
-    assert covered >= 88
+        assert found.loc["consensus"].equals(found.loc["m"])
+        every = np.arange(100)
+        truth = adjusted_rand_score(landmarks[every], fit(every))
+        holds += found.loc["m", "ari_least"] <= truth
+    assert holds >= 176
+
+
+def test_held_back_rows_are_divided_into_nineteen_samples():
+    samples = held_back_samples(2_000, 0)
+    assert len(samples) == 19
+    assert sorted(np.concatenate(samples)) == list(range(2_000))
+    assert held_back_samples(1_899, 0) == []

@@ -44,9 +44,8 @@ def folder(tmp_path, table, monkeypatch):
 
 
 def run(folder, out="out", **changed):
-    return cl.run_at_scale(
-        folder / "in", folder / out, POOL, row_id="name", **(SETTINGS | changed)
-    )
+    settings = SETTINGS | {"row_id": "name"} | changed
+    return cl.run_at_scale(folder / "in", folder / out, POOL, **settings)
 
 
 def contents(folder, out):
@@ -91,14 +90,39 @@ def test_what_is_said_of_all_rows_is_what_their_labels_say(folder):
 
 
 def test_the_error_is_measured_on_held_back_rows(folder):
-    made = run(folder)
-    assert made.models[["ari", "low", "high"]].notna().all().all()
-    errors = made.models.set_index("model").loc["k-means k=3", ["ari", "low", "high"]]
-    assert errors.tolist() == [1, 1, 1]
-    assert made.consensus_error == (1, 1, 1)
-    none = run(folder, "without", n_held_back=0)
-    assert none.models["ari"].isna().all()
-    assert np.isnan(none.consensus_error).all()
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(3_000, 2)) + np.repeat([[0, 0], [12, 0], [0, 12]], 1_000, 0)
+    pd.DataFrame(X, columns=["x", "y"]).to_parquet(folder / "in/more.parquet")
+    for file in ("a", "b"):
+        (folder / f"in/{file}.parquet").unlink()
+    made = run(folder, row_id=None, n_held_back=1_900)
+    models = made.models.set_index("model")[["ari", "ari_least"]]
+    assert models.loc["k-means k=3"].tolist() == [1, 1]
+    assert (models["ari_least"] <= models["ari"]).all()
+    assert models.loc["k-means k=4", "ari_least"] < 1
+    assert made.consensus_error == (1, 1)
+    assert len(list((folder / "out").glob("held-back-*.parquet"))) == 19
+
+
+@pytest.mark.parametrize("n_held_back", [0, 150])
+def test_without_enough_held_back_rows_no_error_is_stated(folder, n_held_back):
+    made = run(folder, n_held_back=n_held_back)
+    assert made.models[["ari", "ari_least"]].isna().all().all()
+    assert np.isnan(made.consensus_error).all()
+    kinds = [note.kind for note in made.notes]
+    assert ("few held-back rows" in kinds) == (n_held_back > 0)
+
+
+def test_a_result_of_an_older_version_has_no_error(folder):
+    made, manifest = run(folder), folder / "out/manifest.json"
+    plain = json.loads(manifest.read_text())
+    models = plain["models"]
+    models["low"] = models["high"] = models.pop("ari_least")
+    plain["consensus_error"] = [0.9, 0.8, 1.0]
+    manifest.write_text(json.dumps(plain))
+    again = run(folder)
+    pd.testing.assert_frame_equal(again.models, made.models)
+    assert np.isnan(again.consensus_error).all()
 
 
 @pytest.mark.parametrize("rows", [0, 150, 551, 1_200])
@@ -237,7 +261,7 @@ def test_rare_landmarks_are_noted_and_weighted(folder):
 def test_all_rows_are_landmarks_of_a_small_table(folder):
     made = run(folder, n_landmarks=2_000)
     assert made.n_landmarks == made.n_labelled == N - 1
-    assert "no held-back rows" in [note.kind for note in made.notes]
+    assert "few held-back rows" in [note.kind for note in made.notes]
     assert made.smallest_seen == (1, 10)
 
 
