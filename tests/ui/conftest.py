@@ -7,6 +7,8 @@ import pytest
 
 from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.server import server as shared
+from clusterlens.ui.server.memory import memory
+from clusterlens.ui.work import derived
 from tests.support.pages import PATIENCE, ROOT, Served, find_browser
 from tests.ui.kept import keep
 from tests.ui.runs import VIEWPORT, Runs
@@ -50,6 +52,15 @@ def pytest_runtest_makereport(item):
     if report.when == "call":
         item.stash[CALL] = report
     return report
+
+
+@pytest.fixture(scope="package", autouse=True)
+def short_rest():
+    """Compute and write soon, because nobody goes on acting meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(derived, "DEBOUNCE_SECONDS", 0.02)
+        patch.setattr(memory, "_DEBOUNCE_SECONDS", 0.01)
+        yield
 
 
 @pytest.fixture(scope="session")

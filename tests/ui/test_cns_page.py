@@ -24,6 +24,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.work import derived
 from tests.ui.loop import taking, wait_until_idle
 from tests.ui.test_main_job import WATCH_LATE, assert_changes, picture
 
@@ -163,6 +164,7 @@ def test_what_is_drawn_stays_in_its_place_while_a_slider_moves():
 
 def test_a_preview_is_marked_until_the_exact_solution_is_there(monkeypatch):
     monkeypatch.setattr("clusterlens.compute.estimators.cns.graph._QUICK", 0)
+    monkeypatch.setattr(derived, "DEBOUNCE_SECONDS", 0.2)
 
     async def scenario(opened):
         await opened.read(three_groups())
