@@ -32,6 +32,7 @@ from clusterlens.compute.table._header import (
     SAMPLE,
     Header,
     count_footer,
+    declared_header,
     find_header,
     is_number,
     is_word,
@@ -58,6 +59,7 @@ _MARK_IN_CELL = re.compile(r"[^\w.-]")
 _FORMULA_TEXT = re.compile(
     rb'(?m)(?:^|(?<=[,;\t|]))=("[^"\r\n]{0,1000}+")(?=[,;\t|\r\n]|\Z)'
 )
+_SINGLE_QUOTED = re.compile(r" *+'[^']*+' *+[,;\t|]")
 _BETWEEN_CELLS = re.compile(rb'(?<!\S)("[^"]*+(?:""[^"]*+)*+")(?!\S)|[ \t]++')
 _COMMA_NUMBER = re.compile(
     r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?%?"
@@ -164,7 +166,9 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
         )
     width = _usual_width(records)
     check_shape(0, width, content)
-    if all(map(_has_single_quotes, records[:_TRIED])):
+    if all(map(_has_single_quotes, records[:_TRIED])) or all(
+        map(_SINGLE_QUOTED.match, filter(str.strip, body[:_TRIED]))
+    ):
         raise DataError(
             f"{source} has cells in single quotes; replace them by double quotes, or "
             "remove them."
@@ -416,6 +420,9 @@ def _find_header(records: list[list[str]], width: int) -> tuple[int, Header, boo
 
     Returns where the table begins, the header, and whether it lacks that name.
     """
+    declared = declared_header(records)
+    if declared is not None and len(declared.names or []) == width:
+        return 0, declared, False
     at = units_line(records)
     if at is not None:
         others = [*records[:at], *records[at + 1 :]]

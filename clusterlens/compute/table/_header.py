@@ -37,6 +37,7 @@ _INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
 _DIGITS = re.compile(r"\d++")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
+_NO_UNITS = {"", "TS", "RN"}  # of TOA5: none, a time, a record number
 _ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time"}
 _ORANGE_ROLES = {
     "class": "label",
@@ -75,6 +76,22 @@ def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
         if header.titles + header.lines == at:
             return with_units(header, records[at])
     return _without_orange_flags(_FirstRecords(records, width).header())
+
+
+def declared_header(records: Sequence[Sequence[str]]) -> Header | None:
+    """Find the header of a file whose first line tells the format, or return None.
+
+    The formats are TOA5 of Campbell loggers (lines of names, units and kinds of
+    summary), and tables of NetLogo's BehaviorSpace.
+    """
+    if records[0][0] == "TOA5" and len(records) > 3:
+        names, units = ([cell.strip() for cell in record] for record in records[1:3])
+        if len(names) == len(units):
+            brackets = [f"[{unit}]" if unit not in _NO_UNITS else "" for unit in units]
+            return replace(with_units(Header(1, 2, names), brackets), lines=3)
+    if records[0][0].startswith("BehaviorSpace results") and len(records) > 6:
+        return Header(6, 1, [name.strip() for name in records[6]])
+    return None
 
 
 def units_line(records: Sequence[Sequence[str]]) -> int | None:
@@ -206,9 +223,10 @@ def _without_orange_flags(header: Header) -> Header:
 class _Numbers(NamedTuple):
     """Evidence that the numbers of a record are names: years, wavelengths, positions.
 
-    `whole`: they are whole numbers. `counting`: they count by one above fractions, or
-    five or more from 0. `regular`: they have equal steps or ratios, or are years or
-    several numbers in order. `strange`: most do not fit the numbers below.
+    `whole`: they are whole numbers. `counting`: they consist of digits and count by one
+    above fractions, or five or more from 0. `regular`: they have equal steps or ratios,
+    or are years or several numbers in order. `strange`: most do not fit the numbers
+    below.
     """
 
     whole: bool
@@ -354,7 +372,7 @@ class _FirstRecords:
                 any((np.trunc(column) != column).any() for column in below)
                 or (values[0] == 0 and len(values) > 4)
             )
-            and whole,
+            and all(_DIGITS.fullmatch(self.cells[k][j]) for j in at),
             regular=(len(steps) == 1 and (len(values) > 2 or steps == {1}))
             or (len(values) > 2 and _have_equal_ratios(values))
             or (ordered and all(map(_is_year, values)))

@@ -283,6 +283,53 @@ def test_codes_that_orange_calls_discrete_are_categorical():
     assert ds.roles == {"a": "numeric", "b": "categorical"}
 
 
+LOGGER = """"TOA5","CR1000","CR1000","1234","Std.20","CPU:a.CR1","1","Table1"
+"TIMESTAMP","RECORD","AirTC_Avg","RH"
+"TS","RN","Deg C","%"
+"","","Avg","Smp"
+"2020-01-01 00:00:00",0,20.1,45
+"2020-01-01 00:10:00",1,20.3,"NAN"
+"2020-01-01 00:20:00",2,20.2,47
+"""
+
+
+@pytest.mark.parametrize("mark", SEPARATORS)
+def test_the_four_lines_above_the_rows_of_a_logger_are_read(mark):
+    found = load_table(LOGGER.replace(",", mark).encode())
+    units = ["TIMESTAMP", "RECORD", "AirTC_Avg [Deg C]", "RH [%]"]
+    assert list(found.table) == units
+    assert found.table[units[2]].tolist() == [20.1, 20.3, 20.2]
+    assert found.table[units[3]].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("outputs", [2, 4, 12])
+def test_the_names_of_a_table_of_netlogo_are_below_the_size_of_its_world(outputs):
+    names = ["[run number]", "gain", *(f"count {j}" for j in range(outputs))]
+    rows = [[k, 2 * k, *(k * j + 0.5 for j in range(outputs))] for k in range(1, 9)]
+    lines = [
+        ["BehaviorSpace results (NetLogo 6.2.0)"],
+        ["Wolf Sheep.nlogo"],
+        ["experiment"],
+        ["01/01/2021 10:00:00:000 +0000"],
+        ["min-pxcor", "max-pxcor", "min-pycor", "max-pycor"],
+        [-25, 25, -25, 25],
+        names,
+        *rows,
+    ]
+    quoted = (",".join(f'"{cell}"' for cell in line) for line in lines)
+    found = load_table("\n".join(quoted).encode()).table
+    assert list(found) == names
+    assert found.to_numpy(float).tolist() == rows
+
+
+@pytest.mark.parametrize("mark", [*SEPARATORS, "   "])
+def test_numbers_with_decimals_are_no_names_that_count(mark):
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.5]]
+    lines = (mark.join(f"{number:.7e}" for number in row) for row in rows)
+    table = load_table("\n".join(lines).encode()).table
+    assert table.to_numpy(float).tolist() == rows
+
+
 def test_a_matrix_of_another_format_is_refused_by_name():
     text = b"%%MatrixMarket matrix coordinate integer general\n6 5 2\n1 1 4\n3 1 1\n"
     for data in (text, gzip.compress(text)):

@@ -277,6 +277,14 @@ REFUSED = {
         "dots in column 3 stand for rows or columns",
     ),
     "single quotes": ("'id','n','x'\n'1','Ann','2.5'\n", "cells in single quotes"),
+    "a separator in single quotes": (
+        "'name';'x'\n'a;b';1,5\n'c';2,5\n'd';3,5\n",
+        "in single quotes",
+    ),
+    "tabs beside single quotes": (
+        "'name'\t'x'\n'a\tb'\t1,5\n'c'\t2,5\n'd'\t3,5\n",
+        "in single quotes",
+    ),
     "words in single quotes": ("'id','x'\n'a',2.5\n'b',3.5\n", "in single quotes"),
     "lines that differ": (
         "a b c\n1 2 3\n4 5\n6 7 8\n",
