@@ -113,7 +113,11 @@ def console(*arguments, folder):
     process = subprocess.Popen(
         [sys.executable, "-m", "clusterlens", *arguments, "--port=0", "--no-browser"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "CLUSTERLENS_HOME": str(folder / "home"),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
