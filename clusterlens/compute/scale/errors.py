@@ -94,19 +94,19 @@ def compare_with_refits(
     with a chance of 95%, whatever their distribution. A fit to all rows has less
     sampling error than a refit, which makes the chance larger.
     """
-    rows = {name: list[float]() for name in [*names, CONSENSUS]}
+    indices: list[list[float]] = [[] for _ in assigned]
     for at, refit, own in zip(samples, refits, consensus, strict=True):
         there = dict(zip(refit.names, refit.labels, strict=True))
-        if own is not None:
-            there[CONSENSUS] = own
-        for name, labels in zip(rows, assigned, strict=True):
-            if name in there:
-                rows[name].append(_index(labels[at], there[name]))
+        others = [*map(there.get, names), own]
+        for found, labels, other in zip(indices, assigned, others, strict=True):
+            if other is not None:
+                found.append(_index(labels[at], other))
     values = [
         (np.median(found), min(found)) if len(found) == REFITS else (np.nan, np.nan)
-        for found in rows.values()
+        for found in indices
     ]
-    return pd.DataFrame(values, pd.Index(rows, name="model"), ERRORS)
+    index = pd.Index([*names, CONSENSUS], name="model")
+    return pd.DataFrame(values, index, ERRORS)
 
 
 def _index(one: IntArray, other: IntArray) -> float:

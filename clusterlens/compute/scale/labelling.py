@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -350,15 +351,26 @@ class _GivenStages(Stages):
 
     def _refit_consensus(self, refit: Ensemble, run: RunOptions) -> IntArray | None:
         """Return the model that the partition is, or the consensus if it is that."""
-        models = self.given.ensemble
-        for name, labels in zip(models.names, models.labels, strict=True):
-            same = adjusted_rand_score(labels, self.given.labels) == 1
-            if same and name in refit.names:
+        for name in self._same_models:
+            if name in refit.names:
                 return refit.labels[refit.names.index(name)]
-        closest = consensus_labels(models, self.seed, run)
-        if adjusted_rand_score(closest, self.given.labels) == 1:
-            return super()._refit_consensus(refit, run)
-        return None
+        return super()._refit_consensus(refit, run) if self._is_consensus else None
+
+    @cached_property
+    def _same_models(self) -> list[str]:
+        """Models that are the given partition."""
+        models = self.given.ensemble
+        return [
+            name
+            for name, labels in zip(models.names, models.labels, strict=True)
+            if adjusted_rand_score(labels, self.given.labels) == 1
+        ]
+
+    @cached_property
+    def _is_consensus(self) -> bool:
+        """Whether the given partition is the consensus of the given models."""
+        closest = consensus_labels(self.given.ensemble, self.seed, self.run.quiet)
+        return bool(adjusted_rand_score(closest, self.given.labels) == 1)
 
 
 def _codes(

@@ -150,3 +150,14 @@ def test_held_back_rows_are_divided_into_nineteen_samples():
     assert len(samples) == 19
     assert sorted(np.concatenate(samples)) == list(range(2_000))
     assert held_back_samples(1_899, 0) == []
+
+
+def test_a_model_may_be_named_like_the_consensus():
+    samples = held_back_samples(1_900, 0)
+    whole = np.arange(1_900) % 3
+    model, consensus = whole, np.minimum(whole, 1)
+    refits = [Ensemble([whole[at]] * 2, names=["consensus", "b"]) for at in samples]
+    own = [whole[at] for at in samples]
+    found = compare_with_refits(["consensus"], [model, consensus], samples, refits, own)
+    assert found["ari"].iloc[0] == 1
+    assert found["ari"].iloc[1] < 1
