@@ -20,6 +20,69 @@ _COVARIANCE_WIDTH = 1000  # up to this width the d x d covariance is cheapest
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnAxis(Frozen):
+    """A numeric column as an axis of a map, with its own units.
+
+    Parameters
+    ----------
+    name : str
+        The column, for dates with the first day.
+    values : array of float64, shape (n_knots,)
+        Values in units of the column, ascending.
+    places : array of float64, shape (n_knots,)
+        Their coordinates on the map, ascending.
+
+    Notes
+    -----
+    A column that is only scaled has two knots, its smallest and its largest value, and
+    the line through them holds beyond. A transformed column has more, and ends with its
+    knots.
+    """
+
+    name: str
+    values: FloatArray
+    places: FloatArray
+
+    def to_values(self, places: npt.ArrayLike) -> FloatArray:
+        """Return the values of the column at coordinates.
+
+        Parameters
+        ----------
+        places : array-like of shape (n,)
+            Coordinates on the axis.
+
+        Returns
+        -------
+        values : array of float64, shape (n,)
+            In units of the column.
+        """
+        return _along(places, self.places, self.values)
+
+    def to_places(self, values: npt.ArrayLike) -> FloatArray:
+        """Return the coordinates of values of the column.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+            In units of the column.
+
+        Returns
+        -------
+        places : array of float64, shape (n,)
+            Coordinates on the axis.
+        """
+        return _along(values, self.values, self.places)
+
+
+def _along(at: npt.ArrayLike, x: FloatArray, y: FloatArray) -> FloatArray:
+    """Interpolate between knots, and extend a single line beyond its two."""
+    at = np.asarray(at, np.float64)
+    if len(x) > 2:
+        return np.interp(at, x, y)
+    return y[0] + (at - x[0]) * (y[1] - y[0]) / (x[1] - x[0])
+
+
+@dataclass(frozen=True, eq=False)
 class Projection(Frozen):
     """Samples in the space of their first principal components.
 
@@ -35,6 +98,8 @@ class Projection(Frozen):
         Method for the axes: "covariance", "full" or "randomized".
     centre : array of float64, shape (n_features,)
         Mean of the samples, the origin of the coordinates.
+    columns : tuple of ColumnAxis
+        Columns of the table that are the axes themselves; empty for components.
     """
 
     coordinates: FloatArray
@@ -42,6 +107,7 @@ class Projection(Frozen):
     components: FloatArray
     solver: str
     centre: FloatArray
+    columns: tuple[ColumnAxis, ...] = ()
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:
         """Return the coordinates of other samples on the same axes.

@@ -54,6 +54,7 @@ from clusterlens.ui.nodes.leading import (
 from clusterlens.ui.nodes.links import LinkState, is_partly_counted
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Verdict
+from clusterlens.ui.plots.axes import plane_words
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
 from clusterlens.ui.state.checks import Check
 from clusterlens.ui.state.history import Step
@@ -493,8 +494,8 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
 def _picture(found: Findings, key: str) -> str:
     name = safe(found.export_partition.title)
     captions = {
-        "map": f"Samples on two principal components, coloured by {name}; links solid "
-        "for must, dashed for cannot.",
+        "map": f"Samples on {safe(plane_words(found.projection))}, coloured by {name}; "
+        "links solid for must, dashed for cannot.",
         "consensus matrix": f"Share of the {voters(found.ranking.ensemble)} that put "
         f"two samples together, in the order of the clusters of {name}{_votes(found)}.",
     }

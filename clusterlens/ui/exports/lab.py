@@ -20,6 +20,7 @@ from clusterlens.ui.nodes.judged import question
 from clusterlens.ui.nodes.verdict import LIGHTS
 from clusterlens.ui.pages.fuzzy.nodes import SIDES
 from clusterlens.ui.pages.report.nodes import Labelled, SavedPair, SavedPairs, Smoothing
+from clusterlens.ui.plots.axes import plane_words
 
 SHOWN_PAIRS = 20
 
@@ -60,8 +61,9 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
     )
     text += show(
         print_memberships(found.projection, solution),
-        "Samples on two principal components: hue by the likeliest seed, paler the "
-        "less of the walks that reach a seed stop there; stars are the seeds.",
+        f"Samples on {safe(plane_words(found.projection))}: hue by the likeliest seed, "
+        "paler the less of the walks that reach a seed stop there; stars are the "
+        "seeds.",
     )
     if found.grid is None:
         return f"{text}<p class='muted'>The other settings are being compared.</p>"

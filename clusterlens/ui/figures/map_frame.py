@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bokeh.models import ImageRGBA
+from bokeh.models import FixedTicker, ImageRGBA, PlainText
 
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.live import LiveFrame
+from clusterlens.ui.plots.axes import Ticks
 from clusterlens.ui.plots.samples import Picture, empty_map, equal_scale
 from clusterlens.ui.state.looking import Viewport
 
@@ -30,10 +31,28 @@ class MapFrame(LiveFrame):
     def __init__(self, on_change: Callable[..., None], **options: Any) -> None:
         super().__init__(on_change, empty_map(), **options)
         self.image = self.drawn_by(ImageRGBA).glyph
+        self._ticks: tuple[Ticks, ...] = ()
 
     def show_map(self, picture: Picture, port: Viewport) -> None:
         """Show a map at the size and zoom of its figure."""
         self.show(picture.element, picture.whole, port)
+        self._tick(picture.ticks)
+
+    def _tick(self, ticks: tuple[Ticks, ...]) -> None:
+        """Draw the axes of columns; components have none."""
+        if ticks == self._ticks:
+            return
+        self._ticks = ticks
+
+        def change() -> None:
+            self.show_axes(visible=bool(ticks))
+            for axis, one in zip(self.figure.axis, ticks, strict=False):
+                axis.axis_label = PlainText(text=one.name)
+                axis.axis_label_standoff = 0
+                axis.ticker = FixedTicker(ticks=list(one.texts))
+                axis.major_label_overrides = dict(one.texts)
+
+        self.put(change)
 
     def dim(self, dimmed: bool) -> None:
         """Fade the picture behind the marks over it, or restore it."""

@@ -16,7 +16,7 @@ _ASIDE = 18
 
 
 class MembershipMap(MapFrame):
-    """Samples on two principal components, with a star for each seed.
+    """Samples on a plane, with a star for each seed.
 
     Parameters
     ----------

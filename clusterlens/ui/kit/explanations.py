@@ -54,8 +54,8 @@ EXPLANATIONS = {
     ),
     "cl-preparation": Explanation(
         "How the table becomes numbers, and a map of what goes into the pool.",
-        "The map shows the first two principal components; the bars say how much of "
-        "the variance each component holds.",
+        "Two numeric columns are the axes themselves. Otherwise the map shows the "
+        "first two principal components, and bars their shares of the variance.",
         "Groups that lie in other components do not show on the map, and groups on "
         "the map may be one group seen from aside.",
     ),
@@ -109,7 +109,8 @@ EXPLANATIONS = {
         f"{_CONSENSUS}, equation 3",
     ),
     "cl-map": Explanation(
-        "The samples in the plane of their first two principal components.",
+        "The samples on their two numeric columns, or, if the features are others, on "
+        "their first two principal components.",
         "Colours follow the leader, so that a colour means the same group for every "
         "model. A click inspects, a box or lasso selects.",
         "Distances in the plane are not those the models saw; groups may overlap here "
@@ -436,8 +437,8 @@ EXPLANATIONS = {
         "apart in other directions.",
     ),
     "cl-new-rows-map": Explanation(
-        "The rows of the new table over those of the old one, on the two principal "
-        "components of the old rows.",
+        "The rows of the new table over those of the old one, on two numeric columns "
+        "or on the two principal components of the old rows.",
         "Grey: old rows. Colour: the cluster of a new row. Crosses: rows that belong "
         "nowhere. A click reads a row.",
         "Two axes hold a part of the variance only: a cross among grey points may be "

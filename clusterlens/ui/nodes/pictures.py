@@ -15,7 +15,8 @@ from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import Tile, consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.projection import Projection, project
+from clusterlens.compute.table.plane import map_samples
+from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.matrix import (
     Cross,
     Edges,
@@ -51,8 +52,8 @@ _NUMBER_GAP = 0.05
 
 @node("live", "Drawing the map")
 def projection(job: Job, samples: Dataset) -> Projection:
-    """Return the map of the samples by two principal components."""
-    return project(samples)
+    """Place the samples on two numeric columns, or on two principal components."""
+    return map_samples(samples)
 
 
 @node("live", "Preparing the map for clicks")
@@ -191,6 +192,7 @@ def map_picture(
         colours.values,
         look_map_view,
         highlighted=look_brush.positions,
+        plane=projection,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.estimators.cns.live import LiveSolution
-from clusterlens.compute.formatting import percent, whole
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.palette import (
     LINK_COLOURS,
@@ -19,6 +19,7 @@ from clusterlens.ui.kit.palette import (
     cluster_colours,
     cluster_name,
 )
+from clusterlens.ui.plots.axes import axis_titles, tick_options, ticks_of
 from clusterlens.ui.plots.backend import (
     bokeh,
     check_result,
@@ -32,6 +33,7 @@ from clusterlens.ui.state.looking import Viewport
 Link = tuple[Literal["must", "cannot"], tuple[int, int]]
 
 _PORT = Viewport(width=1320, height=1200)
+_SIZE = (680, 490)
 _SHOWN_CLUSTERS = 12
 _INK = "#14181d"
 
@@ -45,7 +47,7 @@ def draw_samples(
     links: Sequence[Link] = (),
     marks: Sequence[Any] = (),
 ) -> Any:
-    """Draw the samples on two components, coloured by cluster, with the links.
+    """Draw the samples on a plane, coloured by cluster, with the links.
 
     Parameters
     ----------
@@ -64,19 +66,22 @@ def draw_samples(
     """
     xy = _places(projection)
     colours = cluster_colours(clusters) if colours is None else colours
-    parts = [draw_map(xy, colours, _PORT, largest=7).element]
+    picture = draw_map(xy, colours, _PORT, largest=7)
+    parts = [picture.element]
     for kind, dash, pattern in (("must", "solid", "-"), ("cannot", "dashed", "--")):
         pairs = [xy[list(pair)].ravel() for other, pair in links if other == kind]
         if pairs:
             parts += _lines(np.array(pairs), kind, dash, pattern)
+    xlabel, ylabel = axis_titles(projection)
     shared = {
-        "xlabel": _axis(projection, 0),
-        "ylabel": _axis(projection, 1),
+        "xlabel": xlabel,
+        "ylabel": ylabel,
         "legend_position": "right",
+        **tick_options(ticks_of(projection, picture.view, _SIZE)),
     }
     return styled(
         hv.Overlay([*parts, *marks]) * _legend(clusters, names),
-        *frame("Overlay", width=680, height=490, **shared),
+        *frame("Overlay", width=_SIZE[0], height=_SIZE[1], **shared),
         matplotlib("Overlay", hooks=[_equal_scale]),
     )
 
@@ -166,11 +171,6 @@ def _lines(ends: np.ndarray, kind: str, dash: str, pattern: str) -> list[Any]:
         matplotlib("Points", s=16, facecolors="none", edgecolors=colour),
     )
     return [lines, rings]
-
-
-def _axis(projection: Projection, at: int) -> str:
-    share = projection.explained[at] if at < len(projection.explained) else 0.0
-    return f"PC {at + 1}, {percent(share)} of the variance"
 
 
 def _legend(clusters: np.ndarray, called: Mapping[int, str] | None) -> Any:

@@ -20,10 +20,11 @@ from clusterlens.compute._validation import (
     check_features,
     check_range,
 )
-from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.ui.kit.palette import cluster_colour, cluster_colours, cluster_name
+from clusterlens.ui.plots.axes import Ticks, axis_titles, tick_options, ticks_of
 from clusterlens.ui.plots.backend import PLAIN_TEXT, bokeh, matplotlib, styled
 from clusterlens.ui.state.looking import Viewport
 
@@ -43,10 +44,13 @@ class Picture:
         The samples in view, a value for each pixel.
     whole : pair of ranges
         The x and y range of all there is.
+    ticks : tuple of Ticks
+        Of both axes if they are columns of the table, else empty.
     """
 
     element: hv.RGB
     whole: View
+    ticks: tuple[Ticks, ...] = ()
 
     @property
     def pixels(self) -> np.ndarray:
@@ -107,7 +111,8 @@ def plot_map(
     Parameters
     ----------
     data : Dataset, Projection or array-like of shape (n_samples, n_features)
-        Two columns of an array are coordinates. Other arrays and prepared datasets are
+        Two columns of an array are coordinates; one or two numeric columns of a
+        prepared dataset are the axes, in their own units. Other arrays and datasets are
         projected on their first two principal components.
     labels : array-like of shape (n_samples,), optional
         Clusters from 0, negative for noise, or names of classes. Default: the labels of
@@ -138,13 +143,19 @@ def plot_map(
     for name, value in (("width", width), ("height", height)):
         check_range(value, 1, _MOST_PIXELS, name=name, integer=True)
     port = Viewport(width=int(width), height=int(height))
-    xy, (xlabel, ylabel) = _places(data)
+    xy, (xlabel, ylabel), plane = _places(data)
     clusters, names = _clusters(data, labels, len(xy))
-    plot = hv.Overlay([draw_map(xy, cluster_colours(clusters), port).element])
+    picture = draw_map(xy, cluster_colours(clusters), port, plane=plane)
+    plot = hv.Overlay([picture.element])
     if names:
         entries = {name: legend_entry(cluster_colour(k)) for k, name in names.items()}
         plot *= hv.NdOverlay(entries, "cluster", sort=False)
-    shared = {"legend_position": "right", "xlabel": xlabel, "ylabel": ylabel}
+    shared = {
+        "legend_position": "right",
+        "xlabel": xlabel,
+        "ylabel": ylabel,
+        **tick_options(picture.ticks),
+    }
     inches = (port.width / 88, port.height / 88)
     return styled(
         plot,
@@ -159,18 +170,20 @@ def plot_map(
     )
 
 
-def _places(data: Any) -> tuple[np.ndarray, tuple[str, str]]:
-    """Return coordinates, shape (n_samples, 2), and the labels of both axes."""
-    if not isinstance(data, Dataset | Projection):
+def _places(data: Any) -> tuple[np.ndarray, tuple[str, str], Projection | None]:
+    """Return coordinates (n_samples, 2), labels of both axes, and the projection."""
+    if isinstance(data, Dataset):
+        plane = map_samples(data)
+    elif isinstance(data, Projection):
+        plane = data
+    else:
         data = check_features(data, name="data")
         if data.shape[1] == 2:
-            return data, ("x", "y")
-    projection = data if isinstance(data, Projection) else project(data)
-    if len(projection.explained) < 2:
+            return data, ("x", "y"), None
+        plane = project(data)
+    if len(plane.explained) < 2:
         raise DataError("data is a projection on 1 axis; project on 2 (n_components).")
-    first, second = map(percent, projection.explained[:2])
-    labels = (f"PC 1, {first} of the variance", f"PC 2, {second}")
-    return projection.coordinates[:, :2], labels
+    return plane.coordinates[:, :2], axis_titles(plane), plane
 
 
 def _clusters(
@@ -212,6 +225,7 @@ def draw_map(
     port: Viewport,
     *,
     around: np.ndarray | None = None,
+    plane: Projection | None = None,
     **how: Any,
 ) -> Picture:
     """Draw the samples at the size and in the ranges of a figure.
@@ -224,13 +238,17 @@ def draw_map(
         Size of the figure, and the ranges it is zoomed to, if any.
     around : array of float, shape (n, 2), optional
         Points that the whole map has room for. Default: the samples.
+    plane : Projection, optional
+        Axes of the map, for their ticks.
     how
         Further keywords of `shade_samples`.
     """
     held = xy if around is None else around
     view = map_view(held, port)
-    pixels = shade_samples(xy, colours, view, size=(port.width, port.height), **how)
-    return Picture(as_element(pixels, view), map_view(held, port.whole()))
+    size = (port.width, port.height)
+    pixels = shade_samples(xy, colours, view, size=size, **how)
+    ticks = ticks_of(plane, view, size) if plane else ()
+    return Picture(as_element(pixels, view), map_view(held, port.whole()), ticks)
 
 
 def empty_map() -> hv.RGB:

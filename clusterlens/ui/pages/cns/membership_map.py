@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES
@@ -17,6 +17,7 @@ from clusterlens.ui.kit.widgets import badge, card, link, mark
 from clusterlens.ui.pages.cns.nodes import Fitted, Summary
 from clusterlens.ui.parts.on_map import taps
 from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.plots.axes import arrows
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
@@ -146,10 +147,9 @@ def _legend(summary: Summary, projection: Projection) -> str:
         for k, size in enumerate(summary.sizes.tolist())
     ]
     shown = _in_line(entries, summary.undecided)
-    first, second = map(percent, projection.explained[:2])
     return (
         f"<p>{shown}&ensp;<span class='muted'>torn</span> <span style='display:"
         "inline-block;width:80px;height:9px;background:linear-gradient(90deg,"
         f"{PALE},{cluster_colour(0)})'></span> <span class='muted'>certain&ensp;"
-        f"→ PC 1, {first} of the variance · ↑ PC 2, {second}</span></p>"
+        f"</span>{arrows(projection, 'the')}</p>"
     )

@@ -324,7 +324,8 @@ def cns_picture(
     """Draw the memberships at the size and in the ranges of the figure."""
     if not look_cns_view.drawn:
         return None
-    return draw_map(prepared_projection.coordinates[:, :2], cns_colours, look_cns_view)
+    xy = prepared_projection.coordinates[:, :2]
+    return draw_map(xy, cns_colours, look_cns_view, plane=prepared_projection)
 
 
 @node("live", "Preparing the map for clicks")

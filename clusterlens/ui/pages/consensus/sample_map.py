@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, LINK_STROKES, MapFigure
@@ -35,6 +35,7 @@ from clusterlens.ui.nodes.result import DisplayedPartition
 from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
 from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.plots.axes import arrows, spoken_axes
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -49,7 +50,7 @@ KEYS = "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next pa
 
 
 class SampleMap(Card):
-    """Principal components, coloured by model, disagreement or given labels."""
+    """Samples on a plane, coloured by model, disagreement or given labels."""
 
     needs = ("map_picture", "projection", "legend")
     also = (
@@ -221,7 +222,6 @@ def _spoken(
     states: Sequence[LinkState],
 ) -> str:
     """Describe the map for screen readers: samples, colours, axes, links, zoom."""
-    first, second = map(percent, projection.explained)
     if legend.by == "disagreement":
         colours = "coloured by the disagreement of the pool"
     else:
@@ -230,8 +230,7 @@ def _spoken(
         colours = f"by colour {', '.join([*named[:LEGEND_ENTRIES], *more])}"
     parts = [
         f"Map of {count(len(projection.coordinates), 'sample')}, {colours}.",
-        f"To the right principal component 1, {first} of the variance, upwards "
-        f"component 2, {second}.",
+        spoken_axes(projection),
     ]
     if drawn := [state for state in states if state.ends]:
         n_broken = sum(state.broken for state in drawn)
@@ -275,12 +274,10 @@ def _described(
     if legend.by == "labels":
         words = "Are they clusters?"
         ask += link(words, "labels", kind="pill", css="cl-to-labels")
-    first, second = map(percent, projection.explained)
     return (
         f"<p class='sides whole' style='{_SEEN[not covered]}'><span class='cut' "
         f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"
-        "<span class='muted' title='principal components, with their shares of the "
-        f"variance'>→ PC 1, {first} · ↑ PC 2, {second}</span></span></p>"
+        f"{arrows(projection)}</span></p>"
     )
 
 

@@ -14,7 +14,8 @@ from pandas.api import types
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.formatting import grouped
 from clusterlens.compute.table.dataset import ColumnFacts, Dataset
-from clusterlens.compute.table.projection import Projection, project
+from clusterlens.compute.table.plane import map_samples
+from clusterlens.compute.table.projection import Projection
 from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints
 from clusterlens.ui.kit.palette import shades
 from clusterlens.ui.plots.samples import Picture, draw_map
@@ -250,8 +251,8 @@ def preview(table: Dataset, dataset: Dataset | None, look_rows_as: str) -> Previ
 
 @node("live", "Drawing what goes into the pool")
 def prepared_projection(job: Job, dataset: Dataset) -> Projection:
-    """Return the principal components of the prepared samples."""
-    return project(dataset, min(AXES, max(2, min(dataset.X.shape))))
+    """Place the prepared samples on numeric columns or principal components."""
+    return map_samples(dataset, min(AXES, max(2, min(dataset.X.shape))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,15 +316,18 @@ def prepared_picture(
     if not look_prepared_view.drawn:
         return None
     return draw_map(
-        prepared_projection.coordinates[:, :2], shading.values, look_prepared_view
+        prepared_projection.coordinates[:, :2],
+        shading.values,
+        look_prepared_view,
+        plane=prepared_projection,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """Explained variance of the components, and main features of the first two."""
+    """Axes of the map of the prepared samples, and main features of the first two."""
 
-    explained: np.ndarray
+    projection: Projection
     loadings: list[list[str]]
 
 
@@ -336,4 +340,4 @@ def axes(dataset: Dataset, prepared_projection: Projection) -> Axes:
         [dataset.feature_names[k] for k in row if weight[k] > 0.1]
         for row, weight in zip(largest, weights, strict=True)
     ]
-    return Axes(prepared_projection.explained, names)
+    return Axes(prepared_projection, names)

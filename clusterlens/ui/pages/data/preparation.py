@@ -12,6 +12,7 @@ from clusterlens.compute.table.dataset import (
     SCALES,
     Dataset,
 )
+from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import SHADES
@@ -21,6 +22,7 @@ from clusterlens.ui.pages.data.nodes import Axes, Shading
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
 from clusterlens.ui.parts.copies import answer, ready_line
 from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.plots.axes import plane_words, spoken_axes
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
@@ -152,8 +154,9 @@ class Preparation(Card):
     ) -> None:
         """Show the picture, its legend and the shares of the variance."""
         self._map.show_map(prepared_picture, self.session.look.prepared_view)
-        self._legend.body = f"<p>{_colours(shading)}</p>{_axes(axes)}"
-        self._bars.body = _bars(axes)
+        self._legend.body = f"<p>{_colours(shading, axes)}</p>{_axes(axes)}"
+        self._bars.visible = not axes.projection.columns
+        self._bars.body = _bars(axes.projection)
         self._steering.words = _spoken(dataset, axes, shading)
 
 
@@ -183,9 +186,9 @@ def _memory(ds: Dataset) -> str:
     return f"{size_in_bytes(table + ds.X.nbytes)} in memory, table and features."
 
 
-def _colours(shading: Shading) -> str:
+def _colours(shading: Shading, axes: Axes) -> str:
     if not shading.column:
-        return "<b>What goes in</b>, on two principal components"
+        return f"<b>What goes in</b>, on {safe(plane_words(axes.projection))}"
     stops = ", ".join(SHADES)
     return (
         f"<b>What goes in</b>, shaded by {safe(shading.column)}: {safe(shading.low)} "
@@ -195,8 +198,11 @@ def _colours(shading: Shading) -> str:
 
 
 def _axes(axes: Axes) -> str:
+    if axes.projection.columns:
+        return ""
+    explained = axes.projection.explained
     parts = [
-        f"{arrow} <b>PC {k} · {percent(axes.explained[k - 1])}</b> "
+        f"{arrow} <b>PC {k} · {percent(explained[k - 1])}</b> "
         + ", ".join(
             f"<span class='brief cut' title='{safe(name)}'>{safe(name)}</span>"
             for name in axes.loadings[k - 1]
@@ -209,24 +215,23 @@ def _axes(axes: Axes) -> str:
 def _spoken(ds: Dataset, axes: Axes, shading: Shading) -> str:
     """Describe the map for screen readers: samples, shading, axes."""
     shaded = f", shaded by {shading.column}" if shading.column else ""
-    first, second = map(percent, axes.explained[:2])
     return (
-        f"Map of {count(len(ds.X), 'sample')}{shaded}. To the right principal "
-        f"component 1, {first} of the variance, upwards component 2, {second}."
+        f"Map of {count(len(ds.X), 'sample')}{shaded}. {spoken_axes(axes.projection)}"
     )
 
 
-def _bars(axes: Axes) -> str:
-    largest = max(float(axes.explained[0]), 1e-9)
+def _bars(projection: Projection) -> str:
+    explained = projection.explained
+    largest = max(float(explained[0]), 1e-9)
     rows = "".join(
         "<div style='display:flex;align-items:center;gap:4px;font-size:11px;"
         f"line-height:15px'><span style='width:15px'>{k + 1}</span>"
         f"<span style='height:8px;width:{48 * share / largest:.1f}px;background:"
         f"{'#0b8a8a' if k < 2 else '#8fa3ad'}'></span>{percent(share)}</div>"
-        for k, share in enumerate(axes.explained.tolist())
+        for k, share in enumerate(explained.tolist())
     )
     return (
-        f"<p><b style='font-size:16px'>{percent(axes.explained[:2].sum())}</b></p>"
+        f"<p><b style='font-size:16px'>{percent(explained[:2].sum())}</b></p>"
         "<p class='muted'>of the variance is in this map</p>"
         f"<div class='bars'>{rows}</div>"
     )

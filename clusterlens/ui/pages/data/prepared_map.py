@@ -8,7 +8,7 @@ from clusterlens.ui.figures.map_frame import MapFrame
 
 
 class PreparedMap(MapFrame):
-    """Prepared samples on their first two principal components.
+    """Prepared samples on two numeric columns, or on two principal components.
 
     Parameters
     ----------

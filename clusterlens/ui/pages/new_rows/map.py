@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
@@ -17,8 +17,11 @@ from clusterlens.ui.pages.new_rows.map_figure import NewRowsFigure
 from clusterlens.ui.pages.new_rows.map_nodes import NewMap
 from clusterlens.ui.pages.new_rows.nodes import Placed, cluster_of
 from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.plots.axes import arrows, spoken_axes
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
+
+_WHOSE = "the old rows'"
 
 
 class NewRowsMap(Card):
@@ -74,14 +77,12 @@ class NewRowsMap(Card):
 
 def _spoken(new_map: NewMap, placed: Placed) -> str:
     """Describe the map for screen readers."""
-    first, second = map(percent, new_map.projection.explained)
     named = ", ".join(f"{one.name}: {whole(one.now.rows)}" for one in placed.clusters)
     return (
         f"Map of {count(len(new_map.xy), 'new row')} over "
         f"{count(len(new_map.projection.coordinates), 'old row')}, by colour {named}; "
-        f"{whole(placed.nowhere.rows)} belong nowhere. To the right principal "
-        f"component 1 of the old rows, {first} of their variance, upwards component 2, "
-        f"{second}."
+        f"{whole(placed.nowhere.rows)} belong nowhere. "
+        f"{spoken_axes(new_map.projection, _WHOSE)}"
     )
 
 
@@ -96,12 +97,10 @@ def _legend(new_map: NewMap, placed: Placed) -> str:
     more = len(placed.clusters) - len(shown)
     entries += [f"and {more} more"] if more else []
     entries += _nowhere(new_map, placed.nowhere.rows)
-    first, second = map(percent, new_map.projection.explained)
     every = ", ".join(f"{one.name}: {whole(one.now.rows)}" for one in placed.clusters)
     return (
         f"<p title='{safe(every)}'>{_in_line(entries)}</p>"
-        f"<p class='muted'>→ PC 1, {first} of the old rows' variance · ↑ PC 2, "
-        f"{second}</p>"
+        f"<p>{arrows(new_map.projection, _WHOSE)}</p>"
     )
 
 

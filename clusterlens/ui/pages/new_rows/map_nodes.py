@@ -10,8 +10,9 @@ from scipy.spatial import KDTree
 
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.preparation import PreparedRows
-from clusterlens.compute.table.projection import Projection, project
+from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colours, rgb
 from clusterlens.ui.pages.new_rows.nodes import NOISE, NewCells, is_nowhere
 from clusterlens.ui.plots.samples import Picture, draw_map
@@ -78,7 +79,7 @@ def new_map(
     assigned: pd.DataFrame,
 ) -> NewMap:
     """Project the new rows on the axes of the old ones."""
-    projection = project(kept_partition.result.dataset)
+    projection = map_samples(kept_partition.result.dataset)
     raise_if_cancelled(job.cancelled)
     rows = features_of(segmentation, new_cells.frame)
     xy = np.empty((0, 2))
@@ -114,7 +115,12 @@ def new_map_picture(
     colours[len(old) :][new_map.far] = rgb([NOWHERE_COLOUR])
     lit = np.arange(len(old), len(xy))
     return draw_map(
-        xy, colours, look_new_rows_view, highlighted=lit, around=new_map.around
+        xy,
+        colours,
+        look_new_rows_view,
+        highlighted=lit,
+        around=new_map.around,
+        plane=new_map.projection,
     )
 
 
