@@ -506,7 +506,8 @@ def _help(session: Session) -> Text:
     place = Text(
         f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table>"
         f"<p><kbd>{Keys.step}</kbd> leads to the next step, the filled button of a "
-        f"page. Tab leads to maps and matrices. {HOW}</p><p>{manual}</p></div>"
+        f"page. Tab leads to maps, matrices and tables. {HOW} In a table, "
+        f"arrow keys lead from button to button.</p><p>{manual}</p></div>"
         f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],

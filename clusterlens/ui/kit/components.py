@@ -121,8 +121,8 @@ class Keys(JSComponent):
     """Send the pressed key if it is wanted, outside of fields, menus and lists.
 
     Names are like "m", "ctrl+shift+z", "?", "escape", "space". One more key moves the
-    focus to the next step of the page, its filled button. Enter, Space and the arrows
-    open a focused select.
+    focus to the next step of the page, its first filled button. Enter, Space and the
+    arrows open a focused select.
     """
 
     wanted = param.List(default=[], doc="Names of the keys to take.")
@@ -156,7 +156,7 @@ export function render({model}) {
     || e.getAttribute?.('role') === 'button');
   const filled = (root) => {
     for (const part of root.querySelectorAll('*')) {
-      const found = part.matches('.MuiButton-contained:enabled') ? part
+      const found = part.matches('.MuiButton-contained:enabled, button.main') ? part
         : part.shadowRoot && filled(part.shadowRoot);
       if (found?.getClientRects().length) return found;
     }

@@ -19,13 +19,17 @@ const tellClicks = (box, model) => {
 
 // Lets arrow keys lead from one to the next of buttons and fields that Tab enters once,
 // where it left them: those of a row, in the order of reading (`data-roving="line"`), or
-// scattered ones (`data-roving="map"`), where up and down lead, too. In a field with
-// something in it they are the field's own.
+// those of a table and scattered ones (`data-roving="map"`), where up and down lead, too.
+// In a field with something in it they are the field's own.
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
   ArrowDown: [0, 1]};
 const stopsOf = (place) => [...place.querySelectorAll('button, [role=button], input')];
 const enterAt = (stops, at) => stops.forEach((one) => {
   one.tabIndex = one === at ? 0 : -1;
+});
+const enterEach = (box) => box.querySelectorAll('[data-roving]').forEach((place) => {
+  const stops = stopsOf(place);
+  enterAt(stops, stops.find((one) => one.getAttribute('tabindex') === '0') ?? stops[0]);
 });
 const leadAlong = (box) => {
   box.addEventListener('keydown', leadOn);
@@ -74,6 +78,7 @@ const Text = {
       const unfolded = folds().map((one) => one.open);
       const within = folds().findIndex((one) => one.firstElementChild === active);
       box.innerHTML = model.body;
+      enterEach(box);
       folds().forEach((one, at) => { one.open = unfolded[at] ?? one.open; });
       if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
       folds()[within]?.firstElementChild.focus();
@@ -169,7 +174,7 @@ const Form = {
       const place = active?.closest('[data-roving]'), nth = places().indexOf(place);
       const within = place && box.contains(place) ? stopsOf(place).indexOf(active) : -1;
       box.innerHTML = model.body;
-      for (const one of places()) enterAt(stopsOf(one), stopsOf(one)[0]);
+      enterEach(box);
       if (held == null) return;
       // Where a button takes itself out, the one in its place has the focus.
       const beside = within < 0 ? [] : stopsOf(places()[nth] ?? box);

@@ -143,15 +143,12 @@ def link(
     kind: str = "link",
     css: str = "",
     name: str = "",
-    beside: bool = False,
 ) -> str:
     """Return markup of a button in a `Text`; all arguments must be safe.
 
-    A `name` describes a button if its text is too short. A button `beside` another one,
-    in a row with `data-roving`, is reached by arrow keys, not by Tab.
+    A `name` describes a button if its text is too short.
     """
     more = f' aria-label="{name}" title="{name}"' if name else ""
-    more += ' tabindex="-1"' if beside else ""
     return f'<button class="{kind} {css}" data-do="{does}"{more}>{text}</button>'
 
 
@@ -264,7 +261,12 @@ def table(
         show_index=False,
         theme="simple",
         stylesheets=[TABLE_CSS],
-        configuration={"columnDefaults": {"headerSort": False}, "columns": columns},
+        configuration={
+            "columnDefaults": {"headerSort": False},
+            "columns": columns,
+            # Cells take the focus without opening, so arrow keys can walk them.
+            "editTriggerEvent": "click",
+        },
         css_classes=[css],
         margin=(4, 0),
         **options,

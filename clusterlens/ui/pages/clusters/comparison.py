@@ -215,7 +215,8 @@ def _table(
     )
     sums = "".join(f"<td class='muted'>{whole(total)}</td>" for total in table.sum())
     return (
-        f"<table class='cross'><tr><th class='name cut' title='{safe(chosen.title)}'>"
+        f"<table class='cross' data-roving='map'><tr><th class='name cut' "
+        f"title='{safe(chosen.title)}'>"
         f"rows: {safe(chosen.title)}</th>"
         f"{heads}<th>all</th></tr>{rows}<tr><td class='name muted'>all</td>{sums}"
         f"<td class='muted'>{whole(int(table.to_numpy().sum()))}</td></tr></table>"

@@ -130,7 +130,7 @@ class KEvidence(Card):
             )
             for number in range(2, last + 1)
         )
-        self._cuts.body = f"<div class='rows-of-k'>{rows}</div>"
+        self._cuts.body = f"<div class='rows-of-k' data-roving='map'>{rows}</div>"
         self._heads.styles = {
             "flex": "none",
             "padding": f"0 {182 if found else 0}px 0 24px",

@@ -128,7 +128,8 @@ class ClusterProfilesTable(Card):
             for k in chosen.sizes
         )
         self._table.body = (
-            f"<table class='heat'>{_heads(shown, stable is not None)}{rows}"
+            "<table class='heat' data-roving='map'>"
+            f"{_heads(shown, stable is not None)}{rows}"
             f"{_total(chosen, chosen_profiles, shown, stable is not None)}</table>"
         )
 

@@ -106,7 +106,8 @@ class ClusterRows(Card):
             for k, cells in enumerate(values.itertuples(index=False, name=None))
         )
         self._rows.body = (
-            "<table class='rows'><tr><th>row</th><th class='number'>with own</th>"
+            "<table class='rows' data-roving='map'><tr><th>row</th>"
+            "<th class='number'>with own</th>"
             f"<th>next</th>{heads}</tr>{body}</table>"
         )
 

@@ -75,7 +75,7 @@ class CNSSteps(Card):
             f"{cns_released.n_neighbors} neighbours</span></p>"
         )
         self._text.body = (
-            "<div class='steps'>"
+            "<div class='steps' data-roving='line'>"
             + "".join(
                 _state(k, step, picture, shown=k == at)
                 for k, (step, picture) in enumerate(

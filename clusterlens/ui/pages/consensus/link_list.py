@@ -271,14 +271,12 @@ def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
         f"swap {k}",
         css="cl-swap",
         name=f"Make the {link_words} a {other}",
-        beside=True,
     )
     remove = link(
         "✕",
         f"remove {k}",
         css="cl-remove",
         name=f"Remove the {link_words}",
-        beside=True,
     )
     by = _by(state.link.by)
     return (

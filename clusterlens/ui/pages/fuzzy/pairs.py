@@ -144,7 +144,8 @@ class FuzzyPairs(Card):
         heads = "".join(f"<th>{k + 1}</th>" for k in range(len(self._shown)))
         return (
             f"<p class='how'>{_RANDOM[one_sided]} Click a value to open a pair, a name "
-            f"to sort by likeness to it.</p><table class='square' style='min-width:"
+            f"to sort by likeness to it.</p><table class='square' "
+            f"data-roving='map' style='min-width:"
             f"{11 + 2.6 * len(self._shown):.0f}em'><tr><th class='name'></th>{heads}"
             f"</tr>{body}</table>"
         )

@@ -163,8 +163,8 @@ def pair_table(
     marks_row = "".join(f"<td>{safe(mark)}</td>" for mark in marks)
     rows_of = f"style='--n:{len(classes)}'"
     return (
-        f"<table class='pairs {kind}' {rows_of}>{body}<tr><th></th>{marks_row}</tr>"
-        "</table>"
+        f"<table class='pairs {kind}' data-roving='map' {rows_of}>{body}"
+        f"<tr><th></th>{marks_row}</tr></table>"
     )
 
 

@@ -27,11 +27,13 @@ PLACES = {
     "new-rows": NewRowsPage,
     "cns": CNSPage,
 }
-# Beside the working page, or below it if that needs the width.
+# The coach is beside the working page, or below it if that needs the width. Tab and
+# screen readers reach it first, because it says what to do.
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
   grid-template-columns: minmax(0, 1fr) 292px;
   grid-template-rows: minmax(0, 1fr); }
+.cl-coach { order: 1; }
 @media (max-width: 1350px) { :host {
   grid-template-columns: minmax(0, 1fr) 262px; } }
 @media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
@@ -80,7 +82,7 @@ class LessonsPage(Page):
         )
         work = pn.Column(pages, styles=COLUMN, stylesheets=[_PART], **fill)
         # A hidden component must not set its own display style.
-        grid = pn.Column(work, coach.view, stylesheets=[GRID], **fill)
+        grid = pn.Column(coach.view, work, stylesheets=[GRID], **fill)
         self._list = under(group.view, listed.view, css="cl-lessons-page")
         self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
         self.classroom.param.watch(self._arrange, ["key"])
