@@ -106,8 +106,13 @@ class ThresholdFigure(Frame):
 
     def _ended(self, attribute: str, old: Any, new: Any) -> None:
         if self._in_hand:
-            self._in_hand = False
-            self._released(int(new["at"][0]))
+            at = int(new["at"][0])
+            # A message that crossed the drag may have moved the line on screen. The
+            # nearest other float is a change, which is sent.
+            self._ours = True
+            self._line.location = float(np.nextafter(at, at + 1))
+            self._ours = self._in_hand = False
+            self._released(at)
 
     def show(
         self, ranks: np.ndarray, *, mean: int, majority: int, threshold: int
