@@ -15,7 +15,9 @@ one mutant, in this process.
 "store" opens damaged stores (`tests.support.damaged_stores`): no analysis may differ
 from the written one, or be gone, without a message.
 
-"messages" are patches that a browser sends (`benchmarks.hostile_messages`).
+"messages" are patches that a browser sends (`benchmarks.hostile_messages`);
+"addresses", "tokens", "frames" and "pieces" are other requests
+(`benchmarks.hostile_requests`).
 
 All other names are kinds of input files (`benchmarks.hostile_files`). A file that takes
 more time or memory than allowed counts as "changed".
@@ -42,6 +44,12 @@ from typing import Any
 
 from benchmarks.hostile_files import KINDS, attack_files
 from benchmarks.hostile_messages import attack_messages
+from benchmarks.hostile_requests import (
+    attack_addresses,
+    attack_frames,
+    attack_pieces,
+    attack_tokens,
+)
 from clusterlens.ui.server.memory.archive import (
     ArchiveError,
     import_analysis,
@@ -203,6 +211,10 @@ ATTACKS: dict[str, Callable[[Path], Strike]] = {
     "analysis": attack_analyses,
     "store": attack_stores,
     "messages": attack_messages,
+    "addresses": attack_addresses,
+    "tokens": attack_tokens,
+    "frames": attack_frames,
+    "pieces": attack_pieces,
     **{kind: partial(attack_files, kind) for kind in KINDS},
 }
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from clusterlens.compute._run.processes import Workers
+from clusterlens.ui.exports import pictures
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory import memory
 from clusterlens.ui.work import derived
@@ -61,6 +62,12 @@ def short_rest():
         patch.setattr(derived, "DEBOUNCE_SECONDS", 0.02)
         patch.setattr(memory, "_DEBOUNCE_SECONDS", 0.01)
         yield
+
+
+@pytest.fixture(autouse=True)
+def coarse_pictures(monkeypatch):
+    """Print few pixels, which take most of the time of a report."""
+    monkeypatch.setattr(pictures, "DPI", 40)
 
 
 @pytest.fixture(scope="session")
