@@ -129,10 +129,7 @@ def attack_pieces(folder: Path) -> Strike:
 def _upload(size: int, pieces: list[Any]) -> str:
     upload = Upload("table.csv", size, 0, TABLE)
     for piece in pieces:
-        try:
-            upload.take(piece)
-        except ValueError as error:  # Bokeh closes the connection
-            return str(error)
+        upload.take(piece)
     kept = sum(map(len, upload._pieces))
     if kept > max(size, 0):
         raise AssertionError(f"{kept} bytes of {size} were kept")
@@ -213,7 +210,7 @@ def attack_tokens(folder: Path) -> Strike:
         else:
             forged = base64.urlsafe_b64encode(rng.randbytes(rng.randrange(45_000)))
             forged = forged.decode()
-        forged = quote(forged[:LONGEST_TOKEN], safe="-_.=")
+        forged = quote(forged[:LONGEST_TOKEN], safe="-_.=", errors="replace")
         before = len(server.get_sessions())
         outcome = _measured(kind, lambda: runner.run(_connect(place, forged)))
         if forged != token and len(server.get_sessions()) > before:

@@ -67,6 +67,15 @@ def test_a_file_above_the_limit_is_refused_before_a_piece_comes():
         content(upload)
 
 
+@pytest.mark.parametrize("piece", ["AA==", "AAA=AAA=", "AAAA====", "AA", "é", "\n"])
+def test_a_piece_that_is_no_text_of_its_bytes_is_refused(piece):
+    upload = Upload("t.csv", 0 if piece == "AA==" else 2)
+    upload.take(piece)
+    assert upload.ended
+    with pytest.raises(ValueError, match=r"t\.csv (did not arrive|sent more)"):
+        content(upload)
+
+
 def test_no_more_is_kept_than_was_announced():
     upload, piece = Upload("t.csv", 10), pieces(bytes(1_000_000), 1_000_000)[0]
     for _ in range(60):

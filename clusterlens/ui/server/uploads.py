@@ -68,19 +68,20 @@ class Upload:
         """Accept the next piece in base64, or None if the browser cannot read on."""
         if self.ended:
             return
-        if not piece:
+        content = _decoded(piece)
+        if not content:
             self._refuse(
                 "did not arrive whole; it may have been moved or changed: drop it "
                 "again."
             )
-        elif 3 * len(piece) // 4 - piece[-2:].count("=") > self._missing:
+        elif len(content) > self._missing:
             self._refuse(
                 f"sent more than the {whole(self.size)} bytes that it announced; it "
                 "may have changed: drop it again."
             )
         else:
-            self._pieces.append(base64.b64decode(piece))
-            self._missing -= len(self._pieces[-1])
+            self._pieces.append(content)
+            self._missing -= len(content)
         self._came.set()
 
     def give_way(self, other: Upload) -> None:
@@ -139,6 +140,14 @@ class Upload:
             f"stopped arriving {_GIVES_UP_AFTER_SECONDS} seconds ago; the connection "
             "may have been lost: drop it again."
         )
+
+
+def _decoded(piece: str | None) -> bytes:
+    """Return the bytes of a piece in base64, none if it is no such text."""
+    try:
+        return base64.b64decode(piece or "", validate=True)
+    except ValueError:
+        return b""
 
 
 def read_file(file: Path) -> bytes:
