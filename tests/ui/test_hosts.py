@@ -3,7 +3,7 @@
 import http.client
 import json
 import re
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,7 +13,6 @@ from tornado.websocket import websocket_connect
 
 from clusterlens.ui.server import hosts
 from tests.support.pages import Served
-from tests.support.visitor import DRAWN
 from tests.ui.loop import run
 from tests.ui.test_cli import console
 
@@ -41,9 +40,8 @@ def given(address: str, host: str, path: str = "/") -> str:
     return re.search(rb'"token": ?"([^"]+)"', page)[1].decode()
 
 
-@asynccontextmanager
-async def connected(address: str, path: str, host: str, token: str):
-    """Yield the websocket of a page of a host."""
+async def shown(address: str, path: str, host: str, token: str) -> list[object]:
+    """Connect as a page of a host; return the contents of its session."""
     url = f"ws://{urlsplit(address).netloc}{path}"
     headers = {
         "Host": host,
@@ -58,36 +56,15 @@ async def connected(address: str, path: str, host: str, token: str):
     try:
         greeting = [await socket.read_message() for _ in range(3)]
         assert "ACK" in greeting[0]
-        yield socket
+        for part in ({"msgid": "1", "msgtype": "PULL-DOC-REQ"}, {}, {}):
+            await socket.write_message(json.dumps(part))
+        header, _, content = [await socket.read_message() for _ in range(3)]
+        assert "PULL-DOC-REPLY" in header
+        return json.loads(content)["doc"]["roots"]
     finally:
         socket.close()
         while await socket.read_message() is not None:
             pass
-
-
-async def send(socket, kind: str, content: dict[str, object]) -> None:
-    """Send a message as a page does."""
-    for part in ({"msgid": "1", "msgtype": kind}, {}, content):
-        await socket.write_message(json.dumps(part))
-
-
-async def shown(*place: str) -> list[object]:
-    """Connect as a page of a host; return the contents of its session."""
-    async with connected(*place) as socket:
-        await send(socket, "PULL-DOC-REQ", {})
-        header, _, content = [await socket.read_message() for _ in range(3)]
-        assert "PULL-DOC-REPLY" in header
-        return json.loads(content)["doc"]["roots"]
-
-
-async def wait_for_words(words: str, *place: str) -> None:
-    """Connect as a page that is drawn, and wait until words come."""
-    async with connected(*place) as socket:
-        await send(socket, "PATCH-DOC", DRAWN)
-        while True:
-            message = await socket.read_message()
-            if isinstance(message, str) and words in message:
-                return
 
 
 def test_the_command_answers_under_no_unknown_name(tmp_path):
@@ -143,8 +120,8 @@ def test_panel_serve_shows_no_page_under_an_unknown_name(server):
 def test_an_address_that_no_link_has_is_told(server, query):
     host = urlsplit(server.address).netloc
     token = given(server.address, host, f"/app?{query}")
-    place = server.address, "/app/ws", host, token
-    run(wait_for_words("The link is not followed", *place))
+    roots = run(shown(server.address, "/app/ws", host, token))
+    assert "The link is not followed" in json.dumps(roots)
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ def opened(monkeypatch, tmp_path):
     shells = []
 
     class Shell(shell.Shell):
-        def __init__(self, session, view):
-            super().__init__(session, view)
+        def __init__(self, session):
+            super().__init__(session)
             shells.append(weakref.ref(self))
 
     monkeypatch.setattr(serving, "Shell", Shell)
@@ -114,13 +114,15 @@ def serve(visit):
     run(work(), 600)
 
 
-def test_page_that_is_never_drawn_gets_no_session(opened):
+def test_session_of_a_page_that_was_never_drawn_is_let_go(opened):
     async def visit(server, address):
         visitor = await Visitor.open(address)
-        await visitor.ping()
+        shown = opened[-1]()
+        parts = [weakref.ref(part) for part in (shown, shown.session, shown.view)]
+        del shown
         visitor.close()
         await end(server.get_sessions()[-1])
-        assert opened == []
+        await gone(parts)
 
     serve(visit)
 
