@@ -75,16 +75,6 @@ def test_nothing_scrolls_as_a_page_at_any_size(app):
             assert box["x"] + box["width"] <= width
 
 
-def test_the_map_is_at_least_as_high_as_the_matrices(app):
-    for width, height in ((1440, 900), (1024, 768)):
-        app.set_viewport_size({"width": width, "height": height})
-        app.wait_for_function(FIGURES_FIT, timeout=LONG)
-        cards = (".cl-map.cl-card", ".cl-consensus-matrix.cl-card")
-        of_map, of_matrix = (app.locator(css).bounding_box() for css in cards)
-        assert of_map["height"] >= of_matrix["height"] - 1
-        assert of_map["height"] > 150
-
-
 def test_the_reading_of_one_matrix_leaves_that_cell_of_the_other_in_sight(app):
     sides = ".cl-consensus-matrix", ".cl-binarised-matrix"
     for width, height in ((1440, 900), (1024, 768)):

@@ -21,7 +21,10 @@ GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden;
   min-height: calc((var(--cl-scale, 1) - 1) * 3400px); }
-@media (max-height: 800px) { :host { --cl-agreement: 82px; } }
+/* Where there is little height, more of it is for the matrices, but not with larger
+   text, of which the card of the map has two lines. */
+@media (max-height: 800px) { :host { --cl-agreement: 82px;
+  --cl-matrices: calc(1.45 - (var(--cl-scale, 1) - 1) * 0.9); } }
 @container (max-width: 1262px) {
   :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
 }
@@ -54,7 +57,7 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
-        self._matrices = share(matrices, "1 1 0")
+        self._matrices = share(matrices, "var(--cl-matrices, 1.2) 1 0")
         self._around = (
             share(headline.view, "0 0 auto"),
             share(threshold.view, f"0 0 calc({AGREEMENT})"),
