@@ -16,6 +16,7 @@ import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.rows import (
     labelled_rows,
@@ -39,6 +40,7 @@ from clusterlens.ui.work.derived import Result
 from tests.ui.loop import run, wait_until_idle
 
 BAD = "<script>alert(1)</script>"
+DPI = pictures.DPI
 
 
 def hostile(n: int = 40) -> Analysis:
@@ -184,13 +186,14 @@ def test_a_section_that_is_switched_off_is_not_in_the_file_that_is_saved():
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
-def test_figures_are_pictures_of_print_size(found, kind):
+def test_figures_are_pictures_of_print_size(found, kind, monkeypatch):
+    monkeypatch.setattr(pictures, "DPI", DPI)
     content = FILES[kind].make(found, None)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
-        pictures = [archive.read(name) for name in names]
+        contents = [archive.read(name) for name in names]
     assert len(names) == 4
-    for picture in pictures:
+    for picture in contents:
         if kind == "svg":
             assert b"<svg" in picture
             assert b"<script" not in picture
