@@ -42,7 +42,7 @@ RINGED = {"size": 15, "fill_alpha": 0, "line_width": 2.5, "line_color": "#777f87
 _DEPTH = 1e-4
 # Bokeh reports a click as the second half of a double click if another one, anywhere,
 # came less than 0.3 s before, and as a press if it is held longer than that.
-CLICKS = (Tap, DoubleTap, Press)
+_CLICKS = (Tap, DoubleTap, Press)
 # Bokeh's own colours are white in every theme.
 _TOOLBAR_CSS = """:host(.bk-inner) {
   background-color: var(--panel-surface-color);
@@ -292,7 +292,7 @@ class Frame:
     def on_click(self, handler: Callable[[float, float], None]) -> None:
         """Call with the place of every click, quick and held ones included."""
         self._clicked.append(handler)
-        for kind in CLICKS:
+        for kind in _CLICKS:
             self.figure.on_event(kind, lambda event: handler(event.x, event.y))
 
     @property

@@ -135,7 +135,7 @@ EXPLANATIONS = {
     "cl-threshold": Explanation(
         "How many models must agree on a pair, and the ranks of the three leaders at "
         "every such number.",
-        "Click or drag, or press Average or Majority. Lines that cross mean that the "
+        "Drag the line or press Average or Majority. Lines that cross mean that the "
         "order rests on this choice.",
         "No threshold is the right one; the published rule is the mean agreement (mean "
         "of the co-association matrix).",

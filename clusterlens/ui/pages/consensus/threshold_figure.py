@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from bokeh.events import Pan, PanEnd, PanStart
 from bokeh.models import (
     ColumnDataSource,
     CustomJS,
@@ -15,23 +14,21 @@ from bokeh.models import (
     Span,
 )
 
-from clusterlens.ui.figures.frame import CLICKS, Frame
+from clusterlens.ui.figures.frame import Frame
 from clusterlens.ui.plots.threshold import DASHES, SHOWN_RANKS
 
-# Where the pointer is, the line is; numbers beyond the axis do not exist.
-_FOLLOW = """
-  const {start, end} = figure.x_range;
-  line.location = Math.min(end, Math.max(start, cb_obj.x));
-"""
-_RELEASE = """
-  released.data = {at: [Math.round(line.location)], turn: [Date.now()]};
+_RELEASED = """
+  if (span._waits) return;
+  span._waits = true;
+  window.addEventListener("pointerup", () => {
+    span._waits = false;
+    released.data = {at: [Math.round(span.location)], turn: [Date.now()]};
+  }, {once: true, capture: true});
 """
 
 
 class ThresholdFigure(Frame):
-    """Curves of the leaders with a line that follows a drag or click anywhere.
-
-    It acts once, on release.
+    """Curves of the leaders with a draggable line that acts once, on release.
 
     Parameters
     ----------
@@ -72,6 +69,7 @@ class ThresholdFigure(Frame):
             dimension="height",
             line_color="#0b8a8a",
             line_width=5,
+            editable=True,
         )
         self._let_go = ColumnDataSource({"at": [0], "turn": [0]})
         self._wire()
@@ -85,18 +83,12 @@ class ThresholdFigure(Frame):
 
     def _wire(self) -> None:
         self._line.on_change("location", self._moved)
-        models = {
-            "figure": self.figure,
-            "line": self._line,
-            "released": self._let_go,
-        }
-        follow = CustomJS(args=models, code=_FOLLOW)
-        release = CustomJS(args=models, code=_RELEASE)
-        self.figure.js_on_event(PanStart, follow)
-        self.figure.js_on_event(Pan, follow)
-        self.figure.js_on_event(PanEnd, follow, release)
-        for click in CLICKS:
-            self.figure.js_on_event(click, follow, release)
+        self._line.js_on_change(
+            "location",
+            CustomJS(
+                args={"span": self._line, "released": self._let_go}, code=_RELEASED
+            ),
+        )
         self._let_go.on_change("data", self._ended)
 
     def _moved(self, attribute: str, old: float, new: float) -> None:
@@ -106,13 +98,8 @@ class ThresholdFigure(Frame):
 
     def _ended(self, attribute: str, old: Any, new: Any) -> None:
         if self._in_hand:
-            at = int(new["at"][0])
-            # A message that crossed the drag may have moved the line on screen. The
-            # nearest other float is a change, which is sent.
-            self._ours = True
-            self._line.location = float(np.nextafter(at, at + 1))
-            self._ours = self._in_hand = False
-            self._released(at)
+            self._in_hand = False
+            self._released(int(new["at"][0]))
 
     def show(
         self, ranks: np.ndarray, *, mean: int, majority: int, threshold: int
