@@ -2,7 +2,7 @@
 
 Each strike reads a file in this process, without the limits of a reader process, so
 that the result holds for scripts, too. It must end with a table or a DataError, within
-`SECONDS` on a processor and `MEGABYTES` above the memory of the process before.
+the limits of `benchmarks.hostile_limits`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import gzip
 import io
 import json
 import random
-import resource
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -27,10 +25,10 @@ import pyarrow.parquet as pq
 
 import clusterlens as cl
 from benchmarks import hostile_formats as formats
+from benchmarks.hostile_limits import Cost
 from clusterlens.ui.server.memory.archive import check_analysis
 from clusterlens.ui.state.links import links_from_text
 
-SECONDS, MEGABYTES = 10, 500
 Strike = Callable[[random.Random], tuple[str, str, str]]
 _IDS = [f"r{k}" for k in range(40)]
 _NUMBERS = ["0", "1", "2", "-1", "9", "4e9", "1048577", str(2**31), str(2**40)]
@@ -331,22 +329,13 @@ def attack_files(kind: str, folder: Path) -> Strike:
         if kind not in _OWN_ARCHIVES and rng.random() < 0.2:
             data = gzip.compress(data)
         read = rng.choice(readers)
-        before, began = _highest_mark(), time.process_time()
-        outcome, why = "opened", ""
+        cost, outcome, why = Cost(), "opened", ""
         try:
             read(data, folder)
         except ValueError as error:
             if not str(error):
                 raise
             outcome, why = "refused", str(error)
-        seconds, taken = time.process_time() - began, _highest_mark() - before
-        if seconds > SECONDS or taken > MEGABYTES:
-            return kind, "changed", f"{seconds:.1f} s, {taken:.0f} MB: {why:.100}"
-        return kind, outcome, why
+        return cost.judge(kind, outcome, why)
 
     return strike
-
-
-def _highest_mark() -> float:
-    """Return the most memory that this process has taken so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3

@@ -2,7 +2,7 @@
 
 Each strike is a patch of the document of a whole page. It goes through the check of the
 server, then through Bokeh, as in `clusterlens`; what Bokeh raises closes a connection
-there. It must not take `SECONDS` of processor time or `MEGABYTES`.
+there. It must keep within the limits of `benchmarks.hostile_limits`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import base64
 import gzip
 import json
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from bokeh.protocol import Protocol
 from bokeh.protocol.receiver import Receiver
 from panel.io.state import set_curdoc
 
-from benchmarks.hostile_files import MEGABYTES, SECONDS, _highest_mark
+from benchmarks.hostile_limits import Cost
 from clusterlens.ui.server.hardening import problem_of
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -79,7 +78,7 @@ class _Page:
         if rng.random() < 0.1:
             at = rng.randrange(len(text))
             text = text[:at] + rng.choice(["[", "{", '"', "\\", "", "9" * 400]) * 99
-        before, began = _highest_mark(), time.process_time()
+        cost = Cost()
         kind, outcome, why = event["kind"], "opened", ""
         if problem := problem_of(text):
             outcome, why = "refused", problem
@@ -89,10 +88,7 @@ class _Page:
             except Exception as error:
                 outcome, why = "refused", f"{type(error).__name__}: {error!s:.80}"
         await asyncio.sleep(0)
-        seconds, taken = time.process_time() - began, _highest_mark() - before
-        if seconds > SECONDS or taken > MEGABYTES:
-            return kind, "changed", f"{seconds:.1f} s, {taken:.0f} MB: {why:.100}"
-        return kind, outcome, why
+        return cost.judge(kind, outcome, why)
 
     async def _take(self, text: str) -> None:
         receiver = Receiver(Protocol())

@@ -1,8 +1,8 @@
 """Addresses, tokens, websocket frames and pieces of files, changed on purpose.
 
-A request that is not sound is refused: what is not an address of a page is left out or
-named, no session begins with a token that the server did not make, and no file is
-longer than was announced. None may take `SECONDS` of processor time or `MEGABYTES`.
+A link to a page shows the same page again, no session begins with a token that the
+server did not make, and no upload keeps more bytes than it announced. No request may
+take more than the limits of `benchmarks.hostile_limits`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import asyncio
 import base64
 import json
 import random
-import time
 import zlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -24,30 +23,26 @@ from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
-from benchmarks.hostile_files import MEGABYTES, SECONDS, _highest_mark
+from benchmarks.hostile_limits import SECONDS, Cost, Outcome
 from clusterlens.ui.cli import SERVER_SETTINGS, make_server
 from clusterlens.ui.server.hardening import problem_of
 from clusterlens.ui.server.uploads import TABLE, Upload
 from clusterlens.ui.state.address import from_query, plain_look, restore_look
 from clusterlens.ui.state.look import Look
 
-Outcome = tuple[str, str, str]
 Strike = Callable[[random.Random], Outcome]
 # Pieces of text and numbers that break careless readers.
 AWKWARD = ["", "\x00", "null", "NaN", "-1", "9" * 400, "[" * 5000, '{"a":' * 500, "..."]
 AWKWARD += ["<img src=x onerror=alert(1)>", "\ud800", "%", "＝1", "x" * 9_000]
-# What a browser may not tell from a token; headers of 65,536 bytes are refused before.
+# Longer headers than 65,536 bytes are refused before a token is read.
 LONGEST_TOKEN = 60_000
 
 
 def _measured(kind: str, work: Callable[[], str]) -> Outcome:
-    """Return what came of some work, which returns why it refused, or ''."""
-    before, began = _highest_mark(), time.process_time()
+    """Return the outcome of work that returns why it refused, or an empty string."""
+    cost = Cost()
     why = work()
-    seconds, taken = time.process_time() - began, _highest_mark() - before
-    if seconds > SECONDS or taken > MEGABYTES:
-        return kind, "changed", f"{seconds:.1f} s, {taken:.0f} MB: {why:.100}"
-    return kind, "refused" if why else "opened", why
+    return cost.judge(kind, "refused" if why else "opened", why)
 
 
 def _mutate(text: str, rng: random.Random) -> tuple[str, str]:
