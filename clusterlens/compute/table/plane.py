@@ -8,7 +8,7 @@ from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.table.dataset import Column, Dataset
 from clusterlens.compute.table.projection import ColumnAxis, Projection, project
 
-# Number of values of a transformed column whose places are computed, three times.
+# Values of a transformed column, by each of three rules, with computed places.
 _KNOTS = 129
 
 
@@ -30,8 +30,8 @@ def map_samples(ds: Dataset, n_components: int = 2) -> Projection:
 
     Notes
     -----
-    A unit of the features is equally long on both axes, so that distances on the map
-    are those that the models saw. Gaps lie at the values that fill them. O(n) time for
+    A unit of the features is equally long on both axes, so distances on the map are
+    those that the models use. Gaps have the values that fill them. O(n) time for
     columns, and that of `project` otherwise.
 
     Examples

@@ -113,8 +113,8 @@ EXPLANATIONS = {
         "their first two principal components.",
         "Colours follow the leader, so that a colour means the same group for every "
         "model. A click inspects, a box or lasso selects.",
-        "Distances in the plane are not those the models saw; groups may overlap here "
-        "and not there.",
+        "Distances on components are not those that the models use; groups may overlap "
+        "here and not there.",
     ),
     "cl-consensus-matrix": Explanation(
         "For each pair of samples the share of models that put them together: the "

@@ -1,4 +1,4 @@
-"""Axes of maps: what they are in words, and ticks of columns in their own units."""
+"""Axes of maps: their descriptions, and ticks of columns in their own units."""
 
 from __future__ import annotations
 
