@@ -103,6 +103,17 @@ def test_data_an_example_is_opened_and_a_role_set_in_its_table(app):
     expect(role.nth(1)).to_contain_text("numeric", timeout=LONG)
 
 
+def test_data_recent_analyses_are_one_stop_of_tab(kept, server):
+    app = kept("iris")
+    app.goto(f"{server.address}/app")
+    enter(app, ".cl-recent .cl-open")
+    go_to(app, "table.recent", most=10)
+    app.keyboard.press("ArrowRight")
+    assert app.evaluate(IS_AT, ["table.recent", ""])
+    app.keyboard.press("Tab")
+    assert not app.evaluate(IS_AT, ["table.recent", ""])
+
+
 def test_pool_a_smaller_pool_is_chosen_and_run(kept):
     app = enter(kept("iris", page="pool"), ".cl-preset")
     expect(app.locator(".cl-estimate")).to_contain_text("models", timeout=LONG)

@@ -154,8 +154,9 @@ def _table(rows: list[str]) -> str:
     if not rows:
         return ""
     return (
-        "<table class='recent'><tr><th>analysis</th><th class='number'>rows × columns"
-        "</th><th class='number'>runs</th><th>last change</th><th></th></tr>"
+        "<table class='recent' data-roving='map'><tr><th>analysis</th>"
+        "<th class='number'>rows × columns</th><th class='number'>runs</th>"
+        "<th>last change</th><th></th></tr>"
         f"{''.join(rows)}</table>"
     )
 
