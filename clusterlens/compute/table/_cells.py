@@ -82,7 +82,7 @@ COMMA_GROUPS = NumberStyle(
 )
 COMMA_DECIMAL = NumberStyle(
     "decimal comma",
-    rf"[+-]?(?:\d+|{_FIRST_GROUP}(?:\.\d{{3}})+|)(?:,\d+)?(?:[eE][+-]?\d+)?(?<=\d)",
+    rf"[+-]?(?=[\d,])(?:\d+|{_FIRST_GROUP}(?:\.\d{{3}})+|)(?:,\d+)?(?:[eE][+-]?\d+)?(?<=\d)",
     grouping=".",
     decimal=",",
 )

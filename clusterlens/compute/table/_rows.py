@@ -13,6 +13,7 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Parsed
 from clusterlens.compute.table._header import is_number, is_word
+from clusterlens.compute.table._summary_rows import without_summaries
 
 _DOTS = ("..", "...", "....", "…", "⋮", "⋯")
 _MOST_LINES = 5  # of units and descriptions below a header
@@ -22,7 +23,7 @@ _FEWEST_ROWS = 5  # with fewer rows sums may be equal by chance
 
 
 def check_rows(parsed: Parsed, source: str) -> Parsed:
-    """Leave out repeated headers, refuse dots that stand for rows, note units."""
+    """Leave out repeated headers and summaries, refuse dots for rows, note units."""
     frame = parsed.frame
     if frame.shape[1] < 2:
         return parsed
@@ -32,7 +33,8 @@ def check_rows(parsed: Parsed, source: str) -> Parsed:
     if again.any() and not again.all():
         frame = frame[~again].reset_index(drop=True)
         notes.append(f"{count(again.sum(), 'repeated header')} left out.")
-    return replace(parsed, frame=frame, notes=[*parsed.notes, *notes])
+    frame, summary_notes = without_summaries(frame, parsed.decimal_comma)
+    return replace(parsed, frame=frame, notes=[*parsed.notes, *notes, *summary_notes])
 
 
 def total_notes(frame: pd.DataFrame) -> list[str]:
