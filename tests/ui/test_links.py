@@ -420,3 +420,11 @@ def test_a_file_of_links_with_very_many_columns_is_refused():
     text = "kind,row_a,row_b" + ",a" * 200_000 + "\nmust-link,r1,r2\n"
     with pytest.raises(ValueError, match="more than 100 columns"):
         links_from_text(text, pd.Index(["r1", "r2"]))
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("start", ["", "sep=,\n"])
+def test_links_of_spreadsheets_and_dos(mark, start):
+    text = f"{start}kind,row_a,row_b\nmust-link,3,5\n,,\n\x1a".replace(",", mark)
+    found = links_from_text(text, pd.RangeIndex(9))
+    assert found == ((Link("must", 3, 5),), ())

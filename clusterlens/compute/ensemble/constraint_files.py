@@ -6,6 +6,7 @@ another preparation of the table. Reading and writing are linear in rows and pai
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -41,8 +42,10 @@ KINDS = ("must-link", "cannot-link")
 _JSON_KEYS = ("must_link", "cannot_link")
 # Files may hold pairs that an analyst could not answer; these constrain nothing.
 _UNSURE = "unsure"
-_SEPARATORS = ",;\t|"
-_SEPARATOR_LINE = re.compile(r'\A"?sep=."?\s+', re.IGNORECASE)  # for spreadsheets
+_SEPARATORS = ",;\t|^~"
+_SEPARATOR_LINE = re.compile(r'\A"?sep=."?[ \t,;]*+\r?\n\s*+', re.IGNORECASE)
+_END_OF_FILE = "\x1a"  # of DOS
+_MOST_COLUMNS = 100
 _PAIR_BYTES = 1_000_000_000
 
 
@@ -148,7 +151,7 @@ def constraints_from_csv(
     ----------
     data : bytes or str
         Content of the file, UTF-8, with columns kind, row_a and row_b in any order,
-        separated by commas, semicolons, tabs or vertical bars. Lines of the kind
+        separated by commas, semicolons, tabs, "|", "^" or "~". Lines of the kind
         "unsure" and other columns are left out.
     row_ids : array-like, shape (n_samples,)
         Id of each sample, compared as text; a whole number may be written as 1.0 or
@@ -177,32 +180,19 @@ def constraints_from_csv(
     [[0, 2]]
     """
     try:
-        text = _SEPARATOR_LINE.sub("", _as_text(data, "data").lstrip("\r\n"))
-        header = text.partition("\n")[0]
-        table = pd.read_csv(
-            io.StringIO(text),
-            sep=max(_SEPARATORS, key=header.count),
-            dtype=str,
-            keep_default_na=False,
-            skipinitialspace=True,
-        )
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as why:
+        table = split_links(_as_text(data, "data"))
+    except DataError:
+        raise
+    except ValueError as why:
         raise DataError(
             f"data cannot be read as CSV ({why}); give UTF-8 text with the "
             f"columns {', '.join(CSV_COLUMNS)}."
         ) from None
-    table.columns = table.columns.str.strip()
-    absent = [name for name in CSV_COLUMNS if name not in table]
-    if absent:
-        raise DataError(
-            f"data has no column {absent[0]!r}; give the columns "
-            f"{', '.join(CSV_COLUMNS)}."
-        )
     odd = ~table["kind"].isin((*KINDS, _UNSURE))
     if odd.any():
         raise DataError(
             f"data has the kind {table['kind'][odd].iloc[0]!r} in line "
-            f"{int(np.flatnonzero(odd)[0]) + 2}; give 'must-link' or 'cannot-link'."
+            f"{odd.idxmax()}; give 'must-link' or 'cannot-link'."
         )
     ends = table[["row_a", "row_b"]]
     return _constraints(
@@ -210,6 +200,65 @@ def constraints_from_csv(
         row_ids,
         missing,
     )
+
+
+def split_links(text: str) -> pd.DataFrame:
+    r"""Split CSV of links into columns of text, without blank rows.
+
+    Parameters
+    ----------
+    text : str
+        A header that names at least kind, row_a and row_b, and a line per link. A line
+        such as "sep=;" in front and the end-of-file mark of DOS are left out.
+
+    Returns
+    -------
+    table : DataFrame
+        The columns in the order of the file, by names in lower case. The index holds
+        the numbers of the lines.
+
+    Raises
+    ------
+    ValueError
+        If the text has no such header, or a line has more cells than it.
+
+    Examples
+    --------
+    >>> table = split_links("sep=;\nkind;row_a;row_b\nmust-link;1;2\n;;\n")
+    >>> table.to_dict("list")
+    {'kind': ['must-link'], 'row_a': ['1'], 'row_b': ['2']}
+    """
+    body = _SEPARATOR_LINE.sub("", text.lstrip("\ufeff\r\n")).rstrip(
+        f"\r\n{_END_OF_FILE}"
+    )
+    before = text[: text.find(body)].count("\n")
+    separator = max(_SEPARATORS, key=body.partition("\n")[0].count)
+    reader = csv.reader(
+        io.StringIO(body, newline=""),
+        delimiter=separator,
+        skipinitialspace=True,
+        strict=True,
+    )
+    try:
+        names = [name.strip().lower() for name in next(reader, [])]
+        lacking = [name for name in CSV_COLUMNS if name not in names]
+        if lacking:
+            raise ValueError(f"no column {lacking[0]!r}")
+        if len(names) > _MOST_COLUMNS:
+            raise ValueError(f"it has more than {_MOST_COLUMNS} columns")
+        rows = {}
+        for row in reader:
+            if any(cell.strip() for cell in row[len(names) :]):
+                raise ValueError(
+                    f"line {before + reader.line_num} has {len(row)} cells"
+                )
+            if any(cell.strip() for cell in row):
+                cells = [*row, *[""] * len(names)]
+                rows[before + reader.line_num] = cells[: len(names)]
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+    table = pd.DataFrame(list(rows.values()), list(rows), names, dtype="str")
+    return table.loc[:, ~table.columns.duplicated()]
 
 
 def constraints_to_json(constraints: Constraints, row_ids: npt.ArrayLike) -> str:

@@ -6,7 +6,6 @@ to a file, and found in another run of the same table.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._plain import read_plain
+from clusterlens.compute.ensemble.constraint_files import split_links
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.table.dataset import Dataset
@@ -27,10 +27,7 @@ KINDS = get_args(Kind)
 OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
 _SHOWN = 5  # ids listed in a message
 _SHOWN_NAME = 30
-_SEPARATORS = ",;\t"
-_COLUMNS = ("kind", "row_a", "row_b")
 MOST_LINKS = 20_000  # in a file
-_MOST_COLUMNS = 100  # only four of them are read
 UNSURE = "unsure"
 # Two rows, with the respondent if a file names one.
 Unsure = tuple[tuple[PlainId, ...], ...]
@@ -202,8 +199,9 @@ def links_from_file(
 def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsure]:
     """Read links and unsure pairs from CSV or JSON, as the Report page writes them.
 
-    Columns may be separated by commas, semicolons or tabs. Spaces around a value are
-    ignored, and numbers may have the form of spreadsheets ("7.0").
+    Columns may be separated by commas, semicolons, tabs, "|", "^" or "~". Spaces around
+    a value and blank rows are ignored, and numbers may have the form of spreadsheets
+    ("7.0").
 
     Parameters
     ----------
@@ -299,16 +297,7 @@ def _pairs_of_json(text: str) -> list[tuple[Any, str, str, str]]:
 
 def _pairs_of_csv(text: str) -> list[tuple[Any, str, str, str]]:
     try:
-        heads = text.lstrip().partition("\n")[0]
-        separator = max(_SEPARATORS, key=heads.count)
-        if heads.count(separator) > _MOST_COLUMNS:
-            raise ValueError(f"it has more than {whole(_MOST_COLUMNS)} columns")
-        table = pd.read_csv(
-            io.StringIO(text), sep=separator, dtype=str, keep_default_na=False
-        ).rename(columns=lambda name: name.strip().lower())
-        lacking = [name for name in _COLUMNS if name not in table]
-        if lacking:
-            raise ValueError(f"no column {lacking[0]!r}")
+        table = split_links(text)
     except ValueError as error:
         raise ValueError(
             f"the file is no CSV of links ({error}); give the columns kind, row_a and "

@@ -220,3 +220,35 @@ def test_ids_that_mean_something_else_are_unknown(row_ids, written):
         )
     exact = f"kind,row_a,row_b\nmust-link,{row_ids[0]},{row_ids[1]}\n"
     assert pairs(constraints_from_csv(exact, row_ids)) == ([[0, 1]], [])
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|", "^", "~"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind,row_a,row_b\nmust-link,1,3\n\x1a",
+        "kind,row_a,row_b\r\nmust-link,1,3\r\n\x1a\r\n",
+        "sep=,\nkind,row_a,row_b\nmust-link,1,3\n",
+        '\ufeff"sep=,"\r\n\r\nkind,row_a,row_b\r\nmust-link,1,3\r\n',
+        "kind,row_a,row_b\nmust-link,1,3\n,,\n , ,\n",
+        "kind,row_a,row_b\n,,\nmust-link,1,3\n\n\n",
+        "Kind,ROW_A, row_b ,\nmust-link,1,3,\n,,,\n",
+        "kind,row_a,row_b\nmust-link,1,3,,\n",
+    ],
+)
+def test_links_of_spreadsheets_and_dos(text, mark):
+    data = text.replace(",", mark).encode()
+    assert pairs(constraints_from_csv(data, [1, 2, 3])) == ([[0, 2]], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sep=;\nkind;row_a;row_b\n;;\nmay;1;2\n", "line 4"),
+        ("kind,row_a,row_b\nmust-link,1,2,3\n", "line 2 has 4 cells"),
+        ("\x1a", "no column 'kind'"),
+    ],
+)
+def test_lines_of_links_are_refused_by_their_number(text, message):
+    with pytest.raises(DataError, match=message):
+        constraints_from_csv(text, [1, 2, 3])
