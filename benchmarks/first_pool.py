@@ -28,8 +28,8 @@ import pandas as pd
 import psutil
 from sklearn.datasets import make_blobs
 
-from benchmarks.start import IDLE, LONG, serve
-from tests.support.pages import FIND, PICTURED, browser_page
+from benchmarks.start import LONG, serve
+from tests.support.pages import FIND, PICTURED, browser_page, wait_for_content
 
 BUDGET = 15
 ROWS, FEATURES = 1_000, 11
@@ -87,7 +87,7 @@ def measure(page: Any, folder: Path, *, pause: float, printed: bool = True) -> N
     start = perf_counter()
     with serve(folder) as (address, process):
         page.goto(address, timeout=LONG)
-        page.wait_for_function(IDLE, timeout=LONG)
+        wait_for_content(page)
         page.locator(".cl-file").first.wait_for(timeout=LONG)
         tell(f"{perf_counter() - start:6.1f} s  server start to page usable")
         sleep(pause)

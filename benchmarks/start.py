@@ -25,9 +25,8 @@ from time import perf_counter, sleep
 
 from playwright.sync_api import Browser
 
-from tests.support.pages import open_browser
+from tests.support.pages import open_browser, wait_for_content
 
-IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)"
 SCRIPT = """
 import numpy as np, clusterlens as cl
 labels = np.random.default_rng(0).integers(0, 5, (20, 1000))
@@ -165,7 +164,7 @@ def open_page(browser: Browser, address: str) -> None:
     """Return when the page at an address is usable."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(address, timeout=LONG)
-    page.wait_for_function(IDLE, timeout=LONG)
+    wait_for_content(page)
     page.locator(".cl-file").first.wait_for(timeout=LONG)
     page.close()
 

@@ -22,6 +22,7 @@ PATIENCE = 120_000
 # Milliseconds between two looks at a figure.
 PAUSE = 100
 
+IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 # Finds the first element of a class, through shadow roots, and the view of its figure,
 # which is remembered while it is in the page: to walk all of that takes milliseconds.
 FIND = """
@@ -201,6 +202,12 @@ def browser_page(width: int = 1440, height: int = 900) -> Iterator[Any]:
         page = browser.new_page(viewport={"width": width, "height": height})
         page.set_default_timeout(PATIENCE)
         yield page
+
+
+def wait_for_content(page: Any) -> None:
+    """Wait until a page that opens has its content."""
+    page.locator(".cl-nav-data button").wait_for(timeout=PATIENCE)
+    page.wait_for_function(IDLE, timeout=PATIENCE)
 
 
 def wait_for_pictures(page: Any, *classes: str) -> None:

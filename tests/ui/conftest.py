@@ -10,7 +10,13 @@ from clusterlens.ui.exports import pictures
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory import memory
 from clusterlens.ui.work import derived
-from tests.support.pages import PATIENCE, ROOT, Served, find_browser
+from tests.support.pages import (
+    PATIENCE,
+    ROOT,
+    Served,
+    find_browser,
+    wait_for_content,
+)
 from tests.ui.kept import keep
 from tests.ui.runs import VIEWPORT, Runs
 
@@ -43,7 +49,6 @@ if not hasattr(Jobs._carry_on, "comes_late"):
 open_page()
 """
 CALL = pytest.StashKey[pytest.TestReport]()
-IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -165,7 +170,7 @@ def opened(page, server):
     """Open the app in a page; fail on script errors and foreign hosts."""
     with watched(page, server):
         page.goto(f"{server.address}/app", timeout=PATIENCE)
-        page.wait_for_function(f"window.Bokeh && {IDLE}", timeout=PATIENCE)
+        wait_for_content(page)
         yield page
 
 
@@ -189,7 +194,7 @@ def kept(page, server):
     def open_kept(table, *steps, **look):
         query = keep(server.home, table, *steps, **look)
         page.goto(f"{server.address}/app?{query}", timeout=PATIENCE)
-        page.wait_for_function(f"window.Bokeh && {IDLE}", timeout=PATIENCE)
+        wait_for_content(page)
         return page
 
     page.set_default_timeout(PATIENCE)

@@ -9,7 +9,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from clusterlens.ui.pages import PAGES
-from tests.ui.conftest import IDLE, opened
+from tests.support.pages import IDLE
+from tests.ui.conftest import opened
 from tests.ui.test_main_job import COUNT_CLICKS, LONG, picture
 
 GRAVE = ("serious", "critical")

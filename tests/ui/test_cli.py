@@ -14,8 +14,8 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui import cli
 from clusterlens.ui.server.server import Server
+from tests.support.pages import wait_for_content
 
-IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)"
 LONG = 60_000
 
 
@@ -137,7 +137,7 @@ def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
         asked = set()
         page.on("request", lambda request: asked.add(request.url))
         page.goto(address)
-        page.wait_for_function(IDLE, timeout=LONG)
+        wait_for_content(page)
         expect(page.locator(".cl-opening")).to_be_hidden()
         expect(page.locator(".cl-prepared")).to_contain_text(
             "go into the pool", timeout=LONG

@@ -2,8 +2,9 @@
 
 from playwright.sync_api import expect
 
+from tests.support.pages import IDLE
 from tests.ui.runs import ROWS
-from tests.ui.test_main_job import FIGURE, IDLE, LONG, picture
+from tests.ui.test_main_job import FIGURE, LONG, picture
 
 SIZE = f"""css => {{
   const figure = ({FIGURE})(css);

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.server.memory.store import Store
-from tests.support.pages import SAMPLES
-from tests.ui.conftest import IDLE, opened
+from tests.support.pages import IDLE, SAMPLES
+from tests.ui.conftest import opened
 from tests.ui.runs import VIEWPORT
 from tests.ui.test_accessible import open_iris
 from tests.ui.test_main_job import FIGURE, LONG, choose, picture

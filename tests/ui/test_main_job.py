@@ -14,7 +14,6 @@ from sklearn.datasets import make_blobs
 from tests.support.pages import FIND, PAUSE, sample_places
 from tests.ui.kept import pool_run
 
-IDLE = "Bokeh.documents.every(d => d.is_idle)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 LONG = 120_000
 COUNT_CLICKS = """() => {

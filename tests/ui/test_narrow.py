@@ -8,8 +8,9 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.pages.data.columns import TITLES
+from tests.support.pages import IDLE
 from tests.ui.kept import pool_run
-from tests.ui.test_main_job import IDLE, LONG, choose, write_blobs
+from tests.ui.test_main_job import LONG, choose, write_blobs
 from tests.ui.test_workbench import until
 
 NAME = "customers of spring.csv"

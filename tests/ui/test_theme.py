@@ -7,8 +7,7 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.support.pages import FIND
-from tests.ui.conftest import IDLE
+from tests.support.pages import FIND, IDLE, wait_for_content
 from tests.ui.test_main_job import LONG, write_blobs
 from tests.ui.test_narrow import inside, within
 
@@ -77,7 +76,8 @@ def wait_until(app: Page, *, dark: bool) -> None:
 
 def reload(app: Page) -> None:
     app.reload()
-    app.wait_for_function(f"window.Bokeh && {IDLE} && {SCHEME}", timeout=LONG)
+    wait_for_content(app)
+    app.wait_for_function(SCHEME, timeout=LONG)
 
 
 def test_the_page_follows_the_system_until_something_is_chosen(app, tmp_path):

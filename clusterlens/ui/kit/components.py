@@ -295,6 +295,8 @@ export function render({model}) {
 class Connection(JSComponent):
     """Overlay that reports a lost connection and restores it.
 
+    It comes with the content of the page and removes the sentence about its opening.
+
     Once the server answers, the page continues its session. If the session has ended,
     the page is loaded anew from its address; if unsaved work would be lost, it asks
     first.
@@ -322,7 +324,7 @@ export function render({model, view}) {
     for (const part of document.body.children) if (part !== box) part.inert = frozen;
   };
   // A page that is back with its session is drawn anew, and this with it.
-  document.querySelector('.cl-lost')?.remove();
+  for (const past of document.querySelectorAll('.cl-lost, .cl-opening')) past.remove();
   freeze(false);
   const say = () => {
     const told = model.saved.replace('{time}', time(new Date(1000 * model.saved_at)));

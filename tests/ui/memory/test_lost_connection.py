@@ -19,9 +19,8 @@ from clusterlens.ui.server import holding
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from tests.support.pages import PATIENCE, Served
+from tests.support.pages import PATIENCE, Served, wait_for_content
 from tests.support.visitor import Visitor
-from tests.ui.conftest import IDLE
 from tests.ui.loop import run
 from tests.ui.test_main_job import choose
 
@@ -257,7 +256,7 @@ def watched(page):
 
 def load_iris(page, served):
     page.goto(f"{served.address}/app")
-    page.wait_for_function(f"window.Bokeh && {IDLE}")
+    wait_for_content(page)
     card = page.locator(".cl-gallery .card", has_text="iris").first
     card.hover()
     card.locator(".cl-data-only").click()
