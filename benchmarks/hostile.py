@@ -32,6 +32,7 @@ import argparse
 import asyncio
 import multiprocessing
 import random
+import resource
 import sys
 import tempfile
 import time
@@ -66,6 +67,8 @@ from tests.support.hostile_analyses import (
 )
 
 REPLAYED = 40
+# Bytes that a process may reserve before its mutant has crashed.
+ADDRESS_SPACE = 10**10
 SOUND = ("refused", "opened")
 OUTCOMES = (*SOUND, "hung", "crashed", "ran", "changed")
 # An attack: called with the random numbers of a mutant, it returns the kind of change,
@@ -157,6 +160,7 @@ class _Striker:
 
 def _serve(pipe: Any, name: str, folder: Path, seed: int) -> None:
     strike = ATTACKS[name](folder)
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     pipe.send(None)
     while True:
         try:

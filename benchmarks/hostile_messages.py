@@ -135,6 +135,11 @@ def _keys(rng: random.Random) -> list[Any]:
     return rng.sample(known, rng.randrange(5)) + rng.choice([[], [], [None], [1]])
 
 
+def _new_model(rng: random.Random) -> dict[str, Any]:
+    name = rng.choice(["Figure", "ColumnDataSource", "x", None])
+    return {"type": "object", "name": name, "id": rng.choice(["new", "p1001", None])}
+
+
 def _value(rng: random.Random, depth: int = 0) -> Any:
     """Return a value as Bokeh writes it, sound or not."""
     if depth > 3 or rng.random() < 0.4:
@@ -156,7 +161,7 @@ def _value(rng: random.Random, depth: int = 0) -> Any:
             {"type": "map", "entries": inner},
             {"type": "set", "entries": inner},
             {"type": "number", "value": rng.choice(["nan", "+inf", "x", None])},
-            {"type": "object", "name": rng.choice(["Figure", "x", None]), "id": "new"},
+            [_new_model(rng)] * rng.choice([1, 1, 1, 2_000]),
             {"type": "slice", "start": 0, "stop": 2**62, "step": rng.choice([0, 1])},
             {"type": rng.choice(["typed_array", "symbol", "date", "x", 1]), "array": 1},
             {"id": rng.choice(["p1001", "p0", None])},

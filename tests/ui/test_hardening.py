@@ -91,6 +91,10 @@ def compressed(size: int) -> str:
     return json.dumps({"events": [{"new": {"type": "bytes", "data": data}}]})
 
 
+def array(dtype: object) -> str:
+    return json.dumps({"type": "ndarray", "array": [1], "dtype": dtype, "shape": [1]})
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -108,8 +112,15 @@ def compressed(size: int) -> str:
         ("[" + "1," * 5_000_000 + "1]", "it has too many values"),
         ('"' + "x" * 21_000_000 + '"', "its text is too long"),
         ("{" + "x" * 70_000, "Expecting property name"),
+        (array("float64"), ""),
+        (array("object"), ""),
+        (array("S99999999"), "it has an array of an unknown type"),
+        (array(None), "it has an array of an unknown type"),
+        (array([]), "unhashable type"),
+        (json.dumps([{"type": "object", "name": "Range1d"}] * 50), ""),
+        (json.dumps([{"type": "object", "name": "Figure"}] * 51), "it makes too many"),
     ],
-    ids=range(11),
+    ids=range(18),
 )
 def test_a_message_that_is_costly_to_decode_is_refused(text, problem):
     found = problem_of(text)

@@ -8,6 +8,7 @@ few megabytes can describe gigabytes.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import secrets
@@ -29,6 +30,11 @@ MAX_TEXT_BYTES = 20_000_000  # pieces of an upload take 7 MB as base64
 MAX_VALUES = 4_000_000  # a selection of a million samples takes one each
 MAX_CONTAINERS = 200_000
 MAX_BUFFER_BYTES = 100_000_000
+MAX_NEW_MODELS = 50  # some 6 ms each
+# Numbers have a bounded size. A text type pads each value to a length that it names.
+_TYPES_OF_ARRAYS = {"bool", "object", "float32", "float64"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 # Compressed values in a shorter text are harmless (expansion at most 1,032 times).
 _SHORT = 64_000
 _LOG_CHARACTERS = 1_000
@@ -217,17 +223,23 @@ def problem_of(text: str) -> str:
         return "it has too many lists and objects"
     if text.count(",") > MAX_VALUES:
         return "it has too many values"
-    if len(text) > _SHORT:
-        try:
-            json.loads(text, object_hook=_without_compressed_bytes)
-        except (ValueError, RecursionError) as error:
-            return str(error).split(":")[0][:60]
+    new_models = itertools.count(1)
+
+    def check(value: dict[str, Any]) -> None:
+        kind = value.get("type")
+        is_text = isinstance(value.get("data"), str)
+        if kind == "bytes" and is_text and len(text) > _SHORT:
+            raise ValueError("it has compressed bytes inside its text")
+        if kind == "ndarray" and value.get("dtype") not in _TYPES_OF_ARRAYS:
+            raise ValueError("it has an array of an unknown type")
+        if kind == "object" and next(new_models) > MAX_NEW_MODELS:
+            raise ValueError("it makes too many models")
+
+    try:
+        json.loads(text, object_hook=check)
+    except (ValueError, RecursionError, TypeError) as error:
+        return str(error).split(":")[0][:60]
     return ""
-
-
-def _without_compressed_bytes(value: dict[str, Any]) -> None:
-    if value.get("type") == "bytes" and isinstance(value.get("data"), str):
-        raise ValueError("it has compressed bytes inside its text")
 
 
 class _SameOriginOnly(OutputTransform):
