@@ -17,7 +17,7 @@ from written import written
 import clusterlens as cl
 from clusterlens.ui.kit.explanations import GLOSSARY
 from clusterlens.ui.lessons import LESSONS
-from clusterlens.ui.parts.moves import KEYBOARD_COMMANDS
+from clusterlens.ui.parts.commands import KEYBOARD_COMMANDS
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS, REFERENCE = ROOT / "benchmarks", ROOT / "tests" / "reference"

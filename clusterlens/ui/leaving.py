@@ -20,7 +20,7 @@ from panel.viewable import Viewable
 from clusterlens.ui.figures.frame import Frame
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.page import Page
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History

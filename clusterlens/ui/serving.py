@@ -23,7 +23,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell
 from clusterlens.ui.state.address import from_query, restore_look
 from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.turns import is_serving
+from clusterlens.ui.work.scheduler import is_serving
 
 
 def _is_lost_page() -> bool:

@@ -22,10 +22,10 @@ from clusterlens.ui.state.address import restore_look
 from clusterlens.ui.state.analysis import Analysis, Link, Run
 from clusterlens.ui.state.checks import Checks
 from clusterlens.ui.state.drafts import PoolDraft
-from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.state.history import History, Step, plain_values
 from clusterlens.ui.state.links import LinkError
 from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.partial_run import PartialRun
 from clusterlens.ui.work.derived import Derived
 from clusterlens.ui.work.jobs import Job, Jobs, Notice, explain
 from clusterlens.ui.work.reading import read_in_process
@@ -138,7 +138,7 @@ class Session:
         self._began_at = 0
         if refused[0]:
             self.look.refused = refused[0]
-        filled = self.history.forming is not None
+        filled = self.history.partial_run is not None
         with self.derived.paused():
             self._look_at(None)
             is_done = done is not None and self._merge(kind, values, *done)
@@ -211,7 +211,7 @@ class Session:
 
     def _is_unfinished(self, action: Action) -> bool:
         """Return whether an action needs a finished run; if so, notify the analyst."""
-        if not action.of_run or self.history.forming is None:
+        if not action.of_run or self.history.partial_run is None:
             return False
         self.jobs.notify(
             "warning",
@@ -230,7 +230,9 @@ class Session:
             self._look_at(None)
         elif self.look.page not in OF_DATA and self._is_time(run_so_far):
             self._formed_at = time.monotonic()
-            self.jobs.live("so far", "Forming", lambda job: run_so_far.run, self._made)
+            self.jobs.live(
+                "so far", "Partial run", lambda job: run_so_far.run, self._made
+            )
 
     def _is_wanted(self) -> bool:
         """Return whether a partial run exists and should be shown."""
@@ -244,9 +246,9 @@ class Session:
         elif self._is_wanted():
             self._look_at(run)
 
-    def _is_time(self, run_so_far: RunSoFar) -> bool:
+    def _is_time(self, run_so_far: PartialRun) -> bool:
         """Return whether the partial run has grown enough to show it again."""
-        formed, n_models = self.history.forming, len(run_so_far.models)
+        formed, n_models = self.history.partial_run, len(run_so_far.models)
         if formed is None:
             return n_models >= LEAST_MODELS
         if time.monotonic() - self._formed_at < STEP_SECONDS:
@@ -257,9 +259,9 @@ class Session:
 
     def _look_at(self, run: Run | None) -> None:
         """Show a partial run or none; all of its steps count as the same run."""
-        before = self.history.forming
+        before = self.history.partial_run
         with self.derived.paused():
-            self.history.forming = run
+            self.history.partial_run = run
             if (before is None) != (run is None):
                 self.look.forget(*Look.kept_until("run"))
             elif run is not None:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.figures.steering import HOW
+from clusterlens.ui.figures.keyboard_control import HOW
 from clusterlens.ui.kit.components import (
     Connection,
     Keys,
@@ -26,22 +26,22 @@ from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, safe
 from clusterlens.ui.leaving import dispose_page, register_page
 from clusterlens.ui.pages import PAGES
-from clusterlens.ui.parts.foot import STATUS_BAR_HEIGHT, status_bar
-from clusterlens.ui.parts.interrupted import how_far
-from clusterlens.ui.parts.moves import (
+from clusterlens.ui.parts.commands import (
     KEYBOARD_COMMANDS,
     press,
     toggle_help,
     toggle_large,
 )
+from clusterlens.ui.parts.interrupted import how_far
 from clusterlens.ui.parts.result_chip import ResultChip
+from clusterlens.ui.parts.status_bar import STATUS_BAR_HEIGHT, status_bar
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import restore_look, to_query
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.work.turns import is_serving
+from clusterlens.ui.work.scheduler import is_serving
 
 # Keys for the page as a whole, also during a lesson.
 OF_SHELL = ("?", "a")

@@ -14,8 +14,8 @@ from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.ui.exports.document import _answer, _votes
 from clusterlens.ui.nodes.answers import broken_by_all
 from clusterlens.ui.pages.clusters.page import ClustersPage
+from clusterlens.ui.parts.commands import choose_result
 from clusterlens.ui.parts.findings import NEEDED, gather
-from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import as_constraints

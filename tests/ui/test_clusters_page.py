@@ -338,7 +338,7 @@ def test_a_name_travels_to_models_that_share_most_of_its_rows():
     session = planted()
 
     async def then(page):
-        apart = panel(page, "ClusterApart")
+        apart = panel(page, "DistinguishingColumns")
         session.look.cluster = int(value(session, "chosen").clusters[40])
         await wait_until_idle(session)
         await apart._rename("the  <far> ones")

@@ -15,7 +15,7 @@ from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.pages.data.nodes import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data.page import DataPage
 from clusterlens.ui.pages.data.recent import Recent
-from clusterlens.ui.parts import moves
+from clusterlens.ui.parts import commands
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
@@ -376,7 +376,7 @@ def test_weights_and_transforms_are_kept_per_column_and_taken_back():
 )
 def test_an_example_opens_as_data_only_or_with_its_run(monkeypatch, how, page, runs):
     small = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
-    monkeypatch.setattr(moves, "pool_grids", lambda pool, n: (small, []))
+    monkeypatch.setattr(commands, "pool_grids", lambda pool, n: (small, []))
 
     async def scenario(opened):
         *_, examples = opened.page.parts[False].cards

@@ -22,7 +22,7 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.nodes.verdict import weigh
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.sample_map import SampleMap

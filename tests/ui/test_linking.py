@@ -17,8 +17,8 @@ from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.figures.map_frame import DIMMED
 from clusterlens.ui.nodes.links import column_deviations, differences
 from clusterlens.ui.pages.consensus.page import ConsensusPage
-from clusterlens.ui.parts import panel
-from clusterlens.ui.parts.moves import link_from, press
+from clusterlens.ui.parts import card
+from clusterlens.ui.parts.commands import link_from, press
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Run
@@ -643,7 +643,7 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
 
 
 def test_what_is_drawn_anew_is_said_to_come_only_when_it_is_late(monkeypatch):
-    monkeypatch.setattr(panel, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(card, "PATIENCE_SECONDS", 0.0)
 
     async def scenario(opened):
         derived, bodies, go_on = opened.session.derived, [], threading.Event()

@@ -9,7 +9,7 @@ import pytest
 import clusterlens as cl
 from clusterlens.ui.pages.consensus.model_table import ordered
 from clusterlens.ui.pages.consensus.page import ConsensusPage
-from clusterlens.ui.parts.moves import press
+from clusterlens.ui.parts.commands import press
 from tests.ui.loop import run
 from tests.ui.test_votes import two_hubs, wait_until_idle
 

@@ -7,7 +7,7 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui.nodes.found_again import choose_stability_model
+from clusterlens.ui.nodes.cluster_stability import choose_stability_model
 from clusterlens.ui.nodes.partition_verdict import (
     PARTITION_CONCLUSIONS,
     partition_grounds,

@@ -23,8 +23,8 @@ from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.report.take_away import FILES
+from clusterlens.ui.parts.commands import choose_result
 from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session

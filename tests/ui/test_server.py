@@ -12,7 +12,7 @@ from clusterlens.compute._run.processes import WorkerJob, Workers, run_jobs
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
 from clusterlens.ui.kit.words import ALL_AT_WORK
 from clusterlens.ui.pages.pool.run_progress import RunProgress
-from clusterlens.ui.parts.foot import job_bar
+from clusterlens.ui.parts.status_bar import job_bar
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server

@@ -15,9 +15,9 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
-from clusterlens.ui.parts.foot import notices
-from clusterlens.ui.parts.moves import KEYBOARD_COMMANDS
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import KEYBOARD_COMMANDS
+from clusterlens.ui.parts.status_bar import notices
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
@@ -268,7 +268,7 @@ def test_what_is_asked_of_a_run_that_forms_is_refused(kind):
     session = session_with(made_run(1))
 
     async def main():
-        session.history.forming = made_run(2)
+        session.history.partial_run = made_run(2)
         assert not await session.act(kind, **NAMED[kind])
         assert "not finished" in session.jobs.notices[0].text
 

@@ -13,7 +13,7 @@ from clusterlens.ui import cli, serving, shell
 from clusterlens.ui.pages.report.page import ReportPage
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.work import turns
+from clusterlens.ui.work import scheduler
 from tests.support.visitor import Visitor
 from tests.ui.loop import run
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 @pytest.fixture(autouse=True)
 def one_at_a_time(monkeypatch):
     """Make each turn one step."""
-    monkeypatch.setattr(turns, "_STEP_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler, "_STEP_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("wanted", [3, 5])
@@ -37,7 +37,7 @@ def test_steps_end_when_they_are_not_wanted_and_go_on_later(wanted):
             yield
 
     async def work():
-        made, own = steps(), turns.FairScheduler()
+        made, own = steps(), scheduler.FairScheduler()
         await own.take(made, lambda: len(taken) < wanted)
         assert taken == list(range(wanted))
         await own.take(made, lambda: True)
@@ -61,7 +61,7 @@ def test_all_take_turns_and_the_loop_is_free_after_each_step():
 
     async def work():
         ticking = asyncio.create_task(tick())
-        own = turns.FairScheduler()
+        own = scheduler.FairScheduler()
         await asyncio.gather(*(own.take(steps(k), lambda: True) for k in "ab"))
         ticking.cancel()
 
@@ -72,7 +72,7 @@ def test_all_take_turns_and_the_loop_is_free_after_each_step():
 
 
 def test_short_steps_are_taken_some_at_once(monkeypatch):
-    monkeypatch.setattr(turns, "_STEP_SECONDS", 10.0)
+    monkeypatch.setattr(scheduler, "_STEP_SECONDS", 10.0)
     taken = []
 
     def steps(name):
@@ -81,7 +81,7 @@ def test_short_steps_are_taken_some_at_once(monkeypatch):
             yield
 
     async def work():
-        own = turns.FairScheduler()
+        own = scheduler.FairScheduler()
         await asyncio.gather(*(own.take(steps(k), lambda: True) for k in "ab"))
 
     run(work())

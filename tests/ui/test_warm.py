@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterlens.ui.parts.foot import job_bar
+from clusterlens.ui.parts.status_bar import job_bar
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.work import warm

@@ -32,7 +32,6 @@ from clusterlens.ui.actions.runs import (
     write_joined,
 )
 from clusterlens.ui.state.analysis import Analysis, Link, Run, new_run_id
-from clusterlens.ui.state.forming import Forming
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
     as_constraints,
@@ -43,6 +42,7 @@ from clusterlens.ui.state.links import (
     rows_without,
 )
 from clusterlens.ui.state.literals import literal
+from clusterlens.ui.state.partial_run import PartialRunRecorder
 from clusterlens.ui.state.shapes import (
     COUNT,
     NOISE_MEANS,
@@ -71,7 +71,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         raise ValueError("no table is prepared; load one on the Data page.")
     seed, number = values.get("random_state", 0), analysis.runs_made + 1
     noise = values.get("noise", "cluster")
-    forming = Forming(number, dataset, tuple(pool), seed, job.tell, noise)
+    recorder = PartialRunRecorder(number, dataset, tuple(pool), seed, job.tell, noise)
 
     def planned(estimate: PoolEstimate) -> None:
         if len(estimate.names) < LEAST_COMPARED:
@@ -79,7 +79,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
                 "the pool has one model, and nothing for it to agree with; add another "
                 "clusterer, or more values, on the Pool page."
             )
-        forming.planned(estimate)
+        recorder.planned(estimate)
 
     def fit() -> tuple[Ensemble, bool]:
         ensemble = run_pool(
@@ -88,20 +88,20 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             random_state=seed,
             progress=job.report,
             cancel=job.cancelled,
-            stop=lambda: job.kept() and forming.n_usable >= LEAST_COMPARED,
+            stop=lambda: job.kept() and recorder.n_usable >= LEAST_COMPARED,
             on_plan=planned,
-            on_start=forming.started,
-            on_model=forming.ended,
+            on_start=recorder.started,
+            on_model=recorder.ended,
             workers=job.workers,
         )
         # Failures of workers, or of memory, concern this run alone, so it is not
         # shared.
-        return ensemble, not (job.kept() or forming.has_failed)
+        return ensemble, not (job.kept() or recorder.has_failed)
 
     key = content_key(dataset.X, pool, seed)
     ensemble = job.server.results.get(key, fit, job.cancelled)
     preset = preset_of(pool, len(dataset.X))
-    stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
+    stopped_of = recorder.n_asked if recorder.is_unfinished and job.kept() else 0
     if stopped_of:
         pool = _repeatable(pool, ensemble, dataset.X, seed)
         preset = preset and PresetUsed(preset.name, preset.version, len(pool))

@@ -16,7 +16,7 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.ui.kit.widgets import safe, table_of
 from clusterlens.ui.kit.words import caveat, error, fixed, number
-from clusterlens.ui.nodes.judged import question
+from clusterlens.ui.nodes.evaluated_labels import question
 from clusterlens.ui.nodes.verdict import LIGHTS
 from clusterlens.ui.pages.fuzzy.nodes import SIDES
 from clusterlens.ui.pages.report.nodes import Labelled, SavedPair, SavedPairs, Smoothing

@@ -8,8 +8,8 @@ from clusterlens.compute.table.distributions import ColumnDistribution
 from clusterlens.ui.kit.distributions import picture
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe, table_of
+from clusterlens.ui.nodes.export_evidence import CHECK_OF
 from clusterlens.ui.nodes.result_verdict import Verdict
-from clusterlens.ui.nodes.told_evidence import CHECK_OF
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.state.checks import Check
 

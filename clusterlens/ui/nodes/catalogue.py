@@ -6,9 +6,10 @@ A new result is one function marked by `@node` in the file of its subject.
 from clusterlens.ui.nodes import (
     agreement,
     answers,
-    found_again,
+    cluster_stability,
+    evaluated_labels,
+    export_evidence,
     inspector,
-    judged,
     leading,
     links,
     more_models,
@@ -16,7 +17,6 @@ from clusterlens.ui.nodes import (
     pictures,
     result,
     runs,
-    told_evidence,
 )
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.state.analysis import Analysis
@@ -24,8 +24,8 @@ from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import collect_nodes
 
 SHARED = (
-    *(agreement, answers, found_again, inspector, judged, leading),
-    *(links, more_models, nulls, pictures, result, runs, told_evidence),
+    *(agreement, answers, cluster_stability, inspector, evaluated_labels, leading),
+    *(links, more_models, nulls, pictures, result, runs, export_evidence),
 )
 NODES = collect_nodes(
     (*SHARED, *(file for spec in PAGES for file in spec.nodes)),

@@ -15,7 +15,7 @@ from panel.pane import PaneBase
 from clusterlens.ui.kit.components import go_on
 from clusterlens.ui.kit.style import COLUMN, COMING
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.session import Session
 
 Steps = Generator[None, None, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 from clusterlens.compute.table.reading import SEPARATOR_NAMES
 from clusterlens.ui.kit.widgets import select
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 _LABELS = {"separator": "Cells separated by"}
 

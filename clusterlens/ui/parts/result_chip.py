@@ -9,8 +9,8 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import scaled
 from clusterlens.ui.kit.widgets import link, safe
 from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.moves import choose_result
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import choose_result
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult
 from clusterlens.ui.state.partitions import Called, Choice
 from clusterlens.ui.work.derived import Result

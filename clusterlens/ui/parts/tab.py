@@ -10,7 +10,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 # Largest effect on a bar, in standard deviations.
 WIDEST_EFFECT = 2.0

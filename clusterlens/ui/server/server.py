@@ -23,7 +23,7 @@ from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
 from clusterlens.ui.work.collector import Collector
 from clusterlens.ui.work.results import Results
-from clusterlens.ui.work.turns import FairScheduler
+from clusterlens.ui.work.scheduler import FairScheduler
 from clusterlens.ui.work.warm import Warming
 
 # Value of CLUSTERLENS_HOME that disables the store.

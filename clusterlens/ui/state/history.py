@@ -56,7 +56,7 @@ class History(param.Parameterized):
         doc="All steps, oldest first; the first is the empty analysis.",
     )
     cursor = param.Integer(0, constant=True, doc="Position of the step in force.")
-    forming = param.ClassSelector(
+    partial_run = param.ClassSelector(
         class_=Run,
         default=None,
         allow_None=True,
@@ -71,7 +71,7 @@ class History(param.Parameterized):
     @property
     def shown(self) -> Analysis:
         """The analysis in force, with the partial run if it is displayed."""
-        analysis, run = self.analysis, self.forming
+        analysis, run = self.analysis, self.partial_run
         is_there = run is not None and analysis.table is not None
         return analysis.with_run(run) if is_there else analysis
 

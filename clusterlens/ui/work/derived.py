@@ -23,7 +23,7 @@ from clusterlens.ui.state.checks import Check, Checks
 from clusterlens.ui.state.history import History
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.jobs import Job, Jobs
-from clusterlens.ui.work.kept import ResultCache
+from clusterlens.ui.work.result_cache import ResultCache
 
 _LOG = logging.getLogger(__name__)
 # Bytes of the cached results of a session, beside the latest one of each node.
@@ -245,7 +245,7 @@ class Derived:
         self._notified: dict[object, Any] = {}
         self._refreshing = self._again = False
         self._filling = False
-        history.param.watch(self.refresh, ["steps", "cursor", "forming"])
+        history.param.watch(self.refresh, ["steps", "cursor", "partial_run"])
         look.param.watch(self._notify_now, list(look.param.values()))
         checks.param.watch(self.refresh, "held")
 

@@ -28,13 +28,13 @@ from clusterlens import __version__
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
-from clusterlens.ui.work.kept import buffers
 from clusterlens.ui.work.private_files import (
     make_folder,
     open_plain,
     opener,
     plain_files,
 )
+from clusterlens.ui.work.result_cache import buffers
 
 # Bytes of all cached results, in memory and on the disk.
 MOST_BYTES = 500_000_000

@@ -14,7 +14,7 @@ import pytest
 import clusterlens as cl
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.script import write_script
-from clusterlens.ui.nodes.judged import evaluated_labels
+from clusterlens.ui.nodes.evaluated_labels import evaluated_labels
 from clusterlens.ui.nodes.result import export_partition
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
 from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices

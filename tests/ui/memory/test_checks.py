@@ -23,7 +23,7 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.actions import pools
 from clusterlens.ui.exports.document import write_report
-from clusterlens.ui.nodes import found_again, nulls
+from clusterlens.ui.nodes import cluster_stability, nulls
 from clusterlens.ui.pages.clusters import k_nodes
 from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.server.memory import contents
@@ -193,13 +193,13 @@ def quick_checks(patch) -> list[str]:
         (nulls, "null_agreement", COPIES, lambda X, *_, **how: some_copies(0, len(X))),
         (k_nodes, "select_k", NUMBERS, lambda X, *_, **how: some_numbers(0, len(X))),
         (
-            found_again,
+            cluster_stability,
             "cluster_stability",
             FOUND_AGAIN,
             lambda X, spec, seed, *, labels, **how: some_stability(labels, seed),
         ),
         (
-            found_again,
+            cluster_stability,
             "cluster_separation",
             APART,
             lambda X, labels, **how: some_separation(labels),

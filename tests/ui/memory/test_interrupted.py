@@ -24,7 +24,7 @@ from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import ENDED_SECONDS, Session
 from clusterlens.ui.state.drafts import PoolDraft
-from clusterlens.ui.state.forming import Forming, RunSoFar
+from clusterlens.ui.state.partial_run import PartialRun, PartialRunRecorder
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.memory.test_checks import some_copies
 from tests.ui.memory.test_store import FIRST_VERSION
@@ -314,11 +314,11 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
         assert other.jobs.notices == ()
         assert other.look.pool_draft is session.look.pool_draft
         # Partial results are shown here, too.
-        so_far = forming_of(session)
+        so_far = partial_run_of(session)
         session.jobs._action.tell(so_far)
         while other.jobs.partial is not so_far:
             await asyncio.sleep(0.01)
-        while other.history.forming is None:
+        while other.history.partial_run is None:
             other.look.page = "consensus"
             await asyncio.sleep(0.01)
         if cancelled:
@@ -333,7 +333,7 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
             ["Cancelled: Run the pool. Nothing was changed."] if cancelled else []
         )
         assert [notice.text for notice in other.jobs.notices] == expected
-        assert other.history.forming is None
+        assert other.history.partial_run is None
         assert [one.title for one in other.memory.interrupted] == []
 
     run(main())
@@ -373,16 +373,16 @@ def test_a_pool_that_is_drafted_is_left_as_it_is_when_the_run_of_another_page_is
     run(main())
 
 
-def forming_of(session: Session) -> RunSoFar:
+def partial_run_of(session: Session) -> PartialRun:
     """Return a partial run of a session's table with three models."""
     dataset = session.history.analysis.dataset
     runs_so_far = []
-    forming = Forming(1, dataset, tuple(POOL), 0, runs_so_far.append)
+    partial_run = PartialRunRecorder(1, dataset, tuple(POOL), 0, runs_so_far.append)
     spec = {"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]}
-    forming.planned(estimate_pool(dataset.X, [spec]))
+    partial_run.planned(estimate_pool(dataset.X, [spec]))
     for at, k in enumerate((2, 3, 4)):
         labels, of = np.arange(len(dataset.X)) % k, (f"k-means k={k}", "k-means", spec)
-        forming.ended(PoolModel(at, 4, *of, labels, None, 0.1, None, ()))
+        partial_run.ended(PoolModel(at, 4, *of, labels, None, 0.1, None, ()))
     return runs_so_far[-1]
 
 

@@ -12,7 +12,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import file_labels
 from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.pages.all_rows.nodes import Labelling
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.work.derived import Result
 

@@ -12,7 +12,7 @@ from clusterlens.ui.exports.all_rows import write_error, write_size
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, quoting, safe
 from clusterlens.ui.pages.all_rows.nodes import Labelling
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import LargeTable
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain

@@ -7,12 +7,12 @@ from typing import Any
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.exports.all_rows import cluster_mark
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.map_frame import MapFrame
-from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOWHERE_COLOUR
 from clusterlens.ui.kit.widgets import card, mark
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.plots.samples import Picture
 
 LEGEND_ENTRIES = 8
@@ -31,7 +31,7 @@ class AllRowsMap(Card):
             tools=["box_zoom", "save"],
         )
         self._legend = Text(css_classes=["cl-all-rows-legend"], styles={"flex": "none"})
-        place, self._steering = steered(self._figure)
+        place, self._steering = with_keyboard_control(self._figure)
         return card(
             "Map of all rows",
             place,

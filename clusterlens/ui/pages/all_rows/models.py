@@ -8,7 +8,7 @@ from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.exports.all_rows import write_models
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 CSS = """
 td { overflow-wrap: anywhere; vertical-align: top; }

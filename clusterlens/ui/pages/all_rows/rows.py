@@ -12,7 +12,7 @@ from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.all_rows.look import ORDERS
 from clusterlens.ui.pages.all_rows.rows_nodes import PartRows
 from clusterlens.ui.pages.data.nodes import write_cell
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 CSS = "td, th { white-space: nowrap; padding: 2px 8px 2px 0; }"
 

@@ -9,17 +9,17 @@ import numpy as np
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, MapFigure
-from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.clusters.beside_nodes import Shared
+from clusterlens.ui.pages.clusters.comparison_nodes import Shared
 from clusterlens.ui.pages.clusters.nodes import Chosen
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.on_map import shapes, taps
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -59,7 +59,9 @@ class Comparison(Card):
         )
         first = MapFigure(*made)
         self._maps = (first, MapFigure(*made, beside=first))
-        places, self._steerings = zip(*map(steered, self._maps), strict=True)
+        places, self._steerings = zip(
+            *map(with_keyboard_control, self._maps), strict=True
+        )
         self._titles = [Text(styles={"flex": "none"}) for _ in self._maps]
         sides = [
             pn.Column(

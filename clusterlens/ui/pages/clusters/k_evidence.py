@@ -13,7 +13,7 @@ from clusterlens.ui.kit.widgets import card, link, pn, safe
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.pages.clusters.k_evidence_figure import curves, evidence, heads
 from clusterlens.ui.pages.clusters.nodes import Tree
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.partitions import Choice
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain

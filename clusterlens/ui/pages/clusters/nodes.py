@@ -30,7 +30,7 @@ from clusterlens.compute.table.profiles import (
     group_profile,
 )
 from clusterlens.ui.kit.palette import cluster_name, label_title
-from clusterlens.ui.nodes.found_again import (
+from clusterlens.ui.nodes.cluster_stability import (
     StabilityModel,
     choose_stability_model,
     measure_stability,

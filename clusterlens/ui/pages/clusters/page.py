@@ -6,8 +6,8 @@ from typing import Any
 
 from clusterlens.ui.kit.style import COLUMN, ROOM
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.pages.clusters.apart import ClusterApart
 from clusterlens.ui.pages.clusters.comparison import Comparison
+from clusterlens.ui.pages.clusters.distinguishing_columns import DistinguishingColumns
 from clusterlens.ui.pages.clusters.k_evidence import KEvidence
 from clusterlens.ui.pages.clusters.partition_bar import PartitionBar
 from clusterlens.ui.pages.clusters.profiles import ClusterProfilesTable
@@ -36,7 +36,7 @@ class ClustersPage(Page):
             PartitionBar,
             KEvidence,
             ClusterProfilesTable,
-            ClusterApart,
+            DistinguishingColumns,
             Comparison,
             ClusterRows,
         )

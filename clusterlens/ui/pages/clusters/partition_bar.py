@@ -18,11 +18,11 @@ from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.result_verdict import Verdict
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.pages.clusters.nodes import Chosen
-from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
-from clusterlens.ui.parts.moves import choose_result
-from clusterlens.ui.parts.panel import TO_A_RUN, Card
+from clusterlens.ui.parts.card import TO_A_RUN, Card
+from clusterlens.ui.parts.commands import choose_result
 from clusterlens.ui.parts.result_button import offer_result, result_button
 from clusterlens.ui.parts.saving import SaveButton
+from clusterlens.ui.parts.subset_run import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import SEED, TREE, Choice
 from clusterlens.ui.work.derived import Result

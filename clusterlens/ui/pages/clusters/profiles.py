@@ -14,9 +14,9 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, StabilityModel
+from clusterlens.ui.nodes.cluster_stability import BOOTSTRAPS, TABLES, StabilityModel
 from clusterlens.ui.pages.clusters.nodes import Chosen
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.tab import WIDEST_EFFECT
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain

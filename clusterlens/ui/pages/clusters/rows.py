@@ -15,7 +15,7 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, safe, select
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.clusters.nodes import Chosen, Members
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result

@@ -8,14 +8,14 @@ from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.nodes.found_again import (
+from clusterlens.ui.nodes.cluster_stability import (
     measure_separation,
     renumbered,
     separation_key,
 )
+from clusterlens.ui.nodes.export_evidence import find_columns, match_labels_given
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
-from clusterlens.ui.nodes.told_evidence import find_columns, match_labels_given
 from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
 from clusterlens.ui.state.checks import APART
 from clusterlens.ui.work.derived import Later, node

@@ -12,7 +12,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import NAME_UNSEEN
 from clusterlens.ui.kit.widgets import card, pmu
 from clusterlens.ui.pages.cns.nodes import Summary
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 CERTAIN, TORN = "#0b7d7d", "#9db8b8"

@@ -11,13 +11,13 @@ from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.formatting import count as counted
 from clusterlens.ui.figures.criterion_map import CriterionMap
-from clusterlens.ui.figures.steering import steered
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import SHADES
 from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.pages.cns.nodes import Automatic, Setting
-from clusterlens.ui.parts.moves import go_to_setting
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import go_to_setting
 
 
 class CNSCriterion(Card):
@@ -28,7 +28,7 @@ class CNSCriterion(Card):
     def build(self) -> Any:
         self._figure = CriterionMap(self._go)
         self._legend = Text(css_classes=["cl-criterion-legend"])
-        place, self._steering = steered(self._figure)
+        place, self._steering = with_keyboard_control(self._figure)
         how = Text(
             "<p class='how'>Click to go there. ◇ tried automatically, ◆ chosen, "
             "● you are here.</p>"

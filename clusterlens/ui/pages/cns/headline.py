@@ -21,9 +21,9 @@ from clusterlens.ui.pages.cns.nodes import (
     Summary,
     best_setting,
 )
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import go_to_setting
 from clusterlens.ui.parts.copying import copy_as_python
-from clusterlens.ui.parts.moves import go_to_setting
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 # The buttons wrap to two lines if the text leaves too little width.

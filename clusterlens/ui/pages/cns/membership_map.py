@@ -8,15 +8,15 @@ import numpy as np
 
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES
-from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.kit.widgets import badge, card, link, mark
 from clusterlens.ui.pages.cns.nodes import Fitted, Summary
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.on_map import taps
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.axes import arrows
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
@@ -38,7 +38,7 @@ class Memberships(Card):
             css_classes=["cl-membership-legend"], styles={"flex": "none"}
         )
         self._how = Text(does=self._back, css_classes=["cl-membership-how"])
-        place, self._steering = steered(self._figure)
+        place, self._steering = with_keyboard_control(self._figure)
         return card(
             "Membership map",
             self._how,

@@ -13,7 +13,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, safe
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 MOST_SEEDS = 12

@@ -16,8 +16,8 @@ from clusterlens.ui.kit.widgets import card, link, pmu, select
 from clusterlens.ui.kit.words import fixed, number, typed
 from clusterlens.ui.pages.cns.nodes import Automatic, Setting
 from clusterlens.ui.pages.cns.study_nodes import Curves
-from clusterlens.ui.parts.moves import go_to_setting, preview_setting
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import go_to_setting, preview_setting
 from clusterlens.ui.work.derived import Result
 
 # Field of a setting: class of its slider, name and meaning on screen.

@@ -11,7 +11,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link
 from clusterlens.ui.pages.cns.nodes import Setting
 from clusterlens.ui.pages.cns.study_nodes import STEP_SIZE
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 _PLAY_SECONDS = 0.9

@@ -8,7 +8,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link
 from clusterlens.ui.kit.words import fixed, number
 from clusterlens.ui.pages.cns.study_nodes import Versions
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 
 class CNSVersions(Card):

@@ -11,7 +11,7 @@ from clusterlens.compute.formatting import percent
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.nodes.answers import ByAnswer
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 _SHOWN = 3
 _CHANGES = 4

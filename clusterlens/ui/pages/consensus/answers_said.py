@@ -10,7 +10,7 @@ from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.leading import enough_words, joined_words
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 # With fewer answers an error rate is a guess.

@@ -29,7 +29,7 @@ from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.nodes.result_verdict import weigh_copies
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain

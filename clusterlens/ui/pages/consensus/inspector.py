@@ -11,7 +11,7 @@ from clusterlens.ui.pages.consensus.links_tab import LinksTab
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_tab import SampleTab
 from clusterlens.ui.pages.consensus.selection_tab import SelectionTab
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.session import Session
 
 TABS = {

@@ -15,7 +15,7 @@ from clusterlens.ui.kit.palette import LINK_COLOURS
 from clusterlens.ui.kit.widgets import badge, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.pages.clusters.nodes import own_votes
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import EVIDENCE, PAPER_WEIGHT
 from clusterlens.ui.state.links import OTHER, TITLES, PlainId, Unsure, shown_rows
 from clusterlens.ui.state.partitions import Choice, free_name

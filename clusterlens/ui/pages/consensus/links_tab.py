@@ -13,7 +13,7 @@ from clusterlens.ui.pages.consensus.link_list import LinkList
 from clusterlens.ui.pages.consensus.made_models import MadeModels
 from clusterlens.ui.pages.consensus.pair_card import PairCard
 from clusterlens.ui.pages.consensus.suggested_pairs import SuggestedPairs
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 
 class LinksTab(Card):

@@ -10,6 +10,10 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
+from clusterlens.ui.figures.keyboard_control import (
+    KeyboardControl,
+    with_keyboard_control,
+)
 from clusterlens.ui.figures.matrix import (
     Cross,
     Edges,
@@ -17,7 +21,6 @@ from clusterlens.ui.figures.matrix import (
     MatrixFigure,
     cell_pixels,
 )
-from clusterlens.ui.figures.steering import Steering, steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import (
     badge,
@@ -31,8 +34,8 @@ from clusterlens.ui.kit.widgets import (
 from clusterlens.ui.kit.words import voters
 from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.links import Marks
-from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import pick_pair, toggle_enlarged
 from clusterlens.ui.plots.matrix import BINARISED_PALETTE
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -68,12 +71,12 @@ class Matrix(Card):
     drawn = ("matrix_edges", "link_marks")
     also = ("order", "cross", "look.linking")
     figure: MatrixFigure
-    steering: Steering
+    steering: KeyboardControl
     cell_of: attrgetter[str]
 
     def square(self) -> pn.Column:
         """Return the place of the figure."""
-        place, self.steering = steered(self.figure)
+        place, self.steering = with_keyboard_control(self.figure)
         inner = pn.Column(place, styles=_SQUARE, margin=0)
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
 

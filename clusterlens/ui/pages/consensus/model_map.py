@@ -14,7 +14,7 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, Range
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, pmu, safe
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 LEGEND_ENTRIES = 8

@@ -16,7 +16,7 @@ from clusterlens.ui.kit.widgets import badge, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.links import is_partly_counted
 from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.moves import choose_result
+from clusterlens.ui.parts.commands import choose_result
 from clusterlens.ui.parts.result_button import offer_result, result_button
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.parts.settings import plain_settings

@@ -16,7 +16,7 @@ from clusterlens.compute.table.export import to_csv_bytes
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, safe
 from clusterlens.ui.kit.words import error, fixed, number
-from clusterlens.ui.parts.panel import TO_A_RUN, Card
+from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.work.derived import Result
 

@@ -88,7 +88,9 @@ class ConsensusPage(Page):
         self.session.look.param.watch(
             self._arrange, ["table_open", "map_of", "enlarged"]
         )
-        self.session.history.param.watch(self._arrange, ["steps", "cursor", "forming"])
+        self.session.history.param.watch(
+            self._arrange, ["steps", "cursor", "partial_run"]
+        )
         return pn.Column(
             self._workbench,
             self._over,

@@ -12,8 +12,8 @@ from clusterlens.ui.kit.words import in_models, number, voters
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.leading import enough_words
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
-from clusterlens.ui.parts.moves import answer, leave_unsure, skip
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import answer, leave_unsure, skip
 from clusterlens.ui.parts.tab import share_bar
 from clusterlens.ui.state.links import KINDS, TITLES, Kind
 from clusterlens.ui.work.derived import Result

@@ -18,7 +18,7 @@ from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.pages.consensus.ranked_rows import RankedRows
 from clusterlens.ui.pages.consensus.ranking_columns import RESULTS, word, written
-from clusterlens.ui.parts.panel import TO_A_RUN, Card
+from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.state.analysis import Link
 from clusterlens.ui.work.derived import Result
 

@@ -10,8 +10,8 @@ import numpy as np
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, LINK_STROKES, MapFigure
-from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import (
     DISAGREEMENT_COLOURS,
@@ -32,9 +32,9 @@ from clusterlens.ui.kit.widgets import (
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.pictures import Legend
 from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import pick, toggle_enlarged, toggle_linking
 from clusterlens.ui.parts.on_map import shapes, taps
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.axes import arrows, spoken_axes
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
@@ -97,7 +97,7 @@ class SampleMap(Card):
             on_click=lambda event: setattr(look, "map_of", "models"),
             description="Show how near the models are to each other",
         )
-        place, self._steering = steered(self._figure)
+        place, self._steering = with_keyboard_control(self._figure)
         larger = enlarger(lambda event: toggle_enlarged(self.session, "map"))
         return card(
             "Map of samples",

@@ -15,7 +15,7 @@ from clusterlens.ui.kit.widgets import link, mark, safe
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.inspector import Place, SampleReading
 from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.moves import find_in_matrices, link_from
+from clusterlens.ui.parts.commands import find_in_matrices, link_from
 from clusterlens.ui.parts.tab import Tab, row_link, share_bar
 from clusterlens.ui.work.derived import Result
 

@@ -18,8 +18,8 @@ from clusterlens.ui.kit.widgets import badge, breakable, link, mark, pmu, pn, sa
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.inspector import SelectionReading
 from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.again import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.saving import SaveButton
+from clusterlens.ui.parts.subset_run import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.parts.tab import Tab, effect_rows, share_bar
 from clusterlens.ui.state.links import plain_ids
 from clusterlens.ui.state.looking import Brush

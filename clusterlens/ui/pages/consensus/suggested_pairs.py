@@ -9,8 +9,8 @@ from clusterlens.compute.ranking.suggestions import Suggestion
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, pn, safe
-from clusterlens.ui.parts.moves import go_on_asking, take_suggestion, toggle_streak
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import go_on_asking, take_suggestion, toggle_streak
 
 
 class SuggestedPairs(Card):

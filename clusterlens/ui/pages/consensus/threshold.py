@@ -13,7 +13,7 @@ from clusterlens.ui.kit.widgets import card, join_keeping_tail, link, pn, safe
 from clusterlens.ui.kit.words import brief, split_at_difference
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 _AVERAGE = (

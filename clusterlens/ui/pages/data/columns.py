@@ -18,7 +18,7 @@ from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, select, table
 from clusterlens.ui.kit.words import typed
 from clusterlens.ui.pages.data.nodes import Column, Role
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 TITLES = {
     "column": "column",

@@ -8,8 +8,8 @@ from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.pages.data.nodes import Preview
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.file_part import offer_parts, part_select
-from clusterlens.ui.parts.panel import Card
 
 FORMS = {"read": "as read", "features": "as features"}
 

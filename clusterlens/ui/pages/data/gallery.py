@@ -13,8 +13,8 @@ from clusterlens.compute.table.examples import EXAMPLES
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS, scaled
 from clusterlens.ui.kit.widgets import link, safe
-from clusterlens.ui.parts.moves import run_preset
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import run_preset
 from clusterlens.ui.parts.thumbnails import thumbnail
 
 MISLEADS = "Where a consensus misleads"

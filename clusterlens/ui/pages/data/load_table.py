@@ -11,7 +11,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
 from clusterlens.ui.kit.widgets import about, box, pmu, pn, reading, select, shrinking
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")

@@ -8,7 +8,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.summaries import TableHint
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, quoting
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 OFFERS = {

@@ -13,15 +13,15 @@ from clusterlens.compute.table.dataset import (
     Dataset,
 )
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.steering import steered
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import SHADES
 from clusterlens.ui.kit.widgets import badge, card, pmu, pn, safe, select
 from clusterlens.ui.kit.words import size_in_bytes
 from clusterlens.ui.pages.data.nodes import Axes, Shading
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.copies import answer, ready_line
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.plots.axes import plane_words, spoken_axes
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
@@ -82,7 +82,7 @@ class Preparation(Card):
             margin=(4, 0, 0, 8),
             css_classes=["cl-next"],
         )
-        place, self._steering = steered(self._map)
+        place, self._steering = with_keyboard_control(self._map)
         picture = pn.Row(
             place,
             self._bars,

@@ -16,7 +16,7 @@ from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, pn, safe
 from clusterlens.ui.kit.words import size_in_bytes
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.server.memory.schema import ABOUT
 from clusterlens.ui.server.memory.store import Entry, Store
 from clusterlens.ui.state.shapes import as_moment, fits, moment

@@ -8,7 +8,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS, scaled
 from clusterlens.ui.kit.widgets import link, safe
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 WELCOME = """<div class='welcome'><p class='say' role='heading' aria-level='2'>
 ClusterLens runs many clusterings of one table, shows what they agree on, and ranks

@@ -13,7 +13,7 @@ from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier, safe
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair, Side
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 _GIVEN = {

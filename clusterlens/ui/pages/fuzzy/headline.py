@@ -14,8 +14,8 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, PRECISIONS, Choices, Pair
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.copying import copy_as_python
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.uploads import FileTaker, Upload
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job

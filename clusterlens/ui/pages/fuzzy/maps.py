@@ -10,16 +10,16 @@ import numpy as np
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.membership_map import MembershipMap
-from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import DISCORDANCE_COLOURS, cluster_colour
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, Maps, Side
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.on_map import taps
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 _TITLES = (
@@ -47,7 +47,9 @@ class FuzzyMaps(Card):
         first = MembershipMap(*made)
         others = [MembershipMap(*made, beside=first) for _ in _TITLES[1:]]
         self._figures = [first, *others]
-        places, self._steerings = zip(*map(steered, self._figures), strict=True)
+        places, self._steerings = zip(
+            *map(with_keyboard_control, self._figures), strict=True
+        )
         columns = [
             pn.Column(
                 Text(f"<p>{title}</p>", styles={"flex": "none"}),

@@ -16,7 +16,7 @@ from clusterlens.ui.kit.palette import ink_on, shades
 from clusterlens.ui.kit.widgets import card, safe, select
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.work.derived import Result
 

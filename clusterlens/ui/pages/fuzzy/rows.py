@@ -13,7 +13,7 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.fuzzy.nodes import BINS, Side
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 _MOST = 8
 _TRIANGLE_POINTS = 400

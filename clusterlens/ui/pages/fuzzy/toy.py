@@ -11,7 +11,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 # Values that differ by less are equal up to rounding, and share a rank.
 _TIE = 1e-6

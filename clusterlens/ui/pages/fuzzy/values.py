@@ -12,7 +12,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import caveat, error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, SIDES
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 

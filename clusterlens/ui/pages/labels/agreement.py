@@ -13,10 +13,10 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe, tinted
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import Reached
-from clusterlens.ui.parts.moves import run_preset
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.commands import run_preset
 
 GIVEN, MERGED = "#0b7d7d", "#b07a10"
 # Names of two dots closer than this are merged into one text.

@@ -12,8 +12,8 @@ from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
-from clusterlens.ui.nodes.judged import EvaluatedLabels
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 EVIDENCE_CSS = """

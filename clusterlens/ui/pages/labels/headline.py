@@ -14,8 +14,8 @@ from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, pn, safe, select
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, StabilityModel
-from clusterlens.ui.nodes.judged import (
+from clusterlens.ui.nodes.cluster_stability import BOOTSTRAPS, COPIES, StabilityModel
+from clusterlens.ui.nodes.evaluated_labels import (
     EvaluatedLabels,
     consensus_title,
     label_column,
@@ -28,9 +28,9 @@ from clusterlens.ui.nodes.partition_verdict import (
 )
 from clusterlens.ui.nodes.verdict import Verdict
 from clusterlens.ui.pages.labels.nodes import dbcv_sample
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.copies import answer, beside_score
 from clusterlens.ui.parts.copying import copy_as_python
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.work.derived import Result

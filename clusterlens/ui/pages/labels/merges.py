@@ -11,8 +11,8 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import EvaluatedLabels
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 MERGES_CSS = """

@@ -30,7 +30,7 @@ from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.profiles import cluster_profiles
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES, cluster_colour, rgb
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.nodes.partition_verdict import (
     PARTITION_CONCLUSIONS,
     PartitionVerdict,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.formatting import percent, whole
-from clusterlens.ui.figures.steering import steered
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
 
@@ -45,7 +45,7 @@ class ClassPair(Card):
             sizing_mode="stretch_width",
             styles={"flex": "0 1 auto", "min-height": "38%", "max-height": "54%"},
         )
-        place, self._steering = steered(self._figure)
+        place, self._steering = with_keyboard_control(self._figure)
         return card(
             "Two of them",
             self._heading,

@@ -13,9 +13,9 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import APART_COLOURS, apart_colour
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import PairOfClasses
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 PAIRS_CSS = """

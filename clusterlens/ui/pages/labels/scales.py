@@ -14,9 +14,9 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, safe, tinted
 from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.copies import matter
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.derived import Result
 
 OWN = "#0b7d7d"

@@ -7,11 +7,11 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS, Verdict
 from clusterlens.ui.pages.labels.nodes import Grounds
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 
 class LabelVerdict(Card):

@@ -14,7 +14,7 @@ from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson
 from clusterlens.ui.pages.lessons.look import MOST_LETTERS
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import to_query
 from clusterlens.ui.state.look import Look

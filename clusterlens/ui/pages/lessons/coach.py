@@ -11,12 +11,12 @@ from clusterlens.ui.kit.style import COLUMN, SCROLL, TEXT_CSS
 from clusterlens.ui.kit.widgets import box, link, pn, safe
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson, Task
-from clusterlens.ui.pages.lessons.beside_leader import (
+from clusterlens.ui.pages.lessons.leader_comparison import (
     BESIDE_CSS,
     RESULTS,
-    beside_leader,
+    compare_with_leader,
 )
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.derived import Result
 
@@ -124,7 +124,7 @@ class Coach(Card):
             self._stop_comparing = derived.watch(RESULTS, self._put_beside)
 
     def _put_beside(self, found: Mapping[str, Result]) -> None:
-        self._beside = beside_leader(found)
+        self._beside = compare_with_leader(found)
         self._write()
 
     def _write(self) -> None:

@@ -10,7 +10,7 @@ from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import card, safe
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.thumbnails import thumbnail
 from clusterlens.ui.session import Session
 

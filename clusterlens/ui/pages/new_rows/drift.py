@@ -13,7 +13,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, breakable, card, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.new_rows.drift_nodes import FEWEST_ROWS, Drifted
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 
 SHOWN_COLUMNS = 60
 SHOWN_MOVES = 3

@@ -22,7 +22,7 @@ from clusterlens.ui.exports.new_rows import (
 from clusterlens.ui.exports.rows import file_stem, rows_to_csv, rows_to_parquet
 from clusterlens.ui.kit.components import Download, Text
 from clusterlens.ui.kit.widgets import card, copier, link, safe
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.saving import save_file
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Result

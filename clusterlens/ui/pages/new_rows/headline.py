@@ -13,7 +13,7 @@ from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
 from clusterlens.ui.pages.new_rows.drift_nodes import Drifted
 from clusterlens.ui.pages.new_rows.nodes import Placed
-from clusterlens.ui.parts.panel import TO_A_RUN, Card
+from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.partitions import free_name
 from clusterlens.ui.work.derived import Result

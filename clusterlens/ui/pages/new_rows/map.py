@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.formatting import count, whole
+from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
-from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import PALE, cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, safe
 from clusterlens.ui.pages.new_rows.map_figure import NewRowsFigure
 from clusterlens.ui.pages.new_rows.map_nodes import NewMap
 from clusterlens.ui.pages.new_rows.nodes import Placed, cluster_of
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.plots.axes import arrows, spoken_axes
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.work.derived import Result
@@ -37,7 +37,7 @@ class NewRowsMap(Card):
         self._legend = Text(
             does=self._do, css_classes=["cl-new-rows-legend"], styles={"flex": "none"}
         )
-        place, self._steering = steered(self._figure)
+        place, self._steering = with_keyboard_control(self._figure)
         return card(
             "Where they fall",
             place,

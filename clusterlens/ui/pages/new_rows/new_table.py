@@ -16,8 +16,8 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour
 from clusterlens.ui.kit.widgets import card, link, pn, reading, safe, select
 from clusterlens.ui.pages.new_rows.nodes import Placed, Share, ThenAndNow, cluster_of
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.file_part import offer_parts, part_select
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.server.uploads import NEW_TABLE, FileTaker
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain

@@ -18,7 +18,7 @@ from clusterlens.ui.kit.widgets import breakable, card, link, mark, safe
 from clusterlens.ui.kit.words import fixed, number
 from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of
 from clusterlens.ui.pages.new_rows.row_nodes import NewRow, Standing
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 SHOWN_FOR, SHOWN_AGAINST, SHOWN_CHANGES = 4, 2, 4

@@ -14,7 +14,7 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, safe, select
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of, is_nowhere
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 CSS = """

@@ -15,7 +15,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, safe, select
 from clusterlens.ui.pages.new_rows.nodes import cluster_of
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Result
 

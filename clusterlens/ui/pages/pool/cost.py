@@ -15,8 +15,8 @@ from clusterlens.ui.kit.widgets import badge, card, pmu, safe
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.pages.pool.nodes import Cost
 from clusterlens.ui.pages.pool.sizes import SIZES_CSS, size_line
-from clusterlens.ui.parts.panel import Card
-from clusterlens.ui.state.forming import RunSoFar
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.state.partial_run import PartialRun
 from clusterlens.ui.work.derived import Result
 
 # A family with a larger share of the pool decides most of the consensus.
@@ -67,7 +67,7 @@ class PoolCost(Card):
         """
         cost = self.session.derived.get("pool_cost")
         if cost.state != "pending":
-            runs = self._running or isinstance(self.session.jobs.partial, RunSoFar)
+            runs = self._running or isinstance(self.session.jobs.partial, PartialRun)
             self._run.disabled = runs or not _can_run(cost)
 
     def show(self, dataset: Dataset, pool_cost: Cost) -> None:

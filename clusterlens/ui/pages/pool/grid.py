@@ -19,7 +19,7 @@ from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
 from clusterlens.ui.kit.words import NOISE_WORDS
 from clusterlens.ui.pages.pool.nodes import Count
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.settings import HIDDEN, WORDS, named, plain_value
 from clusterlens.ui.server.memory.pools import LONGEST_NAME
 from clusterlens.ui.state.drafts import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, pmu
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.server.uploads import FileTaker, Upload
 
 HOW = (

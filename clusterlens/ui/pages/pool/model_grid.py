@@ -8,7 +8,7 @@ import param
 from panel.custom import JSComponent
 
 from clusterlens.ui.kit.style import TEXT_CSS
-from clusterlens.ui.state.forming import STATES
+from clusterlens.ui.state.partial_run import STATES
 
 TITLES = dict(
     zip(

@@ -11,8 +11,8 @@ from clusterlens.ui.kit.style import HIDDEN_WITHOUT_CONNECTION
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
 from clusterlens.ui.kit.words import ALL_AT_WORK, duration
 from clusterlens.ui.pages.pool.model_grid import ModelGrid
-from clusterlens.ui.parts.panel import Card
-from clusterlens.ui.state.forming import RunSoFar
+from clusterlens.ui.parts.card import Card
+from clusterlens.ui.state.partial_run import PartialRun
 
 
 class RunProgress(Card):
@@ -72,11 +72,11 @@ class RunProgress(Card):
         if partial is None:
             # The next run begins with an empty grid.
             self._grid.param.update(models=[], states="", texts=[])
-        self.view.visible = self._is_visible and isinstance(partial, RunSoFar)
+        self.view.visible = self._is_visible and isinstance(partial, PartialRun)
         if self.view.visible:
             self.show(partial)
 
-    def show(self, run_so_far: RunSoFar) -> None:
+    def show(self, run_so_far: PartialRun) -> None:
         """Write the progress and recolour the squares."""
         estimate, ended = run_so_far.estimate, run_so_far.n_ended
         shown = self.session.jobs.shown
@@ -113,7 +113,7 @@ class RunProgress(Card):
         self.session.jobs.stop_and_keep()
 
 
-def _time(run_so_far: RunSoFar) -> str:
+def _time(run_so_far: PartialRun) -> str:
     """Format the elapsed and the remaining time."""
     now = time.monotonic()
     elapsed, left = now - run_so_far.began, run_so_far.ends - now

@@ -9,7 +9,7 @@ from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.pages.pool.nodes import Outcome
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import Run
 
 TITLES = {

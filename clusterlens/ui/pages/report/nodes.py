@@ -16,7 +16,7 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
 from clusterlens.ui.nodes.verdict import Verdict
 from clusterlens.ui.pages.cns.nodes import Automatic, Summary

@@ -10,8 +10,8 @@ from clusterlens.ui.exports.document import SECTIONS, Findings, write_report
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, pmu, pn, safe
+from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.parts.panel import TO_A_RUN, Card
 from clusterlens.ui.work.jobs import explain
 
 CSS = """

@@ -17,8 +17,8 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import badge, card, copier, link, safe
 from clusterlens.ui.kit.words import duration
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.findings import NEEDED, gather
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.work.jobs import explain
 
 CSS = "pre { font: 12px/1.5 ui-monospace, monospace; margin: 4px 0; white-space: pre; }"

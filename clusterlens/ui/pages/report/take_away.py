@@ -21,8 +21,8 @@ from clusterlens.ui.exports.rows import (
 )
 from clusterlens.ui.kit.components import Download, Text
 from clusterlens.ui.kit.widgets import card, link, safe
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.parts.panel import Card
 from clusterlens.ui.parts.saving import save_file
 from clusterlens.ui.server.memory.archive import SUFFIX, export_analysis
 from clusterlens.ui.session import Session

@@ -8,7 +8,7 @@ from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import card, link, safe
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import as_moment
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier, link, safe
+from clusterlens.ui.nodes.export_evidence import CHECK_OF
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Row, Verdict
-from clusterlens.ui.nodes.told_evidence import CHECK_OF
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
-from clusterlens.ui.parts.panel import TO_A_RUN, Card
+from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 

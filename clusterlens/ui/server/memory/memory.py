@@ -42,7 +42,7 @@ from clusterlens.ui.state.checks import Check, Checks, newer
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.shapes import choice
-from clusterlens.ui.work.turns import is_serving
+from clusterlens.ui.work.scheduler import is_serving
 
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, pmu, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.clusters.nodes import Chosen, ClusterContrast
-from clusterlens.ui.parts.panel import Card
+from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 
-class ClusterApart(Card):
+class DistinguishingColumns(Card):
     """Distributions in original units; the cluster can be named here."""
 
     needs = ("chosen", "cluster_contrast", "in_hand")

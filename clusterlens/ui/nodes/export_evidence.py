@@ -17,12 +17,12 @@ from clusterlens.compute.table.distributions import (
     column_distributions,
 )
 from clusterlens.compute.table.profiles import ClusterProfiles
-from clusterlens.ui.nodes.found_again import (
+from clusterlens.ui.nodes.cluster_stability import (
     measure_separation,
     renumbered,
     separation_key,
 )
-from clusterlens.ui.nodes.judged import label_column
+from clusterlens.ui.nodes.evaluated_labels import label_column
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result

@@ -21,8 +21,8 @@ from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.forming import STATES
 from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.partial_run import STATES
 from tests.ui.exports.test_script import partition_of
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run, session_with
@@ -178,11 +178,11 @@ def test_cancel_leaves_nothing_of_a_run(play):
         session = watched.session
         action = await watched.stuck(POOL)
         session.look.page = "consensus"
-        await until(lambda: session.history.forming is not None)
+        await until(lambda: session.history.partial_run is not None)
         session.jobs.cancel()
         assert not await action
         assert session.analysis.runs == ()
-        assert session.history.forming is None
+        assert session.history.partial_run is None
         assert session.jobs.partial is None
         assert not watched.progress.view.visible
 
@@ -268,13 +268,13 @@ def test_the_cards_of_a_run_that_forms_are_of_one_state():
         await wait_until_idle(session)
         session._look_at(grown[0])
         await wait_until_idle(session)
-        for forming in grown[1:]:
-            session._look_at(forming)
+        for partial_run in grown[1:]:
+            session._look_at(partial_run)
             while not session.jobs.at_rest:
                 seen.add(frozenset(sizes.values()))
                 await asyncio.sleep(0.001)
             assert len(sizes) == 4
-            assert set(sizes.values()) == {forming.ensemble.n_partitions}
+            assert set(sizes.values()) == {partial_run.ensemble.n_partitions}
 
     run(main())
     assert {len(state) for state in seen} == {1}

@@ -7,9 +7,9 @@ import pytest
 
 from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.figures.criterion_map import CriterionMap
+from clusterlens.ui.figures.keyboard_control import KeyboardControl
 from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, Reading, full_view
 from clusterlens.ui.figures.sample_map import MapFigure
-from clusterlens.ui.figures.steering import Steering
 from clusterlens.ui.plots.matrix import draw_matrix
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run
@@ -28,7 +28,7 @@ def framed(whole):
     frame = MatrixFigure(Recorder(), tapped, Recorder(), css="c")
     frame._n = 100
     frame.follow(whole)
-    return frame, Steering(frame), tapped
+    return frame, KeyboardControl(frame), tapped
 
 
 def test_zooming_stays_at_the_cursor_and_within_the_whole():
@@ -59,7 +59,7 @@ def test_a_map_that_is_still_is_clicked_where_its_logarithmic_axis_says():
         frame = CriterionMap(lambda *at: went(at))
         whole = ((0.0, 40.0), (0.01, 1.0))
         frame.follow(whole)
-        steering = Steering(frame)
+        steering = KeyboardControl(frame)
         assert steering.still
         assert "zoom" not in steering.how
         steering._handle_msg({"click": [0.25, 0.5]})
@@ -77,7 +77,7 @@ def test_down_is_down_in_matrices_and_maps():
         plane = MapFigure(Recorder(), Recorder(), Recorder(), Recorder())
         plane.follow(((0.0, 1.0), (0.0, 1.0)))
         for frame, sign in ((matrix, 1), (plane, -1)):
-            steering = Steering(frame)
+            steering = KeyboardControl(frame)
             steering._handle_msg({"zoom": 1, "at": [0.5, 0.5]})
             before = frame.view()[1][0]
             steering._handle_msg({"pan": [0, 1]})
@@ -95,17 +95,17 @@ def test_a_picture_that_was_on_its_way_takes_no_key_back():
             port = replace(port, **seen)
 
         frame = MatrixFigure(on_change, Recorder(), Recorder(), css="c")
-        steering, whole = Steering(frame), full_view(100)
+        steering, whole = KeyboardControl(frame), full_view(100)
         edges = np.arange(101)
         tile = Tile(np.ones((100, 100)), edges, edges, "consensus", None, True, None)
         picture = Heatmap(tile, 100, draw_matrix(tile), [], Reading("no", "yes"))
         frame.show_matrix(picture, port)
         for moved in ({"zoom": 1, "at": [0.5, 0.5]}, {"pan": [1, 0]}, {"reset": True}):
             steering._handle_msg(moved)
-            steered = frame.view()
+            with_keyboard_control = frame.view()
             frame.show_matrix(picture, port)
-            assert frame.view() == steered
-            assert (port.zoom or whole) == steered
+            assert frame.view() == with_keyboard_control
+            assert (port.zoom or whole) == with_keyboard_control
 
     run(main())
 

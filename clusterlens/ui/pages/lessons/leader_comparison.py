@@ -29,7 +29,7 @@ BESIDE_CSS = """
 RESULTS = ("selected", "ranking", "ensemble", "samples", "clusters", "projection")
 
 
-def beside_leader(found: Mapping[str, Result]) -> str:
+def compare_with_leader(found: Mapping[str, Result]) -> str:
     """Draw both models with their ranks, and their agreement with labels if any.
 
     Empty if the leader itself is selected.

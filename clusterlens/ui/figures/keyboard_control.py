@@ -35,7 +35,7 @@ div[role]:focus-visible > .cursor { display: block; }
 """
 
 
-class Steering(JSComponent):
+class KeyboardControl(JSComponent):
     """Overlay of a figure that handles keys and shows a cursor while it has the focus.
 
     Parameters
@@ -131,9 +131,9 @@ export function render({model}) {
             frame.reset()
 
 
-def steered(frame: Frame) -> tuple[pn.Column, Steering]:
+def with_keyboard_control(frame: Frame) -> tuple[pn.Column, KeyboardControl]:
     """Return the place of a figure with keyboard control, and the control."""
-    steering = Steering(frame)
+    steering = KeyboardControl(frame)
     place = pn.Column(
         frame.pane,
         steering,

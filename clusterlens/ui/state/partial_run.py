@@ -1,8 +1,8 @@
 """Partial runs: frozen values that show a run while its models are fitted.
 
-The fitting thread reports events to a `Forming`, which publishes a `RunSoFar`, an
-immutable value with the state of every model and the partitions so far. Partial runs
-are not logged; the finished run is the result of its action.
+The fitting thread reports events to a `PartialRunRecorder`, which publishes a
+`PartialRun`, an immutable value with the state of every model and the partitions so
+far. Partial runs are not logged; the finished run is the result of its action.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True, eq=False)
-class RunSoFar:
+class PartialRun:
     """State of an unfinished run.
 
     Parameters
@@ -97,15 +97,15 @@ class RunSoFar:
         )
 
 
-class Forming:
+class PartialRunRecorder:
     """Collector of the events of a run; publishes its state after each one.
 
     Parameters
     ----------
     number, dataset, pool, random_state, noise
-        As in `RunSoFar`.
+        As in `PartialRun`.
     tell : callable
-        Called with a RunSoFar after each change, on the fitting thread.
+        Called with a PartialRun after each change, on the fitting thread.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Forming:
         dataset: Dataset,
         pool: tuple[Mapping[str, Any], ...],
         random_state: int,
-        tell: Callable[[RunSoFar], object],
+        tell: Callable[[PartialRun], object],
         noise: NoiseMeans = "cluster",
     ) -> None:
         self._of = number, dataset, pool, random_state, noise
@@ -170,7 +170,7 @@ class Forming:
     def _changed(self) -> None:
         left = self._estimate.seconds_left(self._seconds)
         self._tell(
-            RunSoFar(
+            PartialRun(
                 *self._of,
                 self._estimate,
                 "".join(self._states),

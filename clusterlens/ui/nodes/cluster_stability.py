@@ -23,7 +23,7 @@ from clusterlens.compute.pool.stability import (
     cluster_stability,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.nodes.judged import EvaluatedLabels
+from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.checks import (
