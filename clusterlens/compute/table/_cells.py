@@ -48,6 +48,7 @@ _CLOCK = r"[ Tt]\d{2}(?::?\d{2}(?::?\d{2}(?:[.,]\d{1,9})?)?)?"
 _UTC = r"\s?(?:[zZ]|UTC|GMT)"
 _ZONE = rf"(?:{_UTC}|\s?[+-]\d{{2}}(?::?\d{{2}})?)"
 ISO_DATE = rf"\d{{4}}-\d{{2}}-\d{{2}}(?:{_CLOCK}{_ZONE}?)?"
+_FORTRAN = r"[+-]?(?:\d+\.\d*|\.\d+)[dD][+-]?\d{1,3}"
 _LONG_NUMBER = r"[+-]?\d{16,}"
 _DIGITS_WITH_E = r"\d{2,}[eE]\d+"
 MONEY = (
@@ -71,6 +72,8 @@ class NumberStyle:
         """Turn words of this style into float64."""
         for mark in self.grouping:
             words = words.str.replace(mark, "", regex=False)
+        if self is FORTRAN:
+            words = words.str.replace("[dD]", "e", regex=True)
         return words.str.replace(self.decimal, ".", regex=False).astype(np.float64)
 
 
@@ -97,9 +100,24 @@ SPACE_GROUPS_COMMA = NumberStyle(
     grouping=GROUPING,
     decimal=",",
 )
+FORTRAN = NumberStyle("D before exponents, as Fortran writes", rf"{_PLAIN}|{_FORTRAN}")
 # "1,234" alone is ambiguous: the first style that fits all cells wins.
-STYLES = (PLAIN, COMMA_GROUPS, COMMA_DECIMAL, SPACE_GROUPS, SPACE_GROUPS_COMMA)
-_COMMA_FIRST = (PLAIN, COMMA_DECIMAL, SPACE_GROUPS_COMMA, COMMA_GROUPS, SPACE_GROUPS)
+STYLES = (
+    PLAIN,
+    COMMA_GROUPS,
+    COMMA_DECIMAL,
+    SPACE_GROUPS,
+    SPACE_GROUPS_COMMA,
+    FORTRAN,
+)
+_COMMA_FIRST = (
+    PLAIN,
+    COMMA_DECIMAL,
+    SPACE_GROUPS_COMMA,
+    COMMA_GROUPS,
+    SPACE_GROUPS,
+    FORTRAN,
+)
 
 
 def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
@@ -471,7 +489,7 @@ def _numbers(
                 return None, []
             if style is not PLAIN:
                 remarks = [f"numbers read with {style.name}", *remarks]
-            fractions = amounts.str.contains(f"[{style.decimal}eE]").any()
+            fractions = amounts.str.contains(f"[{style.decimal}eEdD]").any()
             return (values if fractions else _as_integers(values)), remarks
     return None, []
 

@@ -43,10 +43,25 @@ from clusterlens.compute.table._header import (
 )
 from clusterlens.compute.table._quotes import check_quotes
 
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+SEPARATORS = {
+    ",": "comma",
+    ";": "semicolon",
+    "\t": "tab",
+    "|": "vertical bar",
+    "^": "caret",
+    "~": "tilde",
+}
 BLANKS = " "  # stands for one or more blanks
 
-_RAREST_FIRST = ("\t", "|", ";", ",", BLANKS)  # in words and numbers, so the clearest
+_CLEAREST_FIRST = (
+    "\t",
+    "|",
+    "^",
+    "~",
+    ";",
+    ",",
+    BLANKS,
+)  # in words and numbers, so the clearest
 _MARKS = [mark.encode() for mark in (*SEPARATORS, BLANKS)]
 _HEAD = 1 << 18
 _LONGEST_LINE = 1 << 24
@@ -57,9 +72,9 @@ _COMMENT = ("#", "%", "//", "!")
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
 _MARK_IN_CELL = re.compile(r"[^\w.-]")
 _FORMULA_TEXT = re.compile(
-    rb'(?m)(?:^|(?<=[,;\t|]))=("[^"\r\n]{0,1000}+")(?=[,;\t|\r\n]|\Z)'
+    rb'(?m)(?:^|(?<=[,;\t|^~]))=("[^"\r\n]{0,1000}+")(?=[,;\t|^~\r\n]|\Z)'
 )
-_SINGLE_QUOTED = re.compile(r" *+'[^']*+' *+[,;\t|]")
+_SINGLE_QUOTED = re.compile(r" *+'[^']*+' *+[,;\t|^~]")
 _BETWEEN_CELLS = re.compile(rb'(?<!\S)("[^"]*+(?:""[^"]*+)*+")(?!\S)|[ \t]++')
 _COMMA_NUMBER = re.compile(
     r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?%?"
@@ -188,6 +203,7 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
         header = Header(0, 0, commented)
     first += header.titles
     notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
+    notes += header.notes
     data_from = first + header.lines
     if data_from == len(records) and complete:
         check_quotes("".join(body).encode(), separator, start, source)
@@ -209,9 +225,9 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     divisible = sum(bool(_MARK_IN_CELL.search(word.strip())) for word in words)
     if divisible > len(words) / 2 and not numeric[0] and content.separator is None:
         notes.append(
-            "Each line is read as one cell, because neither comma, semicolon, tab nor "
-            "bar is in all of them; if a line holds several cells, write one of these "
-            "between them."
+            "Each line is read as one cell, because neither comma, semicolon, tab, "
+            "bar, caret nor tilde is in all of them; if a line holds several cells, "
+            "write one of these between them."
         )
     if row_names:
         notes.append("The header names one column less; the first holds row names.")
@@ -320,7 +336,7 @@ def _without_blanks_around_quotes(text: str, separator: str) -> str:
     """Remove blanks between the quotes of a cell and its separators."""
     if not _has_blanks_around_quotes(text.encode(), separator):
         return text
-    end = rf"[{separator}\r\n]"
+    end = rf"[{re.escape(separator)}\r\n]"
     quoted = r'"[^"]*+(?:""[^"]*+)*+"'
     return re.sub(rf"(\A|{end}) *+({quoted}) *+(?={end}|\Z)", r"\1\2", text)
 
@@ -332,7 +348,7 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
     """
     sample = lines[:SAMPLE]
     complete = complete and len(sample) == len(lines)
-    splits = {mark: _split(sample, mark, complete)[0] for mark in _RAREST_FIRST}
+    splits = {mark: _split(sample, mark, complete)[0] for mark in _CLEAREST_FIRST}
     if _is_column_of_decimals(sample):
         del splits[","]
     fits = {mark: _fit(records) for mark, records in splits.items()}

@@ -383,7 +383,7 @@ def _frame_of_rows(
         note = f"The header has {header.lines} rows."
     if header.titles:
         note += f" {count(header.titles, 'row')} above it skipped."
-    notes = [note]
+    notes = [note, *header.notes]
     if n_below:
         notes.append(f"{count(n_below, 'row')} below the table left out.")
     return frame, header, notes

@@ -17,12 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from clusterlens.compute.table._cells import GROUPING, MISSING_NUMBERS, MONEY
+from clusterlens.compute.table._units import NO_UNITS, TYPES, is_bare_unit
 
 SAMPLE = 500  # records to examine
 MOST_LINES = 20  # records above or below a table to try as title or footer
 
 _MOST_HEADERS = 2  # full lines of words above numbers: names, and perhaps units
-_DECIMAL = r"(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?"
+_DECIMAL = (
+    r"(?:(?:\d++(?:[.,]\d*+)?|[.,]\d++)(?:[eE][+-]?\d++)?"
+    r"|(?:\d++\.\d*+|\.\d++)[dD][+-]?\d{1,3})"
+)
 _GROUPED = (
     rf"[1-9]\d{{0,2}}(?:(?:[{GROUPING}]\d{{3}})++(?:[.,]\d++)?"
     r"|(?:\.\d{3})++,\d++|(?:,\d{3})++\.\d++|(?:\.\d{3}){2,}+|(?:,\d{3}){2,}+)"
@@ -32,9 +36,11 @@ _NUMBER = re.compile(
     rf"(?:\s?(?:{MONEY}|%))?-?\)?"
 )
 _UNIT = re.compile(r"<[^<>\d][^<>]*+>|\[[^\[\]]*+\]|\([^\d()][^()]*+\)")
+_IMPORT_ID = re.compile(r'\s*+\{\s*+"ImportId"')
 _LIMIT = re.compile(r"[<>≤≥]=?\s*+")  # "<0.5", outside the measurable range
 _INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
+_AS_PYTHON = str.maketrans(",dD", ".ee")
 _DIGITS = re.compile(r"\d++")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _NO_UNITS = {"", "TS", "RN"}  # of TOA5: none, a time, a record number
@@ -56,20 +62,22 @@ class Header:
     """The header of a table.
 
     `titles` records stand above it, and it takes `lines` records; none without `names`.
-    `roles` maps names of columns to roles given in the header.
+    `roles` maps names of columns to roles given in the header; `notes` tell
+    about lines that are left out.
     """
 
     titles: int = 0
     lines: int = 0
     names: list[str] | None = None
     roles: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
     """Find the header of a table among its first records, below any titles."""
-    orange = _orange_header(records, width)
-    if orange is not None:
-        return orange
+    special = _qualtrics_header(records) or _orange_header(records, width)
+    if special is not None:
+        return special
     at = units_line(records)
     if at is not None:
         header = find_header([*records[:at], *records[at + 1 :]], width)
@@ -82,8 +90,10 @@ def declared_header(records: Sequence[Sequence[str]]) -> Header | None:
     """Find the header of a file whose first line tells the format, or return None.
 
     The formats are TOA5 of Campbell loggers (lines of names, units and kinds of
-    summary), and tables of NetLogo's BehaviorSpace.
+    summary), tables of NetLogo's BehaviorSpace, and answers from Qualtrics.
     """
+    if qualtrics := _qualtrics_header(records):
+        return qualtrics
     if records[0][0] == "TOA5" and len(records) > 3:
         names, units = ([cell.strip() for cell in record] for record in records[1:3])
         if len(names) == len(units):
@@ -95,22 +105,44 @@ def declared_header(records: Sequence[Sequence[str]]) -> Header | None:
 
 
 def units_line(records: Sequence[Sequence[str]]) -> int | None:
-    """Return the first record below another that holds units or types in brackets."""
+    """Return the first record below another that holds units or types."""
     for k, (above, record, below) in enumerate(
         zip(records, records[1 : MOST_LINES + 1], records[2:], strict=False), start=1
     ):
         filled = [cell.strip() for cell in record if cell.strip()]
-        if len(filled) > 1 and all(map(_UNIT.fullmatch, filled)):
+        in_brackets = len(filled) > 1 and all(map(_UNIT.fullmatch, filled))
+        if in_brackets or _holds_bare_units(above, record, below):
             is_line = len(record) == len(above) and any(map(is_number, below))
             return k if is_line else None
     return None
 
 
+def _holds_bare_units(
+    names: Sequence[str], record: Sequence[str], below: Sequence[str]
+) -> bool:
+    """Check whether units or types without brackets stand between names and numbers."""
+    if not len(names) == len(record) == len(below):
+        return False
+    numeric = [j for j, cell in enumerate(below) if is_number(cell)]
+    units = [record[j].strip() for j in numeric]
+    fitting = (
+        is_bare_unit(unit) or unit.lower() in TYPES or unit in NO_UNITS
+        for unit in units
+    )
+    return (
+        any(map(is_bare_unit, units))
+        and all(fitting)
+        and all(is_word(names[j]) for j in numeric)
+    )
+
+
 def with_units(header: Header, units: Sequence[str]) -> Header:
-    """Add the line below the names: units become part of them, types <...> do not."""
+    """Add the line below the names: units become part of them, types do not."""
     names = list(header.names or [])
     for j, unit in enumerate(map(str.strip, units), start=len(names) - len(units)):
-        if unit and not unit.startswith("<"):
+        if is_bare_unit(unit):
+            names[j] = f"{names[j]} [{unit}]"
+        elif unit.startswith(("[", "(")):
             names[j] = f"{names[j]} {unit}"
     return replace(header, lines=header.lines + 1, names=names)
 
@@ -181,6 +213,17 @@ def _is_sentence(cell: str, above: Sequence[Sequence[str]]) -> bool:
     """Check whether a cell has a blank, a colon or a star that no cell above has."""
     first = "".join(record[0] for record in above if any(record[1:]))
     return any(mark in cell and mark not in first for mark in " :*")
+
+
+def _qualtrics_header(records: Sequence[Sequence[str]]) -> Header | None:
+    """Read the three lines of a header of Qualtrics: names, questions and ids."""
+    if len(records) < 4 or not all(map(_IMPORT_ID.match, filter(None, records[2]))):
+        return None
+    if not any(records[2]):
+        return None
+    names = [cell.strip() for cell in records[0]]
+    note = "The lines of questions and import ids below the names are left out."
+    return Header(0, 3, names, notes=(note,))
 
 
 def _orange_header(records: Sequence[Sequence[str]], width: int) -> Header | None:
@@ -493,7 +536,8 @@ def _value(cell: str) -> float:
     first = next((mark for mark in text if mark in ".,"), "")
     if text.count(first) > 1 or {".", ","} <= set(text):
         text = text.replace(first, "")
-    return min(max(float(text.replace(",", ".")), -_LARGEST), _LARGEST)
+    text = text.translate(_AS_PYTHON)
+    return min(max(float(text), -_LARGEST), _LARGEST)
 
 
 def _is_year(value: float) -> bool:

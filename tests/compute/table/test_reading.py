@@ -1151,10 +1151,10 @@ def test_three_lines_of_a_title_above_the_header_are_no_header(title, separator,
     assert "before the table skipped" in ds.notes[0]
 
 
-def test_units_below_the_names_do_not_become_the_header():
+def test_words_below_the_names_do_not_become_the_header():
     rows = "".join(f"{i},{i * 1.5}\n" for i in range(1, 30))
-    for units in ("cm,kg\n", "cm,cm\nfloat,float\n"):
-        ds = load_table(io.BytesIO(f"length,mass\n{units}{rows}".encode()))
+    for words in ("low,high\n", "cm,cm\nfloat,float\n"):
+        ds = load_table(io.BytesIO(f"length,mass\n{words}{rows}".encode()))
         assert list(ds.table.columns) == ["length", "mass"]
 
 
