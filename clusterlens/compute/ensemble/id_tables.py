@@ -17,9 +17,10 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.ensemble.row_ids import RowIds, as_text
+from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table.dataset import Dataset, is_id_name
-from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
+from clusterlens.compute.table.reading import BYTES_LIMIT, load_rows_of_ids
 
 _SHOWN = 5  # ids or names listed in a message
 # Words in names of columns that hold ids of clusters, not of rows.
@@ -126,7 +127,7 @@ def read_id_table(
             ids = [as_text(i) for i in source.index.tolist()]
             return _with_aside(replace(table, ids=ids))
         return _with_ids(table, row_id, (), known, labels)
-    ds = load_table(source, row_id=row_id, max_bytes=limit)
+    ds, blank = load_rows_of_ids(source, row_id, max_bytes=limit)
     table = IdTable(title or ds.name, ds.table)
     for note in ds.reading_notes:
         if isinstance(note, Note) and note.kind == "rows numbered":
@@ -138,7 +139,15 @@ def read_id_table(
     else:
         likely = likely or _guessed_ids(ds, known)
         table = _with_ids(table, row_id, likely, known, labels)
-    return replace(table, notes=[*ds.reading_notes, *table.notes])
+    notes = [*ds.reading_notes, *table.notes]
+    if blank and table.ids is None:  # rows are found by position
+        kept = np.setdiff1d(np.arange(len(table.frame) + len(blank)), blank)
+        frame = table.frame.set_axis(kept, axis=0)
+        table = replace(table, frame=frame.reindex(range(len(frame) + len(blank))))
+    elif blank:
+        rows = listed(row + 1 for row in blank)
+        notes.append(f"{count(len(blank), 'blank row')} left out: {rows}.")
+    return replace(table, notes=notes)
 
 
 def _has_ids(index: pd.Index) -> bool:

@@ -17,6 +17,7 @@ from clusterlens.compute._run.options import (
     stretches,
 )
 from clusterlens.compute._validation import as_pandas, check_choice, check_optional_text
+from clusterlens.compute.table._binary import Parsed
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._encoding import TITLES
 from clusterlens.compute.table._features import FEATURE_ROLES
@@ -92,7 +93,7 @@ def load_table(
     encoding : str, optional
         Encoding of delimited text, by its Python name. Default the byte order mark,
         UTF-8 if the text is valid, or a guess, which is noted.
-    separator : {",", ";", "\\t", "|", " "}, optional
+    separator : {",", ";", "\\t", "|", "^", "~", " "}, optional
         Separator between the cells of delimited text; " " means any number of blanks.
         Default the separator that splits its lines most evenly.
     decimal : {".", ","}, optional
@@ -152,6 +153,53 @@ def load_table(
         decimal=decimal,
         run=splitting,
     )
+    return _dataset(parsed, name, label, row_id, typing)
+
+
+@takes_running
+def load_rows_of_ids(
+    source: str | os.PathLike[str] | IO[Any] | bytes,
+    row_id: str | None = None,
+    *,
+    max_bytes: int = BYTES_LIMIT,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> tuple[Dataset, list[int]]:
+    """Read a table from a file without its blank rows, as spreadsheets leave them.
+
+    Parameters
+    ----------
+    source, row_id, max_bytes, progress, cancel
+        As for `load_table`.
+
+    Returns
+    -------
+    dataset : Dataset
+        The rows with at least one cell.
+    blank : list of int
+        The numbers of the others among all rows, from 0.
+    """
+    run = RunOptions(progress=progress, cancel=cancel)
+    splitting, typing = stretches(run, _WAY, (_SPLIT_SHARE,))
+    parsed, name = read_file(source, max_bytes=max_bytes, run=splitting)
+    blank = np.ones(len(parsed.frame), bool)
+    for _, cells in parsed.frame.items():
+        is_text = cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)
+        left = cells[blank]
+        blank[blank] = left.isna() | (is_text and left.astype(str).str.strip().eq(""))
+        if not blank.any():
+            break
+    if blank.any() and not blank.all():
+        frame = parsed.frame[~blank].reset_index(drop=True)
+        parsed = replace(parsed, frame=frame)
+    ds = _dataset(parsed, name, None, row_id, typing)
+    return ds, np.flatnonzero(blank).tolist()
+
+
+def _dataset(
+    parsed: Parsed, name: str, label: str | None, row_id: str | None, run: RunOptions
+) -> Dataset:
+    """Type the columns of a file and guess their roles."""
     if label is None:
         labels = [column for column, role in parsed.roles.items() if role == "label"]
         label = next((column for column in labels if column != row_id), None)
@@ -162,7 +210,7 @@ def load_table(
         row_id,
         notes=parsed.notes,
         decimal_comma=parsed.decimal_comma,
-        **typing.steps,
+        **run.steps,
     )
     roles = {
         column: role

@@ -1,3 +1,4 @@
+import gzip
 import io
 from contextlib import suppress
 from decimal import Decimal
@@ -406,3 +407,29 @@ def test_cells_of_any_kind_are_labels_or_ids_or_are_refused(cells):
             with suppress(DataError):
                 ensemble = load_partitions(table, row_ids, **asked)
                 assert ensemble.n_samples == 3
+
+
+@pytest.mark.parametrize("row_id", [None, "id"])
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("id,p,q\na,1,x\nb,2,y\n,,\nc,1,x\n,,\n", "'3', '5'"),
+        ("id,p,q\na,1,x\nb,2,y\nc,1,x\n,,\n,,\n , ,\n", "'4', '5'"),
+        ("id,p,q\n,,\na,1,x\nb,2,y\nc,1,x\n", "'1'"),
+        ("p,q,id\n1,x,a\n2,y,b\n,,\n1,x,c\n", "'3'"),
+        ("id,p,q\n001,1,x\n002,2,y\n,,\n003,1,x\n", "'3'"),
+    ],
+)
+def test_blank_rows_of_a_file_with_ids_are_left_out(text, rows, row_id):
+    for mark in (",", ";", "\t", "|"):
+        data = text.replace(",", mark).encode()
+        for form in (data, gzip.compress(data)):
+            ensemble = load_partitions(form, row_id=row_id)
+            assert ensemble.labels.tolist() == [[1, 2, 1], [0, 1, 0]]
+            assert [n for n in ensemble.notes if f"left out: {rows}" in n]
+
+
+def test_a_blank_row_without_ids_is_a_sample_without_labels():
+    ensemble = load_partitions(b"p,q\n1,1\n2,3\n,\n1,3\n")
+    assert ensemble.labels.tolist() == [[1, 2, -1, 1], [1, 3, -1, 3]]
+    assert not [n for n in ensemble.notes if "blank row" in n]
