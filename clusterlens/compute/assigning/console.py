@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--separator",
         metavar="MARK",
-        help="what separates the cells of text: , ; | or tab (default: found out)",
+        help="what separates the cells of text: , ; | ^ ~ or tab (default: found out)",
     )
     parser.add_argument(
         "--decimal",
@@ -139,4 +139,4 @@ def _words(summary: FileSummary, output: Path, alpha: float) -> str:
         lines.append(f"  column {name!r}: {count(n, 'cell')} without a known value")
     if summary.not_used:
         lines.append(f"  columns not used: {', '.join(map(repr, summary.not_used))}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  {note}" for note in summary.notes)])

@@ -52,6 +52,8 @@ class FileSummary(Frozen):
         Cells without a known value, by column in use, if there are any.
     not_used : list of str
         Ignored columns.
+    notes : list of str
+        Remarks on the last rows of text.
     seconds : float
         Time taken.
     """
@@ -62,6 +64,7 @@ class FileSummary(Frozen):
     not_assigned: int
     gaps: dict[str, int]
     not_used: list[str]
+    notes: list[str]
     seconds: float
 
 
@@ -141,6 +144,7 @@ def assign_file(
         not_assigned=tally["rows"] - tally["nowhere"] - clusters.total(),
         gaps=dict(gaps),
         not_used=plan.not_used,
+        notes=batches.notes,
         seconds=time.perf_counter() - start,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,14 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Content
 from clusterlens.compute.table._delimited import SEPARATORS, sniff_layout
 from clusterlens.compute.table._drawn import is_drawn
 from clusterlens.compute.table._encoding import known_encoding
 from clusterlens.compute.table._files import BYTES_LIMIT
+from clusterlens.compute.table._header import MOST_LINES, count_footer
+from clusterlens.compute.table._summary_rows import last_summaries, summary_note
 
 _HEAD = 1 << 18
 _BLOCK = 1 << 24
@@ -46,6 +49,8 @@ class Batches:
         Whether "1,234" is one and a bit rather than more than a thousand.
     typed : bool
         Whether cells have the types of the file; text has none.
+    notes : list of str
+        Remarks on the last rows of text, complete when all rows are read.
     """
 
     schema: pa.Schema
@@ -53,6 +58,7 @@ class Batches:
     share: Callable[[], float]
     decimal_comma: bool
     typed: bool
+    notes: list[str]
 
 
 @contextmanager
@@ -130,7 +136,7 @@ def _of_parquet(file: pq.ParquetFile, n_rows: int) -> Batches:
     def share() -> float:
         return done / max(total, 1)
 
-    return Batches(file.schema_arrow, rows(), share, False, True)
+    return Batches(file.schema_arrow, rows(), share, False, True, [])
 
 
 def _of_text(file: io.BufferedReader, how: Content, packed: bool, size: int) -> Batches:
@@ -170,7 +176,37 @@ def _of_text(file: io.BufferedReader, how: Content, packed: bool, size: int) -> 
     def share() -> float:
         return file.tell() / size
 
-    return Batches(reader.schema, iter(reader), share, layout.decimal_comma, False)
+    notes: list[str] = []
+    rows = _without_footer(reader, layout.numeric, notes)
+    return Batches(reader.schema, rows, share, layout.decimal_comma, False, notes)
+
+
+def _without_footer(
+    batches: Iterable[pa.RecordBatch], numeric: list[bool], notes: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches of text without a footer in the last one; note what is there."""
+    last = None
+    for batch in batches:
+        if last is not None:
+            yield last
+        last = batch
+    if last is None:
+        return
+    tail = last.slice(max(0, last.num_rows - MOST_LINES))
+    records = [list(row) for row in zip(*tail.to_pydict().values(), strict=True)]
+    n_footer = count_footer(records, numeric)
+    footer = [row for row in records[len(records) - n_footer :] if any(row)]
+    if footer:
+        text = " ".join(filter(None, footer[0]))[:60]
+        notes.append(
+            f"{count(len(footer), 'line')} below the table left out, the first "
+            f"{text!r}."
+        )
+    rows = [[cell.strip() for cell in row] for row in records]
+    named = last_summaries(rows[: len(records) - n_footer])
+    notes += map(summary_note, named.values())
+    if n_footer < last.num_rows:
+        yield last.slice(0, last.num_rows - n_footer)
 
 
 def _head(file: io.BufferedReader, packed: bool, encoding: str) -> tuple[str, bool]:

@@ -151,6 +151,32 @@ def test_rows_of_clusters_of_one_name_count_together(fresh, tmp_path, capsys):
     assert report["not_assigned"] == 0
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_a_footer_is_left_out_and_a_total_is_noted(
+    kept, fresh, tmp_path, capsys, packed, mark
+):
+    text = fresh.to_csv(index=False, sep=mark)
+    gaps = mark * (fresh.shape[1] - 1)
+    source = tmp_path / ("new.csv.gz" if packed else "new.csv")
+
+    def notes_of(end, target):
+        data = f"{text}{end}".encode()
+        source.write_bytes(gzip.compress(data) if packed else data)
+        assert run(kept, source, tmp_path / target, "--json") == 0
+        report = json.loads(capsys.readouterr().out)
+        return report["rows"], report["notes"]
+
+    assert notes_of("", "a.csv") == (250, [])
+    rows, notes = notes_of(f"{gaps}\nSource: our survey{gaps}\n{gaps}\n", "b.csv")
+    assert rows == 250
+    assert notes == ["1 line below the table left out, the first 'Source: our survey'."]
+    total = mark.join(["Total", *["7"] * (fresh.shape[1] - 1)])
+    rows, notes = notes_of(f"{total}\n", "c.csv")
+    assert rows == 251
+    assert "called 'Total' and is read as a sample" in notes[0]
+
+
 def test_words_say_what_became_of_the_rows(kept, fresh, tmp_path, capsys):
     fresh.to_parquet(tmp_path / "new.parquet")
     assert run(kept, tmp_path / "new.parquet", tmp_path / "out.parquet") == 0
