@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 
 from charset_normalizer import from_bytes
 
@@ -54,6 +56,8 @@ _END = 4  # bytes that may hold an end-of-file mark and a line end
 _SAMPLE = 1 << 15
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _LINE_END = re.compile(rb"[\r\n]")
+# Signs that no language has within words, but other encodings in the same place.
+_SIGN_IN_WORD = re.compile("[a-zß-öø-ÿ][£¥¦¯±¹³ª¿¾¼º‰„†‡][a-zß-öø-ÿ]|[a-z]Ÿ\\b")
 _BREAKS = b",;\t \r\n"  # no multi-byte character ends with one of these
 _CLOSE_CHAOS = 0.02
 _CLOSE_COHERENCE = 0.05
@@ -127,12 +131,13 @@ def _is_utf8(data: bytes) -> bool:
 
 def _guess(data: bytes, source: str) -> tuple[bytes, str]:
     """Guess the encoding; name other guesses that are also possible."""
-    fitting = []
-    for name in _candidates(_telling_lines(data)):
-        try:
-            fitting.append((name, data.decode(name)))
-        except UnicodeDecodeError:
-            continue
+    fitting = _decodings(data, _candidates(_telling_lines(data)))
+    if fitting and _SIGN_IN_WORD.search(fitting[0][1]):
+        known = dict.fromkeys([*(name for name, _ in fitting), "cp1252", "cp1250"])
+        fitting = sorted(
+            _decodings(data, known),
+            key=lambda decoding: bool(_SIGN_IN_WORD.search(decoding[1])),
+        )
     if not fitting:
         fitting = [("latin-1", data.decode("latin-1"))]
     (name, text), others = fitting[0], fitting[1:]
@@ -148,6 +153,15 @@ def _guess(data: bytes, source: str) -> tuple[bytes, str]:
         f"Encoding: guessed as {title}, but it is ambiguous: if letters look wrong, "
         f"try {names}."
     )
+
+
+def _decodings(data: bytes, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the encodings that can decode data, each with the text."""
+    found = []
+    for name in names:
+        with suppress(UnicodeDecodeError):
+            found.append((name, data.decode(name)))
+    return found
 
 
 def _candidates(sample: bytes) -> list[str]:

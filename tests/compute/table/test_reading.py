@@ -1207,3 +1207,23 @@ def test_separators_are_of_text_alone_and_one_of_five():
     np.save(out, np.eye(3))
     with pytest.raises(DataError, match="separator is ';', but 'the file' is a NumPy"):
         load_table(out.getvalue(), separator=";")
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        ("Łódź Kraków Gdańsk Wrocław", "cp1250"),
+        ("Białystok Poznań Bełchatów", "cp1250"),
+        ("Bistriţa Braşov Constanţa Galaţi", "cp1250"),
+        ("Jyväskylä Hämeenlinna Seinäjoki Mikkeli Järvenpää", "cp1252"),
+        ("Málaga Córdoba Cádiz León", "cp1252"),
+        ("Göteborg Malmö Västerås Örebro", "cp1252"),
+        ("München Köln Düsseldorf Fürth", "cp1252"),
+    ],
+)
+def test_signs_within_words_tell_the_encoding(words, encoding):
+    text = "".join(f"{word};{k}\n" for k, word in enumerate(words.split()))
+    for data in (text.encode(encoding), gzip.compress(text.encode(encoding))):
+        ds = load_table(data)
+        assert ds.table.iloc[:, 0].tolist() == words.split()
+        assert [note for note in ds.notes if "guessed" in note]
