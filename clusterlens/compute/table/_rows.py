@@ -106,7 +106,7 @@ def _units_note(frame: pd.DataFrame) -> list[str]:
         j
         for j, cell in enumerate(rows[n_words])
         if is_number(cell)
-        and all(is_word(row[j]) for row in rows[:n_words])
+        and any(is_word(row[j]) for row in rows[:n_words])
         and not any(is_word(row[j]) for row in rows[n_words:])
     ]
     if len(numeric) < 2 or len(numeric) < sum(map(is_number, rows[n_words])):

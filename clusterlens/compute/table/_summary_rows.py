@@ -72,6 +72,8 @@ _STATISTICS: tuple[tuple[str, tuple[_Statistic, ...]], ...] = (
     ("max|max.|maximum", (lambda values: float(np.max(values)),)),
     ("n|count|counts|anzahl", (lambda values: float(len(values)),)),
 )
+_GROUP_TOTALS = (" total", " subtotal", " average", " ergebnis", " mittelwert")
+_ALSO_NAMES = frozenset({"max", "min", "n"})  # alone, they may name a sample
 _BY_WORD = {word: found for words, found in _STATISTICS for word in words.split("|")}
 
 
@@ -82,14 +84,15 @@ def without_summaries(
 
     The first word of such a row names a summary, and at least half of the numbers
     behind it are that summary of their column, within rounding. A row that only has the
-    word stays, with a note.
+    word stays, with a note, and so do totals of groups within the table.
     """
+    groups = _group_notes(frame)
     start = max(0, len(frame) - 2 * MOST_SUMMARIES)
     tail = _texts(frame.iloc[start:])
     labels = {start + k: label for k, label in last_summaries(tail).items()}
     n_above = min(labels, default=0)
     if n_above < _FEWEST_ROWS:
-        return frame, []
+        return frame, groups
     columns = frame.set_axis([f"column {j}" for j in range(frame.shape[1])], axis=1)
     columns = type_columns(columns, decimal_comma=decimal_comma)[0].apply(to_numbers)
     left_out = {
@@ -97,7 +100,11 @@ def without_summaries(
         for row, label in labels.items()
         if _is_summary(frame, columns.iloc[[*range(n_above), row]], row)
     }
-    notes = [summary_note(labels[row]) for row in labels.keys() - left_out.keys()]
+    if all(_word(label) in _ALSO_NAMES for label in left_out.values()):
+        left_out = {}
+    notes = groups + [
+        summary_note(label) for row, label in labels.items() if row not in left_out
+    ]
     if not left_out:
         return frame, notes
     names = ", ".join(map(repr, left_out.values()))
@@ -105,9 +112,28 @@ def without_summaries(
         f"{count(len(left_out), 'row')} at the end left out, as the numbers summarise "
         f"the rows above: {names}."
     )
-    blank = [start + k for k, cells in enumerate(tail) if not any(cells)]
+    filled = (start + k for k, cells in enumerate(tail) if any(cells))
+    last = max((row for row in filled if row < n_above), default=n_above - 1)
+    blank = [row for row in range(last + 1, len(frame)) if row not in labels]
     kept = frame.drop(index=frame.index[[*left_out, *blank]])
     return kept.reset_index(drop=True), notes
+
+
+def _group_notes(frame: pd.DataFrame) -> list[str]:
+    """Note rows that are called the total of a group, as outlines of pivot tables."""
+    first = frame.iloc[:, 0]
+    if first.dtype != object and not pd.api.types.is_string_dtype(first.dtype):
+        return []
+    labels = first.dropna().astype(str).str.strip()
+    lower = labels.str.casefold()
+    totals = labels[lower.str.endswith(_GROUP_TOTALS) & ~lower.isin([*_BY_WORD])]
+    if totals.empty or len(totals) == len(labels):
+        return []
+    return [
+        f"{count(len(totals), 'row')} called {totals.iloc[0]!r} or the like "
+        f"{'is' if len(totals) == 1 else 'are'} read as samples; if these are totals "
+        "of groups, delete them in the file."
+    ]
 
 
 def last_summaries(tail: Sequence[Sequence[str]]) -> dict[int, str]:
@@ -137,7 +163,12 @@ def _label(cells: Sequence[str]) -> str:
 
 def _statistics(label: str) -> tuple[_Statistic, ...]:
     """Return the statistics that a word names."""
-    return _BY_WORD.get(label.strip(" :*").casefold(), ())
+    return _BY_WORD.get(_word(label), ())
+
+
+def _word(label: str) -> str:
+    """Return a label without marks around it and capitals."""
+    return label.strip(" :*").casefold()
 
 
 def _texts(rows: pd.DataFrame) -> list[list[str]]:

@@ -10,7 +10,7 @@ TYPES = frozenset({"float", "double", "int", "integer", "numeric", "number"})
 _LONGEST = 30
 _PREFIXED = (
     "m g s A K mol Hz N Pa J W C V F Ω Ohm ohm S T H lm lx Bq Gy Sv kat L l eV bar M U "
-    "cal t B Da bp Wh Torr"
+    "cal t B Da bp Wh Torr AU"
 )
 _PREFIXES = ("", *"pnµμumcdhkMGT")
 _OTHERS = (
@@ -18,7 +18,7 @@ _OTHERS = (
     "weeks mo month months yr yrs year years second seconds minute minutes hour "
     "hours lb lbs oz in inch inches ft mi mile miles mph kn knots psi atm mmHg cmH2O "
     "mmH2O inHg kcal IU cell cells count counts px pixel pixels rpm dB dBm pH au a.u. "
-    "A.U. arb. RFU OD AU ha ac Ma ka BP NTU FNU FTU PSU psu ºC º cd gal bpm beats "
+    "A.U. arb. RFU OD ha ac Ma ka BP NTU FNU FTU PSU psu ºC º cd gal bpm beats "
     "breaths unitless dimensionless € $ £ EUR USD GBP"
 )
 _ATOMS = frozenset(_OTHERS.split()) | {

@@ -329,6 +329,7 @@ def test_files_of_other_programs_are_refused_by_name(start, name):
             "The first row holds words in all col",
         ),
         ("t;V;I\ns;mV;A\nx;r 1;r 2\n0;1,5;2\n1;2,5;3\n", "The first 2 rows hold words"),
+        ("A(X),B(Y)\nTime,Signal\n,run 1\n0,1.5\n1,2.5\n", "The first 2 rows hold"),
         ("id:x\na:1\nb:2\n", "Each line is read as one cell"),
         ("10:00 INFO x=1\n10:05 INFO x=2\n", "Each line is read as one cell"),
         ("id,x\na,1\nb,2\nid,x\nc,3\nid,x\nd,4\n", "2 repeated headers left out."),

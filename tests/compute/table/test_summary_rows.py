@@ -102,3 +102,28 @@ def test_drawn_tables_and_partitions_have_no_totals():
 def test_notes_stand_with_those_on_reading():
     parsed, _ = read_file(f"{ROWS}Total,12,100\n".encode())
     assert len(parsed.frame) == 4
+
+
+@pytest.mark.parametrize("row", ["Max,3,4", "Min,1.5,2", "N,3,3"])
+def test_a_short_word_alone_may_be_a_name(row):
+    ds = load_table(f"name,a,b\nAnn,1.5,2\nBob,3,4\nEve,2,3\n{row}\n".encode())
+    assert len(ds.table) == 4
+    assert [n for n in ds.notes if STAYS in n]
+
+
+def test_totals_of_groups_are_noted():
+    rows = "A,s1,10\nA,s2,20\nA {0},,30\nB,s3,5\nB,s4,7\nB {0},,12\n"
+    for word in ("Total", "Ergebnis"):
+        for form, data in forms("g,shop,n\n" + rows.format(word)).items():
+            notes = load_table(data).notes
+            assert [n for n in notes if f"2 rows called 'A {word}'" in n], form
+
+
+def test_blank_rows_within_the_table_stay():
+    text = "name,a,b\nA,1,2\n,,\nB,3,4\nC,5,7\n,,\nTotal,9,13\n"
+    assert load_table(text.encode()).table["a"].isna().tolist() == [0, 1, 0, 0]
+
+
+def test_many_rows_named_as_summaries_are_read():
+    rows = "".join(f"{word},{k},2\n" for k, word in enumerate(["Mean", "SD"] * 15))
+    assert len(load_table(f"{ROWS}{rows}".encode()).table) > 20

@@ -28,6 +28,7 @@ def read(text: str) -> list:
         (",m,,degC", ["length [m]", "mass", "t [degC]"]),
         ("text,µm,mg/L,%", ["length [µm]", "mass [mg/L]", "t [%]"]),
         (",cm2,kg m-3,m s^-1", ["length [cm2]", "mass [kg m-3]", "t [m s^-1]"]),
+        (",min,mAU*min,mAU", ["length [min]", "mass [mAU*min]", "t [mAU]"]),
         (",m²,W/(m² K),-", ["length [m²]", "mass [W/(m² K)]", "t"]),
     ],
 )
