@@ -297,12 +297,12 @@ def serve(port: int, rows: int) -> None:
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.opening import empty_page
-    from clusterlens.ui.pages import PAGES
+    from clusterlens.ui.pages import PAGES, import_pages
     from clusterlens.ui.patches import send_everything
     from clusterlens.ui.server.hardening import harden
     from clusterlens.ui.server.server import Server
     from clusterlens.ui.session import Session
-    from clusterlens.ui.shell import Shell
+    from clusterlens.ui.shell import Shell, empty_frame
 
     # Without remains of closed sessions, which would hold memory of their own.
     shown: dict[int, tuple[Any, Any]] = {}
@@ -333,9 +333,14 @@ def serve(port: int, rows: int) -> None:
     def page() -> None:
         pn.extension("tabulator")
         send_everything()
-        shell = Shell(Session(server))
-        shell.view.servable()
-        pn.state.onload(shell.begin)
+        import_pages()
+        view = empty_frame()
+        view.servable()
+        pn.state.onload(lambda: begin(view))
+
+    def begin(view: Any) -> None:
+        shell = Shell(Session(server), view)
+        shell.begin()
         pn.state.on_session_destroyed(lambda context: shell.close())
         user = next(opened)
         gone = weakref.ref(shell, lambda _: shown.pop(user))

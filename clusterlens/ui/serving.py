@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bokeh.util.warnings import BokehUserWarning
 from panel.io.resources import LOCAL_DIST
@@ -14,13 +15,14 @@ from panel.io.resources import LOCAL_DIST
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.opening import EXTENSIONS
+from clusterlens.ui.pages import import_pages
 from clusterlens.ui.patches import send_everything
 from clusterlens.ui.server.holding import hold
 from clusterlens.ui.server.one_thread import keep_on, write_on_loop
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import read_file
 from clusterlens.ui.session import Session
-from clusterlens.ui.shell import Shell
+from clusterlens.ui.shell import Shell, empty_frame
 from clusterlens.ui.state.address import from_query, restore_look
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.scheduler import is_serving
@@ -33,7 +35,7 @@ def _is_lost_page() -> bool:
 
 
 def serve_page(server: Server, file: Path | None = None) -> None:
-    """Make a session for the newly connected browser, and show its page.
+    """Show the frame of a page, which a session fills once a browser has drawn it.
 
     A server that warms up (`panel serve --warm`) calls this before anybody can connect.
     Kernels are then compiled, without a session.
@@ -57,16 +59,25 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     # This is harmless (Bokeh pull request 12915) and would only fill the log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
+    import_pages()
     # Part of the page's markup, which is sent before the session is made. Without it
     # components would request their style sheets from another host.
     pn.state.curdoc.template_variables.setdefault("dist_url", LOCAL_DIST)
+    view = empty_frame()
+    # Panel cannot read addresses with two question marks, or of IPv6; Query can.
+    view.servable(location=False)
+    # A request alone makes no session. Besides, cards that come while the browser
+    # fetches the page would not be sent to it, but their changes would.
+    pn.state.onload(partial(_begin, server, view, file))
+
+
+def _begin(server: Server, view: Any, file: Path | None) -> None:
+    """Make the session of a browser that has drawn the frame, and fill the frame."""
     session = Session(server)
     if server.startup_notice:
         session.jobs.notify("warning", server.startup_notice)
     pn.config.exception_handler = _handler(session)
-    shell = Shell(session)
-    # Panel cannot read addresses with two question marks, or of IPv6; Query can.
-    shell.view.servable(location=False)
+    shell = Shell(session, view)
     pn.state.on_session_destroyed(lambda context: shell.close())
     hold(session, pn.state.curdoc.session_context)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
@@ -75,15 +86,12 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     except ValueError as error:
         analysis, look = None, {}
         session.jobs.notify("warning", f"The link is not followed: {error}")
-    # Cards that come while the browser fetches the page are not sent to it, but their
-    # changes are. So a link is followed, and cards are made, once the page is drawn.
     if analysis is None:
-        pn.state.onload(partial(restore_look, session.look, look))
-    pn.state.onload(shell.begin)
+        restore_look(session.look, look)
+    shell.begin()
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
-        return
-    if (own := server.tables.own) is not None:
+    elif (own := server.tables.own) is not None:
         given = {"name": own.name, "n_landmarks": server.tables.n_landmarks}
         pn.state.onload(partial(session.act, "load landmarks", **given))
     elif file is not None:

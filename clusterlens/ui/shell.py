@@ -99,11 +99,38 @@ HEADER_STYLE = {
 }
 
 
-class Shell:
-    """The whole page of a browser session."""
+def empty_frame() -> Any:
+    """Return the frame of a page without its content, which costs little to make."""
+    view = pmu.Page(
+        title=TITLE,
+        theme_config=THEME_CONFIG,
+        template=TEMPLATE,
+        busy_indicator=None,
+        sidebar=[],
+        sx=HEADER_STYLE,
+    )
+    # The template would be notified of busy and idle at each event, which walks over
+    # all its models: half of the event loop's time while a slider moves. Another
+    # reference instead lets the page be freed after it is closed.
+    with pn.util.edit_readonly(view):
+        view.busy = pn.rx(False)
+    return view
 
-    def __init__(self, session: Session) -> None:
+
+class Shell:
+    """The whole page of a browser session.
+
+    Parameters
+    ----------
+    session : Session
+        Session of the page.
+    view : Page, optional
+        Frame that is filled. Default: a new one.
+    """
+
+    def __init__(self, session: Session, view: Any = None) -> None:
         self.session = session
+        self.view = empty_frame() if view is None else view
         register_page(self)
         self.pages = {spec.key: spec.page(session) for spec in PAGES}
         self._rail = Text(
@@ -134,11 +161,7 @@ class Shell:
         )
         self.classroom = self.pages["lessons"].classroom
         keys = Keys(self._press, wanted=list(KEYBOARD_COMMANDS))
-        self.view = pmu.Page(
-            title=TITLE,
-            theme_config=THEME_CONFIG,
-            template=TEMPLATE,
-            busy_indicator=None,
+        self.view.param.update(
             header=[
                 self._state(),
                 *self._results(),
@@ -163,14 +186,7 @@ class Shell:
                     },
                 ),
             ],
-            sidebar=[],
-            sx=HEADER_STYLE,
         )
-        # The template would be notified of busy and idle at each event, which walks
-        # over all its models: half of the event loop's time while a slider moves.
-        # Another reference instead lets the page be freed after it is closed.
-        with pn.util.edit_readonly(self.view):
-            self.view.busy = pn.rx(False)
         session.look.param.watch(self._show_page, ["page"])
         # The page's content is made after the browser has drawn its frame.
         self.pages[session.look.page].view.visible = True

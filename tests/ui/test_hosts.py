@@ -3,7 +3,7 @@
 import http.client
 import json
 import re
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +13,7 @@ from tornado.websocket import websocket_connect
 
 from clusterlens.ui.server import hosts
 from tests.support.pages import Served
+from tests.support.visitor import DRAWN
 from tests.ui.loop import run
 from tests.ui.test_cli import console
 
@@ -40,8 +41,9 @@ def given(address: str, host: str, path: str = "/") -> str:
     return re.search(rb'"token": ?"([^"]+)"', page)[1].decode()
 
 
-async def shown(address: str, path: str, host: str, token: str) -> list[object]:
-    """Connect as a page of a host; return the contents of its session."""
+@asynccontextmanager
+async def connected(address: str, path: str, host: str, token: str):
+    """Yield the websocket of a page of a host."""
     url = f"ws://{urlsplit(address).netloc}{path}"
     headers = {
         "Host": host,
@@ -56,15 +58,36 @@ async def shown(address: str, path: str, host: str, token: str) -> list[object]:
     try:
         greeting = [await socket.read_message() for _ in range(3)]
         assert "ACK" in greeting[0]
-        for part in ({"msgid": "1", "msgtype": "PULL-DOC-REQ"}, {}, {}):
-            await socket.write_message(json.dumps(part))
-        header, _, content = [await socket.read_message() for _ in range(3)]
-        assert "PULL-DOC-REPLY" in header
-        return json.loads(content)["doc"]["roots"]
+        yield socket
     finally:
         socket.close()
         while await socket.read_message() is not None:
             pass
+
+
+async def send(socket, kind: str, content: dict[str, object]) -> None:
+    """Send a message as a page does."""
+    for part in ({"msgid": "1", "msgtype": kind}, {}, content):
+        await socket.write_message(json.dumps(part))
+
+
+async def shown(*place: str) -> list[object]:
+    """Connect as a page of a host; return the contents of its session."""
+    async with connected(*place) as socket:
+        await send(socket, "PULL-DOC-REQ", {})
+        header, _, content = [await socket.read_message() for _ in range(3)]
+        assert "PULL-DOC-REPLY" in header
+        return json.loads(content)["doc"]["roots"]
+
+
+async def wait_for_words(words: str, *place: str) -> None:
+    """Connect as a page that is drawn, and wait until words come."""
+    async with connected(*place) as socket:
+        await send(socket, "PATCH-DOC", DRAWN)
+        while True:
+            message = await socket.read_message()
+            if isinstance(message, str) and words in message:
+                return
 
 
 def test_the_command_answers_under_no_unknown_name(tmp_path):
@@ -120,8 +143,8 @@ def test_panel_serve_shows_no_page_under_an_unknown_name(server):
 def test_an_address_that_no_link_has_is_told(server, query):
     host = urlsplit(server.address).netloc
     token = given(server.address, host, f"/app?{query}")
-    roots = run(shown(server.address, "/app/ws", host, token))
-    assert "The link is not followed" in json.dumps(roots)
+    place = server.address, "/app/ws", host, token
+    run(wait_for_words("The link is not followed", *place))
 
 
 @pytest.mark.parametrize(

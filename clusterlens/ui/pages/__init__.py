@@ -27,7 +27,7 @@ class PageSpec(NamedTuple):
     @property
     def page(self) -> Any:
         """The class of the page, imported on request."""
-        return import_module(f"{self._folder}.page").PAGE
+        return import_module(f"{self.folder}.page").PAGE
 
     @property
     def looks(self) -> list[Any]:
@@ -40,12 +40,13 @@ class PageSpec(NamedTuple):
         return self._files("nodes")
 
     @property
-    def _folder(self) -> str:
+    def folder(self) -> str:
+        """The package of the page."""
         return f"{__name__}.{self.key.replace('-', '_')}"
 
     def _files(self, ends: str) -> list[Any]:
         """Import the files of the folder with names that end so."""
-        folder = import_module(self._folder)
+        folder = import_module(self.folder)
         found = iter_modules(folder.__path__, f"{folder.__name__}.")
         return [import_module(name) for _, name, _ in found if name.endswith(ends)]
 
@@ -66,3 +67,13 @@ PAGES = (
     PageSpec("cns", "CNS", "water"),
     PageSpec("lessons", "Lessons", "school", "LEARN"),
 )
+
+
+def import_pages() -> None:
+    """Import all pages, before a browser is connected.
+
+    Panel sends the definition of a component that is defined later with the component,
+    and Bokeh cannot read it again when the browser reconnects.
+    """
+    for spec in PAGES:
+        import_module(f"{spec.folder}.page")

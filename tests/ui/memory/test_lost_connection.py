@@ -97,7 +97,7 @@ def slow(tmp_path, monkeypatch):
 async def begin_and_leave(server, sessions, begun):
     """Begin a run on a page and close the page; return session, run and page."""
     visitor = await Visitor.open(f"http://127.0.0.1:{server.port}/")
-    await visitor.ping()
+    await visitor.load()
     session = sessions[0]
     assert await session.act("load example", name="iris")
     running = asyncio.create_task(session.act("run pool", pool=POOL))
@@ -213,7 +213,7 @@ def test_a_closed_page_without_work_is_held_only_if_its_steps_are_not_saved(
         server.start()
         try:
             visitor = await Visitor.open(f"http://127.0.0.1:{server.port}/")
-            await visitor.ping()
+            await visitor.load()
             (session,) = sessions
             assert await session.act("load example", name="iris")
             assert session.is_kept == is_kept
