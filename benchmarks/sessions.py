@@ -301,8 +301,9 @@ def serve(port: int, rows: int) -> None:
     from clusterlens.ui.patches import send_everything
     from clusterlens.ui.server.hardening import harden
     from clusterlens.ui.server.server import Server
+    from clusterlens.ui.serving import show_frame
     from clusterlens.ui.session import Session
-    from clusterlens.ui.shell import Shell, empty_frame
+    from clusterlens.ui.shell import Shell
 
     # Without remains of closed sessions, which would hold memory of their own.
     shown: dict[int, tuple[Any, Any]] = {}
@@ -334,9 +335,7 @@ def serve(port: int, rows: int) -> None:
         pn.extension("tabulator")
         send_everything()
         import_pages()
-        view = empty_frame()
-        view.servable()
-        pn.state.onload(lambda: begin(view))
+        show_frame(server, begin)
 
     def begin(view: Any) -> None:
         shell = Shell(Session(server), view)

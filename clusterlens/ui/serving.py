@@ -27,6 +27,9 @@ from clusterlens.ui.state.address import from_query, restore_look
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.scheduler import is_serving
 
+# Pages are filled in some 0.2 s each; others are answered between two of them.
+_PAUSE_SECONDS = 0.01
+
 
 def _is_lost_page() -> bool:
     """Return whether a page reconnects (`Connection`) to a session that has ended."""
@@ -63,16 +66,37 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     # Part of the page's markup, which is sent before the session is made. Without it
     # components would request their style sheets from another host.
     pn.state.curdoc.template_variables.setdefault("dist_url", LOCAL_DIST)
-    view = empty_frame()
+    show_frame(server, partial(_begin, server, file))
+
+
+def show_frame(server: Server, fill: Callable[[Any], None]) -> None:
+    """Show the empty frame of a page, and fill it once the browser has drawn it.
+
+    A request alone makes no session. Besides, cards that come while the browser fetches
+    the page would not be sent to it, but their changes would.
+
+    Parameters
+    ----------
+    server : Server
+        Server whose pages are filled in turn.
+    fill : callable
+        Called with the frame, but not for a visitor who has left.
+    """
+    view, context = empty_frame(), pn.state.curdoc.session_context
+
+    async def fill_in_turn() -> None:
+        async with server.opening:
+            await asyncio.sleep(_PAUSE_SECONDS)
+            if context.session.connection_count:
+                fill(view)
+
     # Panel cannot read addresses with two question marks, or of IPv6; Query can.
     view.servable(location=False)
-    # A request alone makes no session. Besides, cards that come while the browser
-    # fetches the page would not be sent to it, but their changes would.
-    pn.state.onload(partial(_begin, server, view, file))
+    pn.state.onload(fill_in_turn)
 
 
-def _begin(server: Server, view: Any, file: Path | None) -> None:
-    """Make the session of a browser that has drawn the frame, and fill the frame."""
+def _begin(server: Server, file: Path | None, view: Any) -> None:
+    """Make the session of a browser, and fill its frame."""
     session = Session(server)
     if server.startup_notice:
         session.jobs.notify("warning", server.startup_notice)

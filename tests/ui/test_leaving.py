@@ -125,6 +125,22 @@ def test_page_that_is_never_drawn_gets_no_session(opened):
     serve(visit)
 
 
+def test_page_that_is_left_before_its_turn_gets_no_session(opened):
+    async def visit(server, address):
+        async with cli.the_server().opening:
+            visitor = await Visitor.open(address)
+            await visitor.draw()
+            await visitor.ping()
+            visitor.close()
+            left = server.get_sessions()[-1]
+            while left.connection_count:
+                await asyncio.sleep(0)
+        await end(left)
+        assert opened == []
+
+    serve(visit)
+
+
 @fresh
 def test_session_is_let_go_with_its_run_and_results(opened):
     async def visit(server, address):

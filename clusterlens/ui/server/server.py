@@ -64,6 +64,8 @@ class Server:
         Scheduler of long work on the event loop.
     collector : Collector
         The garbage collector.
+    opening : asyncio.Lock
+        Lock under which pages are filled, one after the other.
     pages : WeakSet of Shell
         Open pages.
     left : WeakSet of Session
@@ -97,6 +99,7 @@ class Server:
             self.results = Results(folder=store.found, writer=store.name)
         self.warming = Warming(self.workers, self.readers)
         self.scheduler, self.collector = FairScheduler(), Collector()
+        self.opening = asyncio.Lock()
         self.pages: WeakSet[Any] = WeakSet()
         self.left: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()
