@@ -100,12 +100,13 @@ HEADER_STYLE = {
 
 
 def empty_frame() -> Any:
-    """Return the frame of a page without its content, which costs little to make."""
+    """Return the frame of a page in its theme, without content; it costs little."""
     view = pmu.Page(
         title=TITLE,
         theme_config=THEME_CONFIG,
         template=TEMPLATE,
         busy_indicator=None,
+        header=[Theme()],
         sidebar=[],
         sx=HEADER_STYLE,
     )
@@ -163,11 +164,11 @@ class Shell:
         keys = Keys(self._press, wanted=list(KEYBOARD_COMMANDS))
         self.view.param.update(
             header=[
+                *self.view.header,
                 self._state(),
                 *self._results(),
                 _saved(session),
                 keys,
-                Theme(),
                 _taker(session),
                 _query(session),
                 _connection(session),
