@@ -12,6 +12,12 @@ IS_ON_TOP = """(part) => {
   for (; at && at !== part; ) at = at.parentNode || at.host;
   return at === part;
 }"""
+# Number of lines of the text of an element.
+N_LINES = """(part) => {
+  const range = document.createRange();
+  range.selectNodeContents(part);
+  return range.getClientRects().length;
+}"""
 
 
 def go_on(coach, title):
@@ -44,7 +50,9 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     following.click()
     expect(coach.locator("h1")).to_have_text("Meet the leader", timeout=LONG)
     go_on(coach, "Find the rings")
-    coach.get_by_role("button", name="Show me").click()
+    show = coach.get_by_role("button", name="Show me")
+    assert show.evaluate(N_LINES) == 1
+    show.click()
     # The leader and the selected model are shown side by side.
     captions = coach.locator(".beside figcaption")
     expect(captions).to_have_text(

@@ -80,25 +80,25 @@ LESSON = Lesson(
     steps=(
         Task(
             title="Ann sees one column",
-            text="150 flowers of three species; HDBSCAN leads, adjusted Rand index "
-            "with the species 0.56. Ann knows the first column alone, the length of a "
-            "sepal. Of twelve pairs she said <i>together</i> where both are short, "
-            "both middling or both long, else <i>apart</i>.",
+            text="150 flowers of three species; HDBSCAN leads, and its adjusted Rand "
+            "index with the species is 0.56. Ann knows only the first column, the "
+            "length of a sepal. Of twelve pairs she said <i>together</i> if both are "
+            "short, both middling or both long, and otherwise <i>apart</i>.",
             task="Take Ann's twelve answers.",
             button="Take Ann's answers",
             begin=(see,),
             done=holds(ANN),
             way=answer(ANN),
-            after="<b>k-means k=4</b> leads, likely at <b>82%</b>: it keeps all "
-            "twelve, and only <b>11%</b> of such answers are counted as mistakes. Yet "
-            "it agrees less with the species than the leader without her, <b>0.44</b>. "
-            "A low rate says that she and a model see the same, not that both are "
-            "right.",
+            after="<b>k-means k=4</b> leads with a probability of <b>82%</b>: it "
+            "keeps all twelve answers, and the page estimates that only <b>11%</b> of "
+            "such answers are mistakes. Yet it agrees less with the species than the "
+            "leader without her, <b>0.44</b>. A low rate says that Ann and a model "
+            "see the same, not that both are right.",
         ),
         Task(
             title="Bo sees another",
-            text="Ann's answers were taken back for you. Bo knows the second column "
-            "alone, the width of a sepal: <i>together</i> where both are wide or both "
+            text="Ann's answers have been removed for you. Bo knows only the second "
+            "column, the width of a sepal: <i>together</i> if both are wide or both "
             "narrow.",
             task="Take Bo's twelve answers.",
             button="Take Bo's answers",
@@ -107,12 +107,13 @@ LESSON = Lesson(
             way=answer(BO),
             after="Now the tab warns that no model fits: the best of them breaks <b>4 "
             "of 12</b>, and coin tosses explain the answers <b>6</b> times better "
-            "than this pool. Some model had borders like Ann's, none has Bo's; so one "
-            "narrow view is noticed, and another is not.",
+            "than this pool. A model of this pool has borders like Ann's, but none "
+            "has borders like Bo's. So the page notices one narrow view and misses "
+            "the other.",
         ),
         Task(
             title="Cy sees the flowers",
-            text="Bo's answers were taken back. Cy knows the species, and was asked "
+            text="Bo's answers have been removed. Cy knows the species, and was asked "
             "about twelve pairs from all over the table.",
             task="Take Cy's twelve answers.",
             button="Take Cy's answers",
@@ -120,14 +121,14 @@ LESSON = Lesson(
             done=holds(CY),
             way=answer(CY),
             after="<b>Gaussian mixture k=4</b> leads, adjusted Rand index "
-            "<b>0.79</b>, and is likely at <b>52%</b> only: twelve right answers "
+            "<b>0.79</b>, with a probability of only <b>52%</b>: twelve right answers "
             "leave much open.",
         ),
         Task(
             title="One mistake, five times",
-            text="Now Cy takes flowers 105 and 143, both of one species, for two. "
-            "Then the same is asked about four pairs of flowers that are nearly "
-            "copies of these, and answered alike.",
+            text="Now Cy says that flowers 105 and 143 are apart, although they are "
+            "of one species. Then Cy gives the same answer about four pairs of "
+            "flowers that are nearly copies of these two.",
             task="Take these five answers.",
             button="Take the five answers",
             done=holds(CY + MISTAKE + ECHOES),
@@ -139,9 +140,9 @@ LESSON = Lesson(
         ),
         Task(
             title="Count it once",
-            text="Evidence supposes that answers err one by one. Those that repeat "
-            "each other do not.",
-            task="Take the last four links away: <b>✕</b> in the list.",
+            text="The page assumes that each answer can be wrong independently of the "
+            "others. Answers that repeat each other are not independent.",
+            task="Remove the last four links: press <b>✕</b> in the list.",
             target="cl-links",
             done=holds(CY + MISTAKE),
             way=forget(ECHOES),
@@ -150,11 +151,11 @@ LESSON = Lesson(
         ),
         Task(
             title="What to remember",
-            text="How sure the page is rests on answers that are independent and see "
-            "what matters. Ask about pairs from all over the map, as the suggestions "
-            "do; leave unsure what you cannot tell; let somebody else answer some "
+            text="The probabilities hold only if answers are independent and see what "
+            "matters. Answer pairs from all over the map, as the suggestions do; "
+            "press <b>Unsure</b> if you cannot tell; let somebody else answer some "
             "pairs, and note in the file who said what. A leader that keeps every "
-            "answer is not proven by them.",
+            "answer is not proven right.",
         ),
     ),
 )

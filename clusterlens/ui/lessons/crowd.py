@@ -41,24 +41,24 @@ LESSON = Lesson(
             way=(select("HDBSCAN size=9"),),
             # The exact value depends on the arithmetic of the processor.
             after="Adjusted Rand index with the groups: above <b>0.95</b>, at rank "
-            "<b>9</b>; the leaders with their three clusters reach <b>0.62</b>. Keep "
-            "both in mind.",
+            "<b>9</b>; the leaders with their three clusters reach <b>0.62</b>. "
+            "Remember both models.",
         ),
         Task(
             title="Thirty more of the same",
-            text="Let thirty runs of k-means with k = 2 join, which differ only in "
-            "where they start. They know nothing that one of them did not know.",
+            text="Add thirty runs of k-means with k = 2. They differ only in where "
+            "they start, so together they know no more than one of them.",
             task="Run the larger pool.",
             button="Run with 30 × k-means k=2",
             done=leads("k-means k=2", 44),
             way=(act("run pool", pool=with_crowd(2)),),
-            after="k-means with <b>two</b> clusters leads 44 models; the leaders of "
-            "before fell to rank <b>16</b>. The new leader still keeps rank 1 "
-            "whichever other family is left out, as its own crowd stays.",
+            after="k-means with <b>two</b> clusters leads 44 models; the former "
+            "leaders fell to rank <b>16</b>. The new leader keeps rank 1 whichever "
+            "other family is left out, because its own crowd stays.",
         ),
         Task(
             title="Take them back",
-            text="Nothing is lost: the run of before is one step away.",
+            text="Nothing is lost: undo restores the earlier run.",
             task="Press <b>undo</b> in the header, or Ctrl+Z.",
             target="cl-undo",
             done=Check(
@@ -90,14 +90,14 @@ LESSON = Lesson(
             ),
             way=(act("run pool", pool=with_crowd(4), distinct_only=True),),
             after="<b>15</b> of 44 were distinct, and three clusters lead again. It "
-            "does not always help: of the crowd with k = 2 so many differ a little "
-            "that 19 stay, and another model leads than before.",
+            "does not always help: in the crowd with k = 2 so many partitions differ "
+            "a little that 19 stay, and another model leads than before.",
         ),
         Task(
             title="What to remember",
-            text="A vote has no weight of its own: whoever is run most often wins. "
-            "Read the make-up of the pool above the ranking, let families be of like "
-            "size, and count identical partitions once.",
+            text="Every model has one vote, so the model that is run most often wins. "
+            "Read the make-up of the pool above the ranking, keep families about "
+            "equally large, and count identical partitions once.",
         ),
     ),
 )

@@ -25,16 +25,17 @@ LESSON = Lesson(
         Task(
             title="A score near nothing",
             text="Every point knows its ring, so the labels are right. The score of "
-            "round groups (CH_btwn) asks of each pair of classes whether they lie "
-            "apart, compared with labels dealt at random. 1 is far apart, 0 is chance.",
+            "round groups (CH_btwn) says for each pair of classes how far they lie "
+            "apart, compared with random labels: 1 is far apart, 0 is no better than "
+            "chance.",
             task="Click the pair of <b>0</b> and <b>2</b>, the inner and the outer "
             "ring, in the table of pairs.",
             target="cl-label-pairs",
             done=pair_of(0, 2),
             way=(look(label_pair=(0, 2)),),
             after="<b>−0.07</b>: no better than chance, though the rings are far "
-            "apart. Both have their middle at the same place, and the score looks "
-            "for groups around middles.",
+            "apart. Both have the same centre, and the score looks for groups around "
+            "different centres.",
         ),
         Task(
             title="Cake beats rings",
@@ -51,7 +52,7 @@ LESSON = Lesson(
         Task(
             title="Ask density",
             text="DBCV runs from −1 to 1, but depends on the number of columns and on "
-            "noise, so read how far it lies above that of shuffled labels.",
+            "noise, so read how far it lies above the value of shuffled labels.",
             task="Set <b>Judge</b> to the <b>label column</b> again.",
             target="cl-judged",
             done=Check(
@@ -65,8 +66,8 @@ LESSON = Lesson(
         ),
         Task(
             title="Three species",
-            text="Now 150 flowers: three names, and nobody disputes them. But names "
-            "come from botany, clusters from these four columns.",
+            text="Now 150 flowers of three species, which nobody disputes. But the "
+            "names come from botany, and clusters come from these four columns.",
             task="Click the pair <b>versicolor</b> and <b>virginica</b>.",
             target="cl-label-pairs",
             begin=(
@@ -80,8 +81,8 @@ LESSON = Lesson(
         ),
         Task(
             title="Make them one",
-            text="If two classes are one cluster, the score of all should rise when "
-            "they are taken for one.",
+            text="If two classes are one cluster, the score of all classes should "
+            "rise when the two are merged.",
             task="Click the same pair in the table <b>If two of them were one</b>.",
             target="cl-label-merges",
             done=Check(("look.merged",), lambda merged: (1, 2) in merged),
@@ -92,10 +93,10 @@ LESSON = Lesson(
         ),
         Task(
             title="What to remember",
-            text="Class labels are no truth that clusterings must match. Ask first "
-            "whether the classes are clusters in these columns, by centres and by "
-            "density, each beside its shuffled labels; where they are not, agreement "
-            "with them says little.",
+            text="Clusterings need not match class labels. Check first whether the "
+            "classes are clusters in these columns, by centres and by density, and "
+            "compare each score with the one of shuffled labels. If the classes are "
+            "no clusters, agreement with them says little.",
         ),
     ),
 )

@@ -61,65 +61,66 @@ LESSON = Lesson(
             title="Keep the result",
             text="600 customers of a shop in spring. Four k-means clusters were made "
             "the result and named for you: regulars, families, students, occasional. "
-            "Kept, they say of any other table with these columns who belongs where.",
+            "Once they are kept, the page can place the rows of any other table with "
+            "these columns in these clusters.",
             task="Press <b>Keep the result</b>.",
             target="cl-keep-segmentation",
             begin=(*_chosen(), look(new_rows_cards=("kept",))),
             done=Check(("segmentations",), lambda kept: len(kept) == 1),
             way=(act("keep segmentation", name="spring"), look(segmentation=None)),
-            after="Names, preparation and what decides are kept; the segmentation is "
-            "a file that you can take away.",
+            after="The page keeps the names, the preparation of the columns and the "
+            "rule that assigns rows. You can download this segmentation as a file.",
         ),
         Task(
             title="The summer",
-            text="A quarter later there is another table, with the same columns and "
-            "the ids of the customers. Elsewhere you would drop its file on the page.",
-            task="Let this table be placed.",
+            text="A quarter later there is another table with the same columns and "
+            "customer ids. Outside this lesson you would drop its file on the page.",
+            task="Load the table of the summer.",
             target="cl-assigned",
             button="Take the table of the summer",
             begin=(look(new_rows_cards=("table",)),),
             done=Check(("placed",), lambda placed: placed.n_rows > 0),
             way=(load_later_table,),
             after="<b>591</b> rows; <b>168</b> of them belong nowhere: they are "
-            "farther from their cluster than 95% of the rows like those of spring. "
-            "About 5% would be so by chance.",
+            "farther from their cluster than 95% of rows like those of spring would "
+            "be. By chance that would happen to about 5%.",
         ),
         Task(
             title="Who belongs nowhere",
-            text="A row that belongs nowhere still has a nearest cluster. Which one "
-            "it is, and how far away, says whether a cluster has moved or a group is "
-            "new.",
-            task="Let <b>Rows</b> begin with those that <b>belong nowhere</b>.",
+            text="A row that belongs nowhere still has a nearest cluster. Its name "
+            "and its distance show whether a cluster has moved or a group is new.",
+            task="Set <b>First</b> above the placed rows to <b>belong nowhere</b>.",
             target="cl-assigned-rows",
             begin=(look(new_rows_cards=("map", "list")),),
             done=looks(new_rows_first="nowhere"),
             way=(look(new_rows_first="nowhere"),),
             after="<b>151</b> of them are nearest to the families. Some lie just "
-            "beyond them, crossed on the map; <b>40</b> are firms, with ids not there "
-            "in spring, most of them too far out for the map.",
+            "beyond them, crossed on the map; <b>40</b> are firms with ids that are "
+            "new since spring, most of them too far out for the map.",
         ),
         Task(
             title="What moved",
             text="In the card <b>What moved</b>, columns are compared with spring. "
             "The basket is the only one that moved. Customers have an id, so the page "
             "can follow those who come back.",
-            task="Click any customer in the list of rows, and read why he is there.",
+            task="Click any customer in the list of rows, and read why this row is in "
+            "its cluster.",
             target="cl-assigned-rows",
             begin=(look(new_rows_cards=("drift", "list", "row")),),
             done=Check(("look.new_row?",), lambda row: row is not None),
             way=(look(new_row=0),),
             after="<b>551</b> customers return, and <b>72%</b> of them to their "
             "cluster. <b>109</b> families belong nowhere: they buy more than families "
-            "did. <b>29</b> students are occasional now, which is no drift of the "
-            "columns but of people.",
+            "did. <b>29</b> students are occasional customers now: a change not of "
+            "the columns but of people.",
         ),
         Task(
             title="What to remember",
             begin=(look(new_rows_cards=()),),
             text="The verdict is <b>refit</b>, and it has a reason: a column moved, "
-            "and more rows than expected belong nowhere. It does not say why; the "
-            "rows do. Here one cluster moved and one group is new: <b>Refit</b> "
-            "clusters the summer again, and those still there keep their names.",
+            "and more rows than expected belong nowhere. The rows show why: one "
+            "cluster moved, and one group is new. <b>Refit</b> clusters the summer "
+            "table anew, and clusters that are still there keep their names.",
         ),
     ),
 )

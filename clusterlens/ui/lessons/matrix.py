@@ -26,7 +26,7 @@ LESSON = Lesson(
             title="One model",
             text="Five models clustered these 900 points: k-means with two to six "
             "clusters. A model says of each pair of points <b>together</b> (1) or "
-            "<b>apart</b> (0). All its pairs are its connectivity matrix.",
+            "<b>apart</b> (0). Its answers for all pairs are its connectivity matrix.",
             task="Select <b>k-means k=2</b> in the ranking.",
             target="cl-ranking-table",
             done=selects(COARSE),
@@ -37,8 +37,8 @@ LESSON = Lesson(
         Task(
             title="The mean of five",
             text="The consensus matrix is the mean of the five matrices: a cell says "
-            "which share of the models put its two points together. It is also called "
-            "co-association matrix.",
+            "which share of the models put its two points together. Another name for "
+            "it is co-association matrix.",
             task="Click a cell of the <b>Consensus matrix</b>.",
             target="cl-consensus-matrix",
             done=Check(("look.inspected",), lambda row: row is not None),
@@ -49,8 +49,8 @@ LESSON = Lesson(
         ),
         Task(
             title="Another order",
-            text="The rows stand in the order of the clusters, so that points that go "
-            "together lie side by side and make a block.",
+            text="The rows are sorted by cluster, so points that belong together lie "
+            "side by side and form a block.",
             task="Set <b>Order</b> of the matrices to <b>file</b>.",
             target="cl-order-by",
             begin=(look(drawer=False),),
@@ -70,8 +70,8 @@ LESSON = Lesson(
             begin=(look(order_by="model"),),
             done=Check(("threshold?",), lambda threshold: threshold == 3),
             way=(act("set threshold", threshold=3),),
-            after="Now three of five must agree, and <b>26%</b> of the pairs are left: "
-            "smaller blocks that more models stand behind.",
+            after="Now three of five must agree, and <b>26%</b> of the pairs are "
+            "left: smaller blocks that more models support.",
         ),
         Task(
             title="Where they disagree",
@@ -82,8 +82,8 @@ LESSON = Lesson(
             done=looks(colour_by="disagreement"),
             way=(look(colour_by="disagreement"),),
             after="<b>17%</b> of the points have a disagreement above 0.3. The models "
-            "split and join these groups differently, as they have other numbers of "
-            "clusters.",
+            "split and join these groups differently, because their numbers of "
+            "clusters differ.",
         ),
         Task(
             title="What to remember",

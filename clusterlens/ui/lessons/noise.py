@@ -42,15 +42,15 @@ LESSON = Lesson(
         ),
         Task(
             title="Where they disagree",
-            text="If the pieces were groups, the models would quarrel about a few "
-            "points between them only.",
+            text="If the pieces were groups, the models would disagree only about a "
+            "few points between them.",
             task="Set <b>Colour</b> of the map to <b>disagreement of the pool</b>.",
             target="cl-colour-by",
             done=looks(colour_by="disagreement"),
             way=(look(colour_by="disagreement"),),
-            after="They quarrel everywhere: the disagreement about <b>every</b> point "
-            "is above 0.3. Of five real groups and the same models that is so for "
-            "<b>13%</b> of the points, those between two groups.",
+            after="They disagree everywhere: the disagreement about <b>every</b> "
+            "point is above 0.3. With five real groups and the same models that holds "
+            "for <b>13%</b> of the points, those between two groups.",
         ),
         Task(
             title="Ask copies without structure",
@@ -66,20 +66,20 @@ LESSON = Lesson(
         ),
         Task(
             title="Ask the majority",
-            text="Another warning costs nothing: let more than half of the models "
-            "agree before a pair counts as together.",
+            text="Another check costs nothing: require that more than half of the "
+            "models agree before a pair counts as together.",
             task="Press <b>Majority</b> under “Agreement needed”.",
             target="cl-threshold",
             done=Check(("threshold?",), lambda threshold: threshold == 8),
             way=(act("set threshold", threshold=8),),
-            after="The leader falls to rank <b>3</b>. An order that turns with the "
-            "rule of counting rests on little.",
+            after="The leader falls to rank <b>3</b>. A ranking that depends on the "
+            "counting rule is weak evidence.",
         ),
         Task(
             title="What to remember",
-            text="Every ranking has a first place. Before you read it, ask whether "
-            "the pool agrees more than on copies without structure; an answer of no "
-            "ends the search for groups with this pool, and is a result.",
+            text="Every ranking has a first place. Before you read it, check whether "
+            "the pool agrees more than on copies without structure. If it does not, "
+            "stop looking for groups with this pool: that is a result, too.",
         ),
     ),
 )

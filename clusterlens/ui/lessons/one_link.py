@@ -47,21 +47,21 @@ LESSON = Lesson(
     steps=(
         Task(
             title="Two or three",
-            text="150 flowers of three species. Closest to what fourteen models agree "
-            "on is an HDBSCAN with two clusters.",
+            text="150 flowers of three species. Of fourteen models, an HDBSCAN with "
+            "two clusters is closest to what all agree on.",
             task="Set <b>Colour</b> of the map to <b>given labels</b>.",
             target="cl-colour-by",
             done=looks(colour_by="labels"),
             way=(look(colour_by="labels"),),
-            after="Two of the species lie side by side, and the leader takes them for "
-            "one: adjusted Rand index with the species <b>0.56</b>.",
+            after="Two of the species lie side by side, and the leader puts them into "
+            "one cluster: adjusted Rand index with the species <b>0.56</b>.",
         ),
         Task(
             title="Say what you know",
             text="Suppose you know that flowers 60 and 110 are of two species. The "
-            "pair is picked; the card in the drawer shows what the models say of it, "
-            "and who would lead after each answer. Links count here as the share that "
-            "a model breaks; breaking all costs 0.20.",
+            "pair is picked; the card in the drawer shows what the models say about "
+            "it, and which model would lead after each answer. In this lesson a model "
+            "pays for the share of links that it breaks; breaking all costs 0.20.",
             task="Press <b>Cannot-link</b> in the card, or the key <b>C</b>.",
             target="cl-cannot",
             begin=(act("set link weight", weight=0.2), *picked(FIRST)),
@@ -76,19 +76,19 @@ LESSON = Lesson(
         ),
         Task(
             title="Let links alone decide",
-            text="What a model is charged for broken links is yours to choose. The "
-            "0.20 of this lesson bends the order; the published method charges 1.",
+            text="You choose how much a model pays for broken links. This lesson "
+            "charges 0.20; the published method charges 1.",
             task="Press <b>use the paper's weight</b> below the list of links.",
             target="cl-link-cost",
             done=Check(("link_weight",), lambda weight: weight == 1),
             way=(act("set link weight", weight=1.0),),
-            after="Now every model that keeps the link stands before every one that "
-            "breaks it, whatever the rows say; the headline warns of it.",
+            after="Now every model that keeps the link ranks above every model that "
+            "breaks it, whatever the other rows say. The headline warns about this.",
         ),
         Task(
             title="Another pair",
-            text="Flowers 50 and 100 are of the same two species. The first link was "
-            "taken away, and this pair picked, for you.",
+            text="Flowers 50 and 100 are of the same two species. The first link has "
+            "been removed and this pair picked for you.",
             task="Press <b>Cannot-link</b> again.",
             target="cl-cannot",
             begin=(act("remove link", a=60, b=110), *picked(SECOND)),
@@ -102,8 +102,8 @@ LESSON = Lesson(
         ),
         Task(
             title="Take its weight",
-            text="To see what the rows say without you, give your links no weight; "
-            "they stay in the list.",
+            text="To see the ranking without your links, give them no weight; they "
+            "stay in the list.",
             task="Drag the weight of the links to <b>0</b>.",
             target="cl-link-weight",
             done=Check(("link_weight",), lambda weight: weight == 0),
@@ -112,11 +112,11 @@ LESSON = Lesson(
         ),
         Task(
             title="What to remember",
-            text="A link is strong evidence and a blunt one. Give several, from all "
-            "over the map; read in the headline whether links decide and who led "
-            "without them; and never choose links by the leader they bring. Outside "
-            "this lesson links count as evidence: the more there are, the more they "
-            "decide.",
+            text="A link is strong evidence, but it can mislead. Give several, from "
+            "all over the map; read in the headline whether links decide and which "
+            "model led without them; and never choose links to make a certain model "
+            "lead. Outside this lesson links count as evidence: the more there are, "
+            "the more they decide.",
         ),
     ),
 )

@@ -19,9 +19,9 @@ LESSON = Lesson(
         Task(
             title="Choose before you look",
             text="Fuzzy c-means and a Gaussian mixture say how far each of 750 points "
-            "belongs to each of three groups. They concord to <b>0.743</b>, but how "
-            "much of that is chance? It depends on what chance is, and that is to be "
-            "settled without looking at the values.",
+            "belongs to each of three groups. Their concordance is <b>0.743</b>, but "
+            "how much of that is chance? It depends on what chance means, and you "
+            "should decide that before you see the values.",
             task="Tick <b>hide values while choosing</b>.",
             target="cl-fuzzy-guide",
             done=looks(fuzzy_hidden=True),
@@ -40,8 +40,8 @@ LESSON = Lesson(
         ),
         Task(
             title="What stays the same",
-            text="Suppose that in another outcome the same memberships would occur, "
-            "dealt to other points.",
+            text="Suppose that another outcome would have the same memberships, but "
+            "assigned to other points.",
             task="Answer question 2 with <b>permutation</b>.",
             target="cl-fuzzy-guide",
             done=looks(fuzzy_model="permutation"),
@@ -56,27 +56,28 @@ LESSON = Lesson(
             target="cl-fuzzy-guide",
             done=looks(fuzzy_model="flat"),
             way=(look(fuzzy_model="flat"),),
-            after="<b>−0.12</b>, below chance! Rows drawn flat are all fuzzy, and two "
-            "fuzzy partitions concord by being vague. The mixture here is nearly "
-            "hard, so it concords less than vague ones would.",
+            after="<b>−0.12</b>, below chance! Memberships drawn from the flat model "
+            "are all fuzzy, and two fuzzy partitions agree by being vague. The "
+            "mixture here is nearly hard, so it agrees less than vague partitions "
+            "would.",
         ),
         Task(
             title="Hold one side",
-            text="Now take the mixture for a reference that stays as it is, and draw "
-            "only the other side.",
+            text="Now let the mixture be a fixed reference, and draw only the other "
+            "side at random.",
             task="Answer question 1: <b>V is a reference</b>.",
             target="cl-fuzzy-guide",
             done=looks(fuzzy_model="flat", fuzzy_side="v"),
             way=(look(fuzzy_model="flat", fuzzy_side="v"),),
-            after="<b>0.52</b>. The same two partitions, the same 0.743; what changed "
-            "is what “by chance” means.",
+            after="<b>0.52</b>. The two partitions and the 0.743 are the same; only "
+            "the meaning of “by chance” changed.",
         ),
         Task(
             title="What to remember",
             text="An adjusted value without its random model says nothing. Choose the "
             "model by how the partitions could have come out, before you see the "
-            "values; report it with the number; and never compare numbers that rest "
-            "on different models.",
+            "values; report it with the number; and never compare numbers from "
+            "different random models.",
         ),
     ),
 )

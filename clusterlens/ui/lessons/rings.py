@@ -44,8 +44,8 @@ LESSON = Lesson(
             target="cl-colour-by",
             done=looks(colour_by="labels"),
             way=(look(colour_by="labels"),),
-            after="Three rings, as anybody would draw them. No model has seen these "
-            "labels.",
+            after="Three rings, as anybody would draw them. The models did not use "
+            "these labels.",
         ),
         Task(
             title="Meet the leader",
@@ -62,8 +62,8 @@ LESSON = Lesson(
         Task(
             title="Find the rings",
             text="One model follows the rings. Single linkage joins each point with "
-            "its nearest neighbour, and so walks along a ring. Look for it at the end "
-            "of the ranking.",
+            "its nearest neighbour, so it follows a ring. Look for it at the end of "
+            "the ranking.",
             task="Select <b>single linkage</b> with k = <b>3</b> in the ranking.",
             target="cl-ranking-table",
             done=selects(RINGS),
@@ -81,14 +81,14 @@ LESSON = Lesson(
             done=Check(("threshold?",), lambda threshold: threshold == 22),
             way=(act("set threshold", threshold=22),),
             after="The mixture falls from rank 1 to <b>26</b>; single linkage stands "
-            "at rank <b>34</b>. Another rule, another order, and the rings still far "
-            "from its top.",
+            "at rank <b>34</b>. Another rule gives another order, and the rings are "
+            "still far from its top.",
         ),
         Task(
             title="Change the voters",
-            text="A consensus is the opinion of its pool. Let three single linkages "
-            "and three HDBSCAN, which both walk from neighbour to neighbour, vote "
-            "with three k-means.",
+            text="A consensus is the opinion of its pool. Let three single-linkage "
+            "and three HDBSCAN models, which grow clusters from neighbour to "
+            "neighbour, vote with three k-means models.",
             task="Run these nine models instead.",
             button="Run the nine models",
             done=Check(
@@ -100,8 +100,8 @@ LESSON = Lesson(
             ),
             way=(act("run pool", pool=list(OTHER_VOTERS)),),
             after="The rings lead: single linkage and three HDBSCAN found the same "
-            "partition and share rank <b>1</b>. No point has moved; the voters are "
-            "others.",
+            "partition and share rank <b>1</b>. No point has moved; only the voters "
+            "have changed.",
         ),
         Task(
             title="What to remember",

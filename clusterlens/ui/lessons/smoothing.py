@@ -30,7 +30,7 @@ def choose(setting: tuple[int, float, int]) -> tuple[object, ...]:
 
 LESSON = Lesson(
     title="Smoothing over neighbours (CNS)",
-    teaser="It finds rings that k-means cuts, if it may ask the right neighbours.",
+    teaser="It finds rings that k-means cuts, with the right number of neighbours.",
     minutes=5,
     example="rings",
     pool=POOL,
@@ -38,9 +38,10 @@ LESSON = Lesson(
     steps=(
         Task(
             title="Seeds",
-            text="CNS gives a few rows, the seeds, a cluster each. Every other row "
-            "takes the mean of its neighbours, again and again. On these three rings "
-            "its own choice is 48 seeds and 7 neighbours: a ring in many pieces.",
+            text="CNS gives each of a few rows, the seeds, a cluster of its own. "
+            "Every other row takes the mean of its neighbours, again and again. On "
+            "these three rings the automatic choice is 48 seeds and 7 neighbours, "
+            "which cuts the rings into many pieces.",
             task="Set <b>Clusters K</b> to <b>3</b>: type it in the field and press "
             "Enter, or move the slider.",
             target="cl-cns-settings",
@@ -60,25 +61,25 @@ LESSON = Lesson(
             begin=choose(FEW),
             done=Check(("look.cns_step",), lambda step: step is not None),
             way=(look(cns_step=0),),
-            after="The colours walk along the rings. After 5 steps <b>16%</b> of the "
-            "rows are settled, in the cluster that they keep; after 50 steps "
+            after="The colours spread along the rings. After 5 steps <b>16%</b> of "
+            "the rows are settled, in the cluster that they keep; after 50 steps "
             "<b>66%</b>.",
         ),
         Task(
             title="Enough neighbours",
-            text="Some rows reach no seed, as seven neighbours join only rows that are "
-            "very near. More neighbours close such holes.",
+            text="Some rows reach no seed, because seven neighbours join only rows "
+            "that are very near. More neighbours close such holes.",
             task="Set <b>Neighbours k</b> to <b>14</b>.",
             target="cl-cns-settings",
             begin=choose(FEW),
             done=chosen(lambda k, n_clusters: (k, n_clusters) == ENOUGH[::2]),
             way=choose(ENOUGH),
             after="The rings: agreement <b>1.00</b>, and no row is undecided. k-means "
-            "with three clusters has <b>0.00</b>, as it looks for round groups.",
+            "with three clusters has <b>0.00</b>, because it looks for round groups.",
         ),
         Task(
             title="Too many",
-            text="If more neighbours helped, do still more help more?",
+            text="More neighbours helped. Do even more neighbours help even more?",
             task="Set <b>Neighbours k</b> to <b>42</b>, the end of the slider.",
             target="cl-cns-settings",
             begin=choose(ENOUGH),
@@ -91,8 +92,8 @@ LESSON = Lesson(
         ),
         Task(
             title="What to remember",
-            text="CNS follows groups of any shape, as k-means cannot, but only as long "
-            "as neighbours belong together. Read K and k beside the map, watch the "
+            text="CNS finds groups of any shape, which k-means cannot do, but only if "
+            "neighbours belong together. Read K and k beside the map, watch the "
             "undecided rows, and do not take a high criterion as proof of clusters.",
         ),
     ),

@@ -39,10 +39,12 @@ ol { list-style: none; margin: 14px 0 0; padding: 8px 0 0; border-top: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); font-size: 12.5px; }
 ol li { padding: 2px 0; } ol li.now { font-weight: 700; }
 ol li::before { content: attr(data-mark); display: inline-block; width: 20px; }
-.foot { display: flex; gap: 8px; align-items: center; padding-top: 8px; }
+.foot { display: flex; flex-wrap: wrap; gap: 8px; align-items: center;
+  padding-top: 8px; }
+.foot button { white-space: nowrap; }
 .top { display: flex; justify-content: space-between; margin: 0; gap: 8px; }
 .foot .right { margin-left: auto; float: none; }
-button.main, button.plain { all: unset; cursor: pointer; padding: 6px 14px;
+button.main, button.plain { all: unset; cursor: pointer; padding: 6px 12px;
   border-radius: 6px; font-weight: 600; border: 1px solid #0b6e6e; }
 button.main { background: #0b6e6e; color: #fff; }
 button.plain[disabled] { opacity: .4; cursor: default; }
