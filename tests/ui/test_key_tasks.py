@@ -1,6 +1,7 @@
 """Tests of keys alone in a browser: one task of every page, without a pointer."""
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,10 +15,14 @@ from tests.ui.test_all_rows import MODEL, NUMBERS
 from tests.ui.test_main_job import LONG
 
 RESULT = ("choose result", {"partition": MODEL, "numbers": NUMBERS, "on": "Clusters"})
-# Whether the focused element is inside an element of a class and has a text or a name.
-IS_AT = """([css, words]) => {
+FOCUSED = """() => {
   let part = document.activeElement;
   while (part?.shadowRoot?.activeElement) part = part.shadowRoot.activeElement;
+  return part;
+}"""
+# Whether the focused element is inside an element of a class and has a text or a name.
+IS_AT = """([css, words]) => {
+  const part = (FOCUSED)();
   if (!part || part === document.body) return false;
   const ids = (part.getAttribute("aria-labelledby") ?? "").split(" ");
   const named = ids.map((id) => part.getRootNode().getElementById(id)?.textContent);
@@ -27,7 +32,7 @@ IS_AT = """([css, words]) => {
   let above = part;
   while (above && !above.matches?.(css)) above = above.parentNode ?? above.host;
   return !!above && said.includes(words);
-}"""
+}""".replace("FOCUSED", FOCUSED)
 
 
 def go_to(app: Page, css: str, words: str = "", *, most: int, key: str = "Tab") -> None:
@@ -55,12 +60,26 @@ def write(app: Page, text: str) -> None:
     app.keyboard.press("Enter")
 
 
+def walk_table(app: Page, css: str, *, most: int) -> None:
+    """Reach the buttons of a table by Tab, another by an arrow, and leave by Tab."""
+    expect(app.locator(css).nth(1)).to_be_visible(timeout=LONG)
+    app.wait_for_function(IDLE, timeout=LONG)
+    go_to(app, css, most=most)
+    first = app.evaluate_handle(FOCUSED)
+    app.keyboard.press("ArrowDown")
+    assert app.evaluate(IS_AT, [css, ""])
+    assert app.evaluate(f"first => first !== ({FOCUSED})()", first)
+    app.keyboard.press("Tab")
+    assert not app.evaluate(IS_AT, [css, ""])
+
+
 @pytest.fixture
 def iris(kept):
     """Opener of a page with a run of iris, with the focus on its first stop."""
 
-    def open_page(page: str, css: str, *steps: Step) -> Page:
-        return enter(kept("iris", pool_run(rows=150), *steps, page=page), css)
+    def open_page(page: str, css: str, *steps: Step, **look: Any) -> Page:
+        run = pool_run(rows=150)
+        return enter(kept("iris", run, *steps, page=page, **look), css)
 
     return open_page
 
@@ -99,8 +118,30 @@ def test_data_an_example_is_opened_and_a_role_set_in_its_table(app):
     assert not app.evaluate(IS_AT, [".cl-columns", ""])
     app.keyboard.press("Shift+Tab")
     assert app.evaluate(IS_AT, [".cl-roles", ""])
+    app.keyboard.press("Shift+Tab")
+    assert not app.evaluate(IS_AT, [".cl-roles", ""])
+    go_to(app, ".cl-roles", most=2)
     app.keyboard.press("Control+z")
     expect(role.nth(1)).to_contain_text("numeric", timeout=LONG)
+
+
+def test_data_a_long_table_of_columns_is_scrolled_by_keys(kept, tmp_path):
+    path = tmp_path / "wide.csv"
+    heads = [f"column {k}" for k in range(60)]
+    rows = ([k * row % 7 for k in range(60)] for row in range(30))
+    path.write_text("\n".join(",".join(map(str, line)) for line in [heads, *rows]))
+    app = enter(kept(path, page="data"), ".cl-roles .tabulator-row")
+    go_to(app, "[tabulator-field=role].tabulator-cell", most=20)
+    for k in range(1, 4):
+        app.keyboard.press("PageDown")
+        row = app.locator(".cl-roles .tabulator-row").filter(
+            has_text=f"column {10 * k}"
+        )
+        expect(row.locator("[tabulator-field=role]")).to_be_focused()
+        expect(row).to_be_in_viewport(ratio=0.9)
+    app.keyboard.press("PageUp")
+    row = app.locator(".cl-roles .tabulator-row").filter(has_text="column 20")
+    expect(row.locator("[tabulator-field=role]")).to_be_focused()
 
 
 def test_data_recent_analyses_are_one_stop_of_tab(kept, server):
@@ -139,6 +180,27 @@ def test_consensus_another_model_is_read(iris):
     app.keyboard.press("ArrowDown")
     second = app.locator(".cl-ranking-table .ranked").nth(1)
     expect(second).to_have_class(re.compile("front"), timeout=LONG)
+
+
+def test_consensus_links_are_one_stop_of_tab(iris):
+    pairs = ((1, 2), (60, 110))
+    links = [("add link", {"kind": "must", "a": a, "b": b}) for a, b in pairs]
+    app = iris("consensus", ".cl-links table", *links, tab="links")
+    walk_table(app, "[data-do^=show], [data-do^=swap]", most=80)
+
+
+def test_consensus_rows_like_the_inspected_one_are_one_stop_of_tab(iris):
+    app = iris("consensus", ".cl-inspected table", tab="sample", inspected=3)
+    walk_table(app, "[data-do^=inspect]", most=40)
+
+
+def test_consensus_brushed_rows_are_one_stop_of_tab(iris):
+    app = iris("clusters", "[data-do=brush]", tab="selection")
+    go_to(app, "[data-do=brush]", most=60)
+    app.keyboard.press("Enter")
+    go_to(app, ".cl-nav-consensus", most=80, key="Shift+Tab")
+    app.keyboard.press("Enter")
+    walk_table(app, ".cl-brushed button", most=80)
 
 
 def test_clusters_a_consensus_is_cut_named_and_made_the_result(iris):
@@ -195,6 +257,7 @@ def test_labels_another_pair_of_classes_is_drawn(iris):
     assert app.evaluate(IS_AT, [".pairs button", "setosa and virginica"])
     app.keyboard.press("Enter")
     expect(heading).to_contain_text("setosa", timeout=LONG)
+    walk_table(app, ".cl-merge", most=30)
 
 
 def test_new_rows_a_segmentation_is_kept_and_given_a_table(iris, tmp_path):
@@ -211,6 +274,7 @@ def test_new_rows_a_segmentation_is_kept_and_given_a_table(iris, tmp_path):
         app.keyboard.press("Enter")
     chooser.value.set_files(path)
     expect(app.locator(".cl-assigned")).to_contain_text("20", timeout=LONG)
+    walk_table(app, "[data-do^=read]", most=30)
 
 
 def test_report_a_note_is_written_and_rows_are_saved(iris):
@@ -258,6 +322,9 @@ def test_cns_all_three_settings_are_steered(iris):
     app.keyboard.press("Enter")
     second = app.locator(".steps button").nth(1)
     expect(second).to_have_attribute("aria-pressed", "true", timeout=LONG)
+    go_to(app, ".cl-versions", most=60)
+    app.keyboard.press("Enter")
+    walk_table(app, "[data-do^=show], [data-do^=add]", most=30)
 
 
 def test_lessons_a_lesson_is_opened_and_its_first_step_shown(kept):

@@ -51,7 +51,8 @@ class CNSVersions(Card):
             for row in cns_versions.table.itertuples()
         )
         self._text.body = (
-            "<table><tr><th></th><th class='number'>K</th><th class='number'>k</th>"
+            "<table data-roving='map'><tr><th></th>"
+            "<th class='number'>K</th><th class='number'>k</th>"
             "<th class='number'>alpha</th><th class='number'>crit.</th>"
             f"<th class='number'>ARI</th><th></th></tr>{rows}</table><p class='muted'>"
             "A name shows its result on the map, once more the setting. ARI with the "

@@ -121,7 +121,7 @@ class LinkList(Card):
         self._text.body = (
             f"<h3>{title} <small>{note}</small></h3>{waits}"
             + (f"<p class='muted'>The latest {_SHOWN} of them:</p>" if more else "")
-            + f"<table>{rows}</table>{_unsure(unsure)}"
+            + f"<table data-roving='map'>{rows}</table>{_unsure(unsure)}"
         )
         self._show_weight(ranking, constraints.value, link_weight)
         self._k = max(2, int(ensemble.value.n_clusters[selected.value]))
@@ -219,7 +219,7 @@ def _unsure(pairs: Unsure) -> str:
     return (
         f"<details class='cl-unsure-pairs'><summary>{count(len(pairs), 'pair')} unsure"
         "<small> count as no answer, not asked again</small></summary>"
-        f"<table>{rows}</table></details>"
+        f"<table data-roving='map'>{rows}</table></details>"
     )
 
 
@@ -280,7 +280,7 @@ def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
     )
     by = _by(state.link.by)
     return (
-        f"<tr data-roving><td>{stroke}</td><td class='ends'>{show}{by}</td>"
+        f"<tr><td>{stroke}</td><td class='ends'>{show}{by}</td>"
         f"<td class='name'>{TITLES[kind]}</td><td>{verdict}</td>"
         f"<td class='name'>{swap}&ensp;{remove}</td></tr>"
     )

@@ -81,7 +81,8 @@ class SampleTab(Tab):
             + "</table><h3>Values <small>band: middle 80% of its cluster</small></h3>"
             f"<table>{''.join(_value(p, colour) for p in read.values[:SHOWN_VALUES])}"
             f"</table>{_more(len(read.values) - SHOWN_VALUES)}"
-            "<h3>Most often together with <small>in the pool</small></h3><table>"
+            "<h3>Most often together with <small>in the pool</small></h3>"
+            "<table data-roving='map'>"
             + "".join(
                 f"<tr><td class='cut'>{row_link(i, row)}</td><td>"
                 f"{share_bar(votes / ensemble.n_votes, '#5b6169')}</td>"

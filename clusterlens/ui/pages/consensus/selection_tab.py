@@ -193,6 +193,6 @@ def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str
     more = len(read.brush) - len(positions)
     remaining = f"<p class='muted'>and {whole(more)} more</p>" if more > 0 else ""
     return (
-        f"<table class='rows cl-brushed'><tr><th>row</th><th></th>{heads}</tr>{rows}"
-        f"</table>{remaining}"
+        f"<table class='rows cl-brushed' data-roving='map'><tr><th>row</th><th></th>"
+        f"{heads}</tr>{rows}</table>{remaining}"
     )

@@ -79,7 +79,7 @@ class LabelMerges(Card):
         return (
             "<p class='muted'>Lowest pairs, and the score of all after merging (now "
             f"{fixed(check.score, 3)}). A click merges, on this page only.</p>"
-            "<table><tr><th>pair</th><th class='number'>score</th>"
+            "<table data-roving='map'><tr><th>pair</th><th class='number'>score</th>"
             "<th class='number'>rows</th><th class='number'>if merged</th></tr>"
             f"{rows}</table><p class='muted'>Errors are Monte-Carlo (2 standard errors "
             "of random assignments), not uncertainty of the table. One far outlier can "

@@ -90,7 +90,7 @@ class AssignedRows(Card):
             )
         )
         self._rows.body = (
-            "<table><tr><th>row</th><th>cluster</th>"
+            "<table data-roving='map'><tr><th>row</th><th>cluster</th>"
             f"<th class='number'>margin</th><th>next</th></tr>{lines}</table>"
         )
 
