@@ -16,6 +16,7 @@ from tests.ui.test_workbench import until
 from tests.ui.test_zooming import FILLED, MAPPED, MATRICES
 
 STEP = 8
+LINKS = ".cl-links tr:has(.cl-remove)"
 # The ranges of a figure and its whole ranges, low to high.
 RANGES = f"""css => {{
   const {{x_range, y_range}} = ({FIGURE})(css), ends = [];
@@ -227,7 +228,7 @@ def test_the_map_of_models_is_walked_and_selected_by_keys(app):
 
 
 def test_links_are_made_by_keys_are_one_stop_of_tab_and_their_buttons_have_names(app):
-    rows = app.locator(".cl-links tr")
+    rows = app.locator(LINKS)
     # The focus is still in the navigation.
     app.keyboard.press("Space")
     expect(app.locator(".cl-must")).to_be_visible(timeout=LONG)
@@ -258,7 +259,7 @@ def test_links_are_made_by_keys_are_one_stop_of_tab_and_their_buttons_have_names
 
 
 def test_an_answer_sends_the_new_order_before_the_other_cards(app):
-    n_links = app.locator(".cl-links tr").count()
+    n_links = app.locator(LINKS).count()
     app.locator(".cl-suggestions button[data-do]").first.click(timeout=LONG)
     expect(app.locator(".cl-must")).to_be_visible(timeout=LONG)
     messages = []
@@ -269,7 +270,7 @@ def test_an_answer_sends_the_new_order_before_the_other_cards(app):
     )
     network.send("Network.enable")
     app.keyboard.press("m")
-    expect(app.locator(".cl-links tr")).to_have_count(n_links + 1)
+    expect(app.locator(LINKS)).to_have_count(n_links + 1)
     network.detach()
     ranked, listed = (
         next(k for k, message in enumerate(messages) if what in message)
@@ -277,7 +278,7 @@ def test_an_answer_sends_the_new_order_before_the_other_cards(app):
     )
     assert ranked < listed
     app.keyboard.press("Control+z")
-    expect(app.locator(".cl-links tr")).to_have_count(n_links)
+    expect(app.locator(LINKS)).to_have_count(n_links)
 
 
 def test_an_analysis_opens_on_the_page_that_was_left(app, server):

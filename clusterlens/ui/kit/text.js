@@ -23,6 +23,7 @@ const tellClicks = (box, model) => {
 // In a field with something in it they are the field's own.
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
   ArrowDown: [0, 1]};
+const BESIDE = 1e6; // pixels, farther than anything ahead
 const stopsOf = (place) => [...place.querySelectorAll('button, [role=button], input')];
 const enterAt = (stops, at) => stops.forEach((one) => {
   one.tabIndex = one === at ? 0 : -1;
@@ -56,10 +57,11 @@ const leadOn = (event) => {
     return [(left + right) / 2, (top + bottom) / 2];
   };
   const here = middle(part);
+  // What is rather beside than ahead comes last: buttons of unequal width in a column.
   const far = (one) => {
     const [x, y] = middle(one).map((at, axis) => at - here[axis]);
-    const along = x * step[0] + y * step[1];
-    return along < 1 ? Infinity : along + 2 * Math.abs(x * step[1] + y * step[0]);
+    const along = x * step[0] + y * step[1], across = Math.abs(x * step[1] + y * step[0]);
+    return along < 1 ? Infinity : along + 2 * across + (across > along ? BESIDE : 0);
   };
   const others = stopsOf(place)
     .map((one) => [far(one), one]).filter(([length]) => length < Infinity);
