@@ -144,12 +144,12 @@ async def with_taker(address: str) -> tuple[Any, str]:
     """Open a page; return its websocket and the id of its `FileTaker`."""
     socket = await connect(address)
     await send(socket, "PULL-DOC-REQ", "{}")
+    await send(socket, "PATCH-DOC", json.dumps(DRAWN))
     async with asyncio.timeout(120):
         while True:
             text = await socket.read_message()
             found = isinstance(text, str) and re.search(TAKER, text)
             if found:
-                await send(socket, "PATCH-DOC", json.dumps(DRAWN))
                 return socket, found[1]
 
 
