@@ -53,15 +53,8 @@ SEPARATORS = {
 }
 BLANKS = " "  # stands for one or more blanks
 
-_CLEAREST_FIRST = (
-    "\t",
-    "|",
-    "^",
-    "~",
-    ";",
-    ",",
-    BLANKS,
-)  # in words and numbers, so the clearest
+# The rarer a mark is within words and numbers, the clearer it separates.
+_CLEAREST_FIRST = ("\t", "|", "^", "~", ";", ",", BLANKS)
 _MARKS = [mark.encode() for mark in (*SEPARATORS, BLANKS)]
 _HEAD = 1 << 18
 _LONGEST_LINE = 1 << 24
