@@ -10,7 +10,9 @@ import pytest
 
 from clusterlens.compute.scale import labels
 from clusterlens.compute.scale import source as source_module
+from clusterlens.ui.actions.large_tables import given_of
 from clusterlens.ui.exports.script import write_card
+from clusterlens.ui.pages.all_rows.nodes import labelling
 from clusterlens.ui.pages.all_rows.page import AllRowsPage
 from clusterlens.ui.pages.data.load_table import LoadTable
 from clusterlens.ui.plots.all_rows import draw_parts
@@ -191,6 +193,36 @@ def test_a_table_that_changed_or_went_is_named(folder):
         session.server.tables = LargeTables()
         assert not await session.act("label rows")
         assert "is not among the tables" in session.jobs.notices[-1].text
+        session.close()
+
+    run(main())
+
+
+def test_a_table_that_is_written_anew_gets_labels_of_its_own(folder):
+    async def main():
+        server = Server()
+        for _ in range(2):
+            session = await labelled(folder, server)
+            assert await session.act("label rows"), session.jobs.notices
+            await wait_until_idle(session)
+            session.derived.ask("labelling")
+            await wait_until_idle(session)
+            assert session.derived.get("labelling").value.is_current
+            session.close()
+            (folder / BAD / "1.parquet").touch()
+        assert len(list(folder.glob("*-labels-*"))) == 2
+
+    run(main())
+
+
+def test_labels_of_an_earlier_version_are_the_present_ones(folder):
+    async def main():
+        session = await labelled(folder)
+        given, _ = given_of(session.analysis)
+        of = session.analysis
+        named = (given.digest, "k-means")
+        found = labelling(None, of.large, of.runs, of.result, named, of.table)
+        assert found.is_current
         session.close()
 
     run(main())

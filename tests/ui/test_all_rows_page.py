@@ -1,5 +1,7 @@
 """Test of large tables in a browser: landmarks are drawn, and all rows get labels."""
 
+import shutil
+
 import pandas as pd
 import pytest
 from playwright.sync_api import expect
@@ -18,6 +20,8 @@ def table(server, tmp_path):
     pd.read_csv(write_blobs(tmp_path, rows=ROWS)).to_parquet(path)
     yield path
     path.unlink()
+    for labels in path.parent.glob("visits-labels-*"):
+        shutil.rmtree(labels)
 
 
 def test_a_table_on_the_disk_of_the_server_is_labelled_as_a_whole(table, app):

@@ -100,6 +100,28 @@ FILE = """([name, text]) => {
   dataTransfer.items.add(new File([text], name));
   return dataTransfer;
 }"""
+# Builds each table anew, removes it meanwhile, and counts the parts that are left.
+REMOVED = """() => {
+  const found = [];
+  const look = (views) => {
+    for (const view of views) {
+      if (view.tabulator) found.push(view);
+      look(view.child_views ?? []);
+    }
+  };
+  look(Object.values(Bokeh.index));
+  const left = found.map((view) => new Promise((resolve, reject) => {
+    view.render();
+    const built = view.tableBuilt.bind(view);
+    view.tableBuilt = () => {
+      try { built(); } catch (error) { reject(error); }
+      resolve(view.tabulator.element.children.length);
+    };
+    const table = view.tabulator;
+    table.on("tableBuilding", () => queueMicrotask(() => table.destroy()));
+  }));
+  return Promise.all(left).then((counts) => counts.reduce((a, b) => a + b, 0));
+}"""
 DRAG = """([type, name, text]) => {
   const dataTransfer = new DataTransfer();
   dataTransfer.items.add(new File([text], name));
@@ -139,6 +161,12 @@ def test_tables_are_pasted_or_dropped_on_any_page_and_broken_ones_refused(app):
     expect(overlay).to_be_hidden()
     zone.dispatch_event("drop", dragged)
     state.to_contain_text("2 models", timeout=LONG)
+
+
+def test_a_table_may_be_removed_while_it_is_built(kept):
+    app = kept("blobs", page="data")
+    expect(app.locator(".tabulator-row").first).to_be_visible(timeout=LONG)
+    assert app.evaluate(REMOVED) == 0
 
 
 def test_nothing_scrolls_on_one_screen(kept):

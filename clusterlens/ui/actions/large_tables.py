@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -103,12 +104,23 @@ def given_of(analysis: Analysis) -> tuple[Given, Run]:
     return Given(run.dataset, run.ensemble, labels), run
 
 
+def labels_digest(given: Given, run: Run, large: LargeTable) -> str:
+    """Return the SHA-256 of everything that the labels of all rows depend on.
+
+    A table that is written anew has other labels, also if its landmarks are the same.
+    """
+    pool = [dict(spec) for spec in run.pool]
+    facts = (given.digest, large.files, large.skips, pool, run.random_state)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
 def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Label all rows of the large table by the result and the models of its run."""
     given, run = given_of(analysis)
     large = analysis.large
     opened = open_large(job, large)
-    out = job.server.tables.labels(large.name, given.digest)
+    digest = labels_digest(given, run, large)
+    out = job.server.tables.labels(large.name, digest)
     with job.server.tables.writing(out):
         label_all(
             opened,
@@ -121,7 +133,7 @@ def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
             workers=job.workers,
             enter=job.begin_stage,
         )
-    return replace(analysis, labelled=(given.digest, analysis.result.title))
+    return replace(analysis, labelled=(digest, analysis.result.title))
 
 
 def _write_labels(lines: Lines, step: Step, before: Analysis) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale.result import ScaledRun, read_run
-from clusterlens.ui.actions.large_tables import given_of
+from clusterlens.ui.actions.large_tables import given_of, labels_digest
 from clusterlens.ui.kit.palette import (
     NOWHERE_COLOUR,
     cluster_colours,
@@ -53,12 +53,14 @@ def labelling(
 ) -> Labelling:
     """Return whether all rows are labelled by the present result."""
     try:
-        given, _ = given_of(
+        given, run = given_of(
             Analysis(table=table, large=large, runs=runs, result=result)
         )
     except ValueError as error:
         return Labelling(str(error), is_current=False)
-    return Labelling("", labelled[:1] == (given.digest,))
+    # Earlier versions named the labels by the landmarks and their models alone.
+    known = (given.digest, labels_digest(given, run, large))
+    return Labelling("", is_current=bool(labelled) and labelled[0] in known)
 
 
 @node("live", "Reading the results of all rows")
