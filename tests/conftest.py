@@ -73,6 +73,13 @@ def busy_machine(request):
         yield
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Show why tests were repeated: what fails once has found something."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        terminalreporter.section(f"repeated: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+
+
 def pytest_collection_modifyitems(config, items):
     """Mark the tests in a browser: they come first, and once more if they fail."""
     for item in items:
