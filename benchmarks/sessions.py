@@ -297,11 +297,10 @@ def serve(port: int, rows: int) -> None:
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.opening import empty_page
-    from clusterlens.ui.pages import PAGES, import_pages
+    from clusterlens.ui.pages import PAGES
     from clusterlens.ui.patches import send_everything
     from clusterlens.ui.server.hardening import harden
     from clusterlens.ui.server.server import Server
-    from clusterlens.ui.serving import show_frame
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
 
@@ -334,12 +333,9 @@ def serve(port: int, rows: int) -> None:
     def page() -> None:
         pn.extension("tabulator")
         send_everything()
-        import_pages()
-        show_frame(server, begin)
-
-    def begin(view: Any) -> None:
-        shell = Shell(Session(server), view)
-        shell.begin()
+        shell = Shell(Session(server))
+        shell.view.servable()
+        pn.state.onload(shell.begin)
         pn.state.on_session_destroyed(lambda context: shell.close())
         user = next(opened)
         gone = weakref.ref(shell, lambda _: shown.pop(user))

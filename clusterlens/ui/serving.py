@@ -37,8 +37,10 @@ def _is_lost_page() -> bool:
     return request.path.endswith("/ws") and request.query == "again"
 
 
-def serve_page(server: Server, file: Path | None = None) -> None:
-    """Show the frame of a page, which a session fills once a browser has drawn it.
+def serve_page(
+    server: Server, file: Path | None = None, *, is_connected: bool = True
+) -> None:
+    """Make the session of a browser, and show its page.
 
     A server that warms up (`panel serve --warm`) calls this before anybody can connect.
     Kernels are then compiled, without a session.
@@ -49,6 +51,9 @@ def serve_page(server: Server, file: Path | None = None) -> None:
         Owner of the resources that all sessions share.
     file : Path, optional
         Table that the page begins with.
+    is_connected : bool, default True
+        Whether a browser is connected. If there is only a request (`panel serve`), it
+        gets an empty frame, and the session is made once a browser has drawn it.
     """
     pn.extension(*EXTENSIONS)
     if not is_serving():
@@ -62,40 +67,29 @@ def serve_page(server: Server, file: Path | None = None) -> None:
     # This is harmless (Bokeh pull request 12915) and would only fill the log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
-    import_pages()
     # Part of the page's markup, which is sent before the session is made. Without it
     # components would request their style sheets from another host.
     pn.state.curdoc.template_variables.setdefault("dist_url", LOCAL_DIST)
-    show_frame(server, partial(_begin, server, file))
-
-
-def show_frame(server: Server, fill: Callable[[Any], None]) -> None:
-    """Show the empty frame of a page, and fill it once the browser has drawn it.
-
-    A request alone makes no session. Besides, cards that come while the browser fetches
-    the page would not be sent to it, but their changes would.
-
-    Parameters
-    ----------
-    server : Server
-        Server whose pages are filled in turn.
-    fill : callable
-        Called with the frame, but not for a visitor who has left.
-    """
-    view, context = empty_frame(), pn.state.curdoc.session_context
-
-    async def fill_in_turn() -> None:
-        async with server.opening:
-            await asyncio.sleep(_PAUSE_SECONDS)
-            if context.session.connection_count:
-                fill(view)
-
+    view = empty_frame()
+    if is_connected:
+        _fill(server, file, view)
+    else:
+        import_pages()
+        pn.state.onload(partial(_fill_in_turn, server, file, view))
     # Panel cannot read addresses with two question marks, or of IPv6; Query can.
     view.servable(location=False)
-    pn.state.onload(fill_in_turn)
 
 
-def _begin(server: Server, file: Path | None, view: Any) -> None:
+async def _fill_in_turn(server: Server, file: Path | None, view: Any) -> None:
+    """Fill a frame after the frames before it, unless its visitor has left."""
+    context = pn.state.curdoc.session_context
+    async with server.opening:
+        await asyncio.sleep(_PAUSE_SECONDS)
+        if context.session.connection_count:
+            _fill(server, file, view)
+
+
+def _fill(server: Server, file: Path | None, view: Any) -> None:
     """Make the session of a browser, and fill its frame."""
     session = Session(server)
     if server.startup_notice:
@@ -110,9 +104,11 @@ def _begin(server: Server, file: Path | None, view: Any) -> None:
     except ValueError as error:
         analysis, look = None, {}
         session.jobs.notify("warning", f"The link is not followed: {error}")
+    # Cards that come while the browser fetches the page are not sent to it, but their
+    # changes are. So a link is followed, and cards are made, once the page is drawn.
     if analysis is None:
-        restore_look(session.look, look)
-    shell.begin()
+        pn.state.onload(partial(restore_look, session.look, look))
+    pn.state.onload(shell.begin)
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
     elif (own := server.tables.own) is not None:
