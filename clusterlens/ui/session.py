@@ -68,6 +68,7 @@ class Session:
         self.files = self.memory.files
         self.own_pools = OwnPools(server.store)
         self._formed_at = 0.0
+        self._n_acting = 0
         # Position of the step that the running slow action builds on.
         self._began_at = 0
         # Intents of the requested nodes, by name.
@@ -104,13 +105,28 @@ class Session:
         `intent` is the id of the interrupted action that is repeated.
         """
         action = ACTIONS[kind]
-        if not action.slow:
-            with self.derived.paused():
-                done = self.act_now(kind, **values)
-                if done and look:
-                    self.look.param.update(**look)
+        self._n_acting += 1
+        try:
+            if action.slow:
+                done = await self._act_slowly(action, kind, values, look, intent)
+            else:
+                with self.derived.paused():
+                    done = self.act_now(kind, **values)
+                    if done and look:
+                        self.look.param.update(**look)
             await self.memory.settled()
             return done
+        finally:
+            self._n_acting -= 1
+
+    async def _act_slowly(
+        self,
+        action: Action,
+        kind: str,
+        values: dict[str, Any],
+        look: Mapping[str, Any] | None,
+        intent: str,
+    ) -> bool:
         plain = plain_values(values)
         if self._is_unfinished(action):
             return False
@@ -147,7 +163,6 @@ class Session:
                 self.look.param.update(**look)
             elif is_done and filled:
                 self.derived.fill()
-        await self.memory.settled()
         return is_done
 
     def _tell_memory(self, event: Any) -> None:
@@ -436,7 +451,7 @@ class Session:
 
     async def ended(self) -> None:
         """Wait until a closed session has stopped and is saved."""
-        while not self.jobs.at_rest:
+        while self._n_acting or not self.jobs.at_rest:
             await asyncio.sleep(ENDED_SECONDS)
         await self.memory.settled()
 

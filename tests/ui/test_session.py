@@ -13,6 +13,7 @@ import pytest
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui import session as session_module
 from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
 from clusterlens.ui.parts.card import Card
@@ -180,6 +181,29 @@ def test_what_is_turned_to_while_an_action_is_saved_stays_in_sight(kind, values)
     session.memory.settled = saved
     assert run(session.act(kind, look={"page": "report"}, **values))
     assert (seen, session.look.page) == (["report"], "pool")
+
+
+def test_a_session_ends_after_its_actions(monkeypatch):
+    # Ended sessions are taken apart; an action that is still awaited needs its session.
+    monkeypatch.setattr(session_module, "ENDED_SECONDS", 0)
+
+    async def main():
+        session, saved = session_with(made_run(1)), [asyncio.Event(), asyncio.Event()]
+        waiting = iter(saved)
+        session.memory.settled = lambda: next(waiting).wait()
+        acting = asyncio.create_task(session.act("write note", text="mine"))
+        await asyncio.sleep(0)
+        session.close()
+        ended = asyncio.create_task(session.ended())
+        saved[1].set()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not ended.done()
+        saved[0].set()
+        await ended
+        assert acting.done()
+
+    run(main())
 
 
 def test_a_new_table_replaces_everything():
