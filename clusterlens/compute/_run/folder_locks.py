@@ -62,12 +62,15 @@ def lock_folder(path: Path) -> int | None:
 def working_folder() -> Iterator[Path]:
     """Yield an empty folder for temporary files, removed afterwards.
 
-    The first call of a process removes folders that killed processes have left.
+    The first call of a process removes folders that killed processes have left, or
+    into which a worker that is being ended still wrote.
     """
     remove_left()
     lock = None
     try:
-        with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
+        with tempfile.TemporaryDirectory(
+            prefix=PREFIX, ignore_cleanup_errors=True
+        ) as name:
             lock = lock_folder(Path(name))
             yield Path(name)
     finally:

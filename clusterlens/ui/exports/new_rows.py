@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
+from clusterlens.compute._run.folder_locks import working_folder
 from clusterlens.compute.assigning.few_columns import TypingTool
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
@@ -50,8 +50,8 @@ def workbook_bytes(tool: TypingTool) -> bytes:
 
 def _written(write: Callable[[Path], None], suffix: str) -> bytes:
     """Return the content that a function writes to a file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"file{suffix}"
+    with working_folder() as folder:
+        path = folder / f"file{suffix}"
         write(path)
         return path.read_bytes()
 

@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import clusterlens
+from clusterlens.compute._run.folder_locks import working_folder
 from clusterlens.compute._run.kernels import directories
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ranking.ranking import Ranking
@@ -120,8 +120,7 @@ def replay(
     Cancelled
         If it was stopped.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    with working_folder() as place:
         (place / "analysis.py").write_text(
             _with_files(script, steps, files, place), encoding="utf-8"
         )

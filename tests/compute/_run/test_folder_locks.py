@@ -52,6 +52,19 @@ def test_a_folder_is_locked_once_until_it_is_unlocked(tmp_path):
     os.close(lock_folder(tmp_path))
 
 
+def test_a_folder_that_cannot_be_removed_now_ends_no_work(places, monkeypatch):
+    def refuse(path):
+        raise OSError("Directory not empty")
+
+    with monkeypatch.context() as patch, working_folder() as folder:
+        patch.setattr(os, "rmdir", lambda *path, **where: refuse(path))
+    assert folder.exists()
+    make_old(folder)
+    remove_left.cache_clear()
+    remove_left()
+    assert not folder.exists()
+
+
 def test_a_working_folder_is_empty_and_goes():
     with working_folder() as folder:
         assert list(folder.iterdir()) == []
