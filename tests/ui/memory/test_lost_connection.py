@@ -62,6 +62,11 @@ window.WebSocket = class extends WebSocket {
   }
 };
 """
+NO_SOCKET_AT_FIRST = """
+if (!sessionStorage.getItem('opened'))
+  window.WebSocket = function () { return {close() {}}; };
+sessionStorage.setItem('opened', 'once');
+"""
 # Ends the connection in the middle of a message.
 CUT = """
 const socket = window.sockets.at(-1);
@@ -252,6 +257,18 @@ def watched(page):
     page.on("pageerror", lambda error: errors.append(error.stack))
     yield page
     assert not errors, "script errors in the page"
+
+
+def test_a_page_that_lost_its_server_before_it_had_content_opens_anew(page, server):
+    page.set_default_timeout(PATIENCE)
+    page.add_init_script(NO_SOCKET_AT_FIRST)
+    page.goto(f"{server.address}/app")
+    page.route("**/app", lambda route: route.abort())
+    sentence = page.locator(".cl-opening")
+    expect(sentence).to_contain_text("server does not answer", timeout=PATIENCE)
+    page.unroute("**/app")
+    wait_for_content(page)
+    expect(sentence).to_have_count(0)
 
 
 def load_iris(page, served):
