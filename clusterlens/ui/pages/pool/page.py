@@ -37,7 +37,7 @@ class PoolPage(Page):
             pn.Column(cost.view, styles={"flex": "none"}, margin=0),
             pn.Column(imported.view, styles={"flex": "none"}, margin=0),
             pn.Column(
-                runs.view, styles={"flex": "1 0 auto", "min-height": "170px"}, **fill
+                runs.view, styles={"flex": "1 0 170px", "height": "auto"}, **fill
             ),
             styles={**COLUMN, "gap": "8px", "overflow-y": "auto"},
             **fill,
