@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from clusterlens.compute.scale import labels
 from clusterlens.compute.scale import source as source_module
 from clusterlens.ui.actions.large_tables import given_of
+from clusterlens.ui.exports.all_rows import write_error
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.pages.all_rows.nodes import labelling
 from clusterlens.ui.pages.all_rows.page import AllRowsPage
@@ -132,6 +134,15 @@ def test_all_rows_are_labelled_by_the_result_and_shown_as_text(folder):
         session.close()
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    ("error", "conditions"), [((0.9, 0.8), 1), ((np.nan, np.nan), 0)]
+)
+def test_the_error_of_landmarks_names_its_condition(error, conditions):
+    run_ = SimpleNamespace(consensus_error=error, smallest_seen=(7, 40))
+    condition = "settings that count rows (min_cluster_size)"
+    assert write_error(run_).count(condition) == conditions
 
 
 def test_the_script_gives_the_labels_of_the_page(folder, tmp_path, monkeypatch):

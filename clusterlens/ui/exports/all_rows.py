@@ -39,7 +39,9 @@ def write_error(run: ScaledRun) -> str:
         error = (
             "The same partition fitted to 19 samples of other rows agrees with it by "
             f"an adjusted Rand index of {value:.3f} (median), at least {least:.3f}. A "
-            "fit to all rows agrees at least so much with a chance of 95%."
+            "fit to all rows agrees at least so much with a chance of 95%, if it "
+            "differs as the samples do; settings that count rows (min_cluster_size) "
+            "mean another model there."
         )
     smallest = count(int(run.smallest_seen[0]), "row")
     return f"{error} Landmarks show groups of {smallest} and more with a chance of 95%."
