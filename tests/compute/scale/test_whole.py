@@ -1,9 +1,12 @@
 """Contingency tables of pieces add up to the table of all rows."""
 
 import numpy as np
+import pytest
 
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
+from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.scale.whole import WholeTable, one_hot_table
 
 
@@ -20,3 +23,20 @@ def test_sums_over_pieces_are_the_overlaps_of_all_rows():
     expected = partition_overlaps(Ensemble(labels))
     np.testing.assert_array_equal(whole.overlaps.squares, expected.squares)
     np.testing.assert_allclose(whole.overlaps.logs, expected.logs, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [480, 900])
+def test_noise_counts_in_the_ranking_as_in_memory(n):
+    rng = np.random.default_rng(0)
+    labels = np.array([rng.integers(-1, k, n) for k in (2, 3, 3, 4)])
+    clusters = [np.unique(row) for row in labels]
+    starts = np.cumsum([0, *map(len, clusters)])
+    tables = one_hot_table(list(labels), clusters, starts)
+    ensemble = Ensemble(labels)
+    whole = WholeTable(n, tables, starts, labels, {}, 0, None)
+    found = whole.rank(ensemble, 0, RunOptions(n_jobs=1))
+    expected = rank_partitions(ensemble, "discotec-binary")
+    assert found.exact
+    np.testing.assert_array_equal(found.ranking.values, expected.values)
+    single = rank_partitions(ensemble.replace(noise="singletons"), "discotec-binary")
+    assert not np.allclose(single.values, expected.values)
