@@ -94,6 +94,8 @@ HEADER_STYLE = {
         "color": "#fff !important",
     },
     "& main": {"overflow": "hidden"},
+    # Empty headings of the template, as high as a toolbar; screen readers pass them.
+    "& .MuiToolbar-root > h5": {"visibility": "hidden"},
     # Activity bar of the template; the status bar shows running work instead.
     "& .MuiLinearProgress-root": {"display": "none"},
 }

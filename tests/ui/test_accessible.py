@@ -50,9 +50,12 @@ FOCUSED = """() => {
 }"""
 
 
-def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list[str]:
+def grave_findings(
+    app: Page, where: str, options: dict[str, list[str]], also: tuple[str, ...] = ()
+) -> list[str]:
     """Return serious and critical findings of axe-core, a line for each element.
 
+    Findings of the rules in `also` are returned too, whatever their impact.
     Colours fade into another theme, so findings are checked again.
     """
     for _ in range(LOOKS):
@@ -60,7 +63,7 @@ def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list
         found = [
             f"{where}: {rule['id']}: {node['html'][:200]}"
             for rule in violations
-            if rule["impact"] in GRAVE
+            if rule["impact"] in GRAVE or rule["id"] in also
             for node in rule["nodes"]
         ]
         if not found:

@@ -332,7 +332,7 @@ def test_lessons_a_lesson_is_opened_and_its_first_step_shown(kept):
     go_to(app, "button.lesson", most=10)
     app.keyboard.press("Enter")
     coach = app.locator(".cl-coach")
-    title = coach.locator("h1")
+    title = coach.locator("h2")
     expect(title).to_be_visible(timeout=2 * LONG)
     first = title.inner_text()
     show = coach.get_by_role("button", name="Show me")

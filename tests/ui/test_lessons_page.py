@@ -2,6 +2,8 @@
 
 from playwright.sync_api import expect
 
+from tests.ui.test_accessible import grave_findings
+
 LONG = 90_000
 # Whether no other element covers the centre of an element.
 IS_ON_TOP = """(part) => {
@@ -26,7 +28,17 @@ def go_on(coach, title):
     following.click()
     expect(coach.locator(".cl-coach-after")).not_to_be_empty(timeout=2 * LONG)
     following.click()
-    expect(coach.locator("h1")).to_have_text(title, timeout=2 * LONG)
+    expect(coach.locator("h2")).to_have_text(title, timeout=2 * LONG)
+
+
+def expect_accessible(app):
+    """Check the displayed step with axe-core, in both themes."""
+    step, found = app.locator(".cl-coach h2").inner_text(), []
+    for theme in ("first", "other"):
+        where = f"{step}, {theme} theme"
+        found += grave_findings(app, where, {}, also=("heading-order",))
+        app.get_by_role("button", name="Toggle theme").click()
+    assert not found, "\n".join(found)
 
 
 def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
@@ -48,7 +60,7 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     expect(colour).not_to_have_css("outline-style", "solid")
     following = coach.get_by_role("button", name="Next")
     following.click()
-    expect(coach.locator("h1")).to_have_text("Meet the leader", timeout=LONG)
+    expect(coach.locator("h2")).to_have_text("Meet the leader", timeout=LONG)
     go_on(coach, "Find the rings")
     show = coach.get_by_role("button", name="Show me")
     assert show.evaluate(N_LINES) == 1
@@ -65,18 +77,19 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     maps = coach.locator(".beside img").evaluate_all("all => all.map(e => e.src)")
     assert len(set(maps)) == 2
     following.click()
-    expect(coach.locator("h1")).to_have_text("Ask the majority", timeout=LONG)
+    expect(coach.locator("h2")).to_have_text("Ask the majority", timeout=LONG)
     # Inside the card, because its place clips everything outside.
     card = app.locator(".cl-page-lessons .cl-threshold.cl-card")
     expect(card).to_have_css("outline", "rgb(224, 123, 0) solid 2px", timeout=LONG)
     expect(card).to_have_css("outline-offset", "-3px")
     coach.get_by_role("button", name="Show me").click()
     expect(coach).to_contain_text("stands at rank 34", timeout=LONG)
+    expect_accessible(app)
     app.keyboard.press("Control+z")
     majority = expect(app.locator(".cl-page-lessons .cl-threshold-text"))
     majority.to_contain_text("the average agreement", timeout=LONG)
     coach.get_by_role("button", name="Back").click()
-    expect(coach.locator("h1")).to_have_text("Find the rings")
+    expect(coach.locator("h2")).to_have_text("Find the rings")
     state.to_contain_text("rings")
     app.get_by_role("button", name="Data", exact=True).click()
     state.to_contain_text("blobs")
@@ -113,3 +126,4 @@ def test_on_a_narrow_page_all_that_is_told_of_a_step_is_in_sight(app):
     expect(after).to_contain_text("but of people", timeout=2 * LONG)
     box, buttons = after.bounding_box(), coach.locator(".cl-coach-foot").bounding_box()
     assert box["y"] + box["height"] <= buttons["y"]
+    expect_accessible(app)

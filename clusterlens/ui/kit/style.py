@@ -84,7 +84,7 @@ h2 small { font-weight: 400; }
 p { margin: 2px 0; }
 .muted, .how { font-size: 12px;
   color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
-.muted .how { color: inherit; }
+:is(.muted, .how) :is(.muted, .how) { color: inherit; }
 .warn { color: color-mix(in srgb, #b87000 var(--cl-mixed, 70%), currentColor); }
 .said { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap; }
@@ -130,7 +130,8 @@ td.number, th.number { text-align: right; }
 ul { margin: 4px 0; padding-left: 18px; }
 button.link { all: unset; cursor: pointer; font-weight: 600;
   color: color-mix(in srgb, #0b8a8a var(--cl-mixed, 72%), currentColor); }
-button.link:hover { text-decoration: underline; }
+button.link:hover, .badge button.link { text-decoration: underline; }
+.badge button.link { color: inherit; }
 button.link:focus-visible { outline-offset: 1px; }
 button.link.copied::after { content: " ✓ copied"; }
 .pill { display: inline-block; padding: 2px 10px; border-radius: 12px; font-size: 12px;

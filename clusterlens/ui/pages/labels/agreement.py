@@ -18,7 +18,7 @@ from clusterlens.ui.pages.labels.nodes import Reached
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.commands import run_preset
 
-GIVEN, MERGED = "#0b7d7d", "#b07a10"
+GIVEN, MERGED = "#0b7d7d", "#a06c08"
 # Names of two dots closer than this are merged into one text.
 _TEXT_WIDTH = 0.3
 # On close lines names would cover dots even so.

@@ -26,7 +26,7 @@ CSS = """
   background: color-mix(in srgb, currentColor 14%, transparent); }
 .bars i.done { background: #0b8a8a; }
 .bars span { font-size: 12px; margin-left: 4px; white-space: nowrap; }
-h1 { font-size: 18px; margin: 0 0 6px; }
+h2 { font-size: 18px; margin: 0 0 6px; white-space: normal; }
 p { line-height: 1.45; margin: 6px 0; }
 .task { display: flex; gap: 10px; align-items: center; padding: 9px 11px;
   margin: 10px 0; border-radius: 6px;
@@ -51,7 +51,7 @@ button.plain[disabled] { opacity: .4; cursor: default; }
 button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }
 @media (max-width: 1150px) { ol { display: none; }
   .two { columns: 2; column-gap: 24px; } .two > * { break-inside: avoid; }
-  .bars { margin: 3px 0 4px; } h1 { font-size: 16px; margin-bottom: 4px; }
+  .bars { margin: 3px 0 4px; } h2 { font-size: 16px; margin-bottom: 4px; }
   .task { padding: 4px 11px; margin: 0 0 4px; }
   p { line-height: 1.36; margin: 3px 0; } }
 """
@@ -186,7 +186,7 @@ def _head(lesson: Lesson, at: int, step: int) -> str:
 
 
 def _body(task: Task, classroom: Classroom, beside: str) -> str:
-    text = f"<h1>{safe(task.title)}</h1><p>{task.text}</p>"
+    text = f"<h2>{safe(task.title)}</h2><p>{task.text}</p>"
     if task.task:
         mark, kind = ("✓", "done") if classroom.reached else (classroom.step + 1, "")
         press = ""
