@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -111,7 +112,7 @@ def labels_digest(given: Given, run: Run, large: LargeTable) -> str:
     """
     pool = [dict(spec) for spec in run.pool]
     facts = (given.digest, large.files, large.skips, pool, run.random_state)
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:

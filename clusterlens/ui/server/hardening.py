@@ -178,7 +178,7 @@ class LimitedSocket(WSHandler):
         self._buffer_bytes, self._page_lock = 0, page_lock
 
     async def open(self, *args: Any, **kwargs: Any) -> None:
-        """Connect in turn, because the frame of the page is made now.
+        """Connect in turn, because the page is made now.
 
         Other requests are answered between two pages. A visitor who has left gets none.
         """

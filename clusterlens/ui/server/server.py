@@ -65,7 +65,7 @@ class Server:
     collector : Collector
         The garbage collector.
     opening : asyncio.Lock
-        Lock under which pages are filled, one after the other.
+        Lock under which frames of pages are filled, one after the other.
     pages : WeakSet of Shell
         Open pages.
     left : WeakSet of Session
