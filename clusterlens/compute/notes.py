@@ -29,6 +29,7 @@ WORDS: Mapping[str, str] = {
         "off by at most {ranks} of {rows} rows."
     ),
     "file skipped": "File {subject} left out: {why}",
+    "run left out": "Folder {subject} left out: it is that of a run.",
     "files left out": "{files} other files left out, the first {subject}.",
     "types widened": "Column {subject} has several types; it is read as {type}.",
     "files without column": (

@@ -29,8 +29,9 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.storing import load_ensemble
 from clusterlens.compute.scale.landmarks import Landmarks
 from clusterlens.compute.scale.result import MOST_BYTES
+from clusterlens.compute.scale.source import RUN
 
-RUN, PREPARED, LANDMARKS = "run.json", "prepared.json", "landmarks.parquet"
+PREPARED, LANDMARKS = "prepared.json", "landmarks.parquet"
 DRAFT = ".part"
 
 

@@ -18,6 +18,8 @@ from clusterlens.compute._validation import DataError, check_choice, plain_repr
 from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note
 
+# File that marks the folder of a run.
+RUN = "run.json"
 PIECE_ROWS = 1 << 17
 # Pieces of a row group that are one job.
 JOB_PIECES = 8
@@ -221,8 +223,12 @@ def open_source(
     Raises
     ------
     DataError
-        If there are no rows, a file cannot be read, or a column has types that do not
-        go together.
+        If there are no rows, a file cannot be read, a column has types that do not go
+        together, or the folder is that of a run.
+
+    Notes
+    -----
+    Folders of runs in the source are no part of it; each is left out with a note.
     """
     check_choice(unreadable, UNREADABLE_RULES, name="unreadable")
     if not isinstance(source, str | os.PathLike):
@@ -257,12 +263,20 @@ def _paths(top: Path) -> tuple[list[Path], list[Note]]:
         raise DataError(f"source {str(top)!r} is not there; give a folder or a file.")
     if top.is_file():
         return [top], []
+    if is_run(top):
+        raise DataError(
+            f"source {str(top)!r} is the folder of a run; give its table, or the "
+            "folder 'labels' in it, which has the labels of all rows."
+        )
     found = [
         path
         for path in sorted(top.rglob("*"))
         if path.is_file()
         and not any(part[0] in "._" for part in path.relative_to(top).parts)
     ]
+    runs = sorted({path.parent for path in found if path.name == RUN})
+    notes = [Note("run left out", repr(str(path.relative_to(top)))) for path in runs]
+    found = [path for path in found if not set(runs).intersection(path.parents)]
     paths = [path for path in found if path.suffix == ".parquet"]
     others = [path.name for path in found if path.suffix != ".parquet"]
     if not paths:
@@ -271,9 +285,14 @@ def _paths(top: Path) -> tuple[list[Path], list[Note]]:
             + (f", but {others[0]!r}" if others else "")
             + "; give a folder of Parquet files, or convert text to Parquet first."
         )
-    if not others:
-        return paths, []
-    return paths, [Note("files left out", repr(others[0]), files=len(others))]
+    if others:
+        notes.append(Note("files left out", repr(others[0]), files=len(others)))
+    return paths, notes
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder is that of a run, which is no table."""
+    return (folder / RUN).is_file()
 
 
 def _footer(folder: Path, path: Path) -> tuple[SourceFile, pa.Schema]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.scale.folder import RUN
+from clusterlens.compute.scale.source import is_run
 
 SETTING = "CLUSTERLENS_FOLDERS"
 _SUFFIX = ".parquet"
@@ -111,7 +111,6 @@ def _is_table(path: Path, folder: Path) -> bool:
         if path.is_file():
             return path.suffix == _SUFFIX
         inside = islice(path.rglob("*"), _MOST_ENTRIES)
-        is_run = (path / RUN).exists()
-        return not is_run and any(one.suffix == _SUFFIX for one in inside)
+        return not is_run(path) and any(one.suffix == _SUFFIX for one in inside)
     except OSError:
         return False

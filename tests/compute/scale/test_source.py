@@ -99,6 +99,22 @@ def test_other_files_are_noted_and_hidden_ones_passed_over(tmp_path):
     assert [note.kind for note in source.notes] == ["files left out"]
 
 
+def test_folders_of_runs_are_no_part_of_a_table(tmp_path):
+    write(tmp_path / "a.parquet", 0, 2)
+    for name in ("out", "deep/labels-of-a"):
+        write(tmp_path / name / "labels" / "part-0.parquet", 0, 3)
+        (tmp_path / name / "run.json").write_text("{}")
+    source = open_source(tmp_path)
+    assert [file.path for file in source.files] == ["a.parquet"]
+    assert [str(note) for note in source.notes] == [
+        "Folder 'deep/labels-of-a' left out: it is that of a run.",
+        "Folder 'out' left out: it is that of a run.",
+    ]
+    assert open_source(tmp_path / "out" / "labels").n_rows == 3
+    with pytest.raises(DataError, match="is the folder of a run; give its table"):
+        open_source(tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
