@@ -39,8 +39,7 @@ WORDS: Mapping[str, str] = {
         "Models were fitted to {landmarks} of {rows} rows; the others are assigned."
     ),
     "landmarks drawn": (
-        "Too large for memory: {landmarks} landmarks stand for {rows} rows, drawn at "
-        "random."
+        "{landmarks} landmarks stand for {rows} rows, drawn at random."
     ),
     "words not among landmarks": (
         "Column {subject}: {cells} cells hold values that no landmark has, the first "

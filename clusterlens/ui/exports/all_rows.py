@@ -28,7 +28,7 @@ def write_size(n_landmarks: int, n_rows: int) -> str:
     if n_landmarks == n_rows:
         return f"All {count(n_rows, 'row')} are landmarks."
     landmarks, rows = count(n_landmarks, "landmark"), count(n_rows, "row")
-    return f"Too large for memory: {landmarks} stand for {rows}."
+    return f"{landmarks} stand for {rows}."
 
 
 def write_error(run: ScaledRun) -> str:
