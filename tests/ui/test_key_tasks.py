@@ -269,6 +269,7 @@ def test_new_rows_a_segmentation_is_kept_and_given_a_table(iris, tmp_path):
     expect(app.locator(".cl-segmentation")).to_contain_text("3", timeout=LONG)
     path = tmp_path / "new.csv"
     load_example("iris").table.head(20).to_csv(path, index=False)
+    app.wait_for_function(IDLE, timeout=LONG)
     go_to(app, ".cl-new-table", most=30)
     with app.expect_file_chooser() as chooser:
         app.keyboard.press("Enter")
