@@ -74,7 +74,7 @@ def busy_machine(request):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Show why tests were repeated: what fails once has found something."""
+    """Show why tests were repeated."""
     for report in terminalreporter.stats.get("rerun", ()):
         terminalreporter.section(f"repeated: {report.nodeid}")
         terminalreporter.write_line(report.longreprtext)

@@ -224,7 +224,7 @@ def open_source(
     ------
     DataError
         If there are no rows, a file cannot be read, a column has types that do not go
-        together, or the folder is that of a run.
+        together, or a run wrote the folder.
 
     Notes
     -----
@@ -274,9 +274,11 @@ def _paths(top: Path) -> tuple[list[Path], list[Note]]:
         if path.is_file()
         and not any(part[0] in "._" for part in path.relative_to(top).parts)
     ]
-    runs = sorted({path.parent for path in found if path.name == RUN})
-    notes = [Note("run left out", repr(str(path.relative_to(top)))) for path in runs]
-    found = [path for path in found if not set(runs).intersection(path.parents)]
+    runs = {path.parent for path in found if path.name == RUN}
+    notes = [
+        Note("run left out", repr(str(path.relative_to(top)))) for path in sorted(runs)
+    ]
+    found = [path for path in found if runs.isdisjoint(path.parents)]
     paths = [path for path in found if path.suffix == ".parquet"]
     others = [path.name for path in found if path.suffix != ".parquet"]
     if not paths:
@@ -291,7 +293,7 @@ def _paths(top: Path) -> tuple[list[Path], list[Note]]:
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder is that of a run, which is no table."""
+    """Return whether a run wrote a folder, which is no table then."""
     return (folder / RUN).is_file()
 
 

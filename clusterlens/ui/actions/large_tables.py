@@ -105,13 +105,14 @@ def given_of(analysis: Analysis) -> tuple[Given, Run]:
     return Given(run.dataset, run.ensemble, labels), run
 
 
-def labels_digest(given: Given, run: Run, large: LargeTable) -> str:
+def labels_digest(given_digest: str, run: Run, large: LargeTable) -> str:
     """Return the SHA-256 of everything that the labels of all rows depend on.
 
-    A table that is written anew has other labels, also if its landmarks are the same.
+    `given_digest` stands for the landmarks, their models and the partition. A table
+    that is written anew has other labels, also if its landmarks are the same.
     """
     pool = [dict(spec) for spec in run.pool]
-    facts = (given.digest, large.files, large.skips, pool, run.random_state)
+    facts = (given_digest, large.files, large.skips, pool, run.random_state)
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
@@ -120,7 +121,7 @@ def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
     given, run = given_of(analysis)
     large = analysis.large
     opened = open_large(job, large)
-    digest = labels_digest(given, run, large)
+    digest = labels_digest(given.digest, run, large)
     out = job.server.tables.labels(large.name, digest)
     with job.server.tables.writing(out):
         label_all(

@@ -59,7 +59,8 @@ def labelling(
     except ValueError as error:
         return Labelling(str(error), is_current=False)
     # Earlier versions named the labels by the landmarks and their models alone.
-    known = (given.digest, labels_digest(given, run, large))
+    earlier = given.digest
+    known = (earlier, labels_digest(earlier, run, large))
     return Labelling("", is_current=bool(labelled) and labelled[0] in known)
 
 
