@@ -53,9 +53,10 @@ _LONG_NUMBER = r"[+-]?\d{16,}"
 _DIGITS_WITH_E = r"\d{2,}[eE]\d+"
 MONEY = (
     r"(?:[A-Z]{0,2}[$£¥]|[¢€฿\u20a0-\u20bf]|Kč|[Kk]r\.?|zł|Ft|Fr\.?|lei|AUD|BRL|CAD|CHF|"
-    r"CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|"
-    r"TRY|TWD|USD|ZAR)"
+    r"CNY|CZK|DKK|EUR|[Ee]uros?|GBP|HKD|HUF|IDR|ILS|INR|JPY|KRW|MXN|MYR|NOK|NZD|PLN|"
+    r"RM|RON|Rp|Rs\.?|RUB|руб\.?|SEK|SGD|THB|TRY|TWD|USD|ZAR)"
 )
+_DASHES = "\u2212\u2013\ufe63\uff0d"  # that are typed as minus signs
 _UNIT = re.compile(rf"^[+-]?\s?(?P<front>{MONEY})|(?P<behind>{MONEY}|%)-?$")
 
 
@@ -82,6 +83,11 @@ COMMA_GROUPS = NumberStyle(
     "commas between thousands",
     rf"{_PLAIN}|[+-]?(?:{_FIRST_GROUP}|[1-9]\d?(?:,\d{{2}})+)(?:,\d{{3}})+(?:\.\d+)?",
     grouping=",",
+)
+POINT_GROUPS = NumberStyle(
+    "points between thousands",
+    rf"[+-]?(?:0|{_FIRST_GROUP}(?:\.\d{{3}})*)",
+    grouping=".",
 )
 COMMA_DECIMAL = NumberStyle(
     "decimal comma",
@@ -189,7 +195,8 @@ def type_text(
     trimmed = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
     if trimmed.null_count == len(trimmed):
         return pd.Series(np.full(len(trimmed), np.nan)), []
-    numbers = _cast(trimmed)
+    points = decimal_comma and pc.any(pc.match_substring(trimmed, ".")).as_py()
+    numbers = None if points else _cast(trimmed)
     if is_identifier and numbers is not None and numbers.dtype.kind == "f":
         numbers = None
     if numbers is not None:
@@ -482,7 +489,10 @@ def _numbers(
     amounts, remarks = _amounts(words)
     if amounts.str.fullmatch(r"0\d+").any():
         return None, []
-    for style in _COMMA_FIRST if decimal_comma else STYLES:
+    styles: tuple[NumberStyle, ...] = _COMMA_FIRST if decimal_comma else STYLES
+    if decimal_comma and amounts.str.contains(".", regex=False).any():
+        styles = (POINT_GROUPS, *styles)
+    for style in styles:
         if amounts.str.fullmatch(style.pattern).all():
             values = style.parse(amounts)
             if style is PLAIN and _hold_codes(_to_arrow(amounts), pa.array(values)):
@@ -500,7 +510,7 @@ def _amounts(words: pd.Series) -> tuple[pd.Series, list[str]]:
     A minus sign, or accounting brackets, may stand anywhere: -$5, $-5, (5), ($5), $5-
     and 5 €- are all -5. Words without the sign become empty.
     """
-    amounts = words.str.replace("\u2212", "-", regex=False)
+    amounts = words.str.replace(f"[{_DASHES}]", "-", regex=True)
     brackets = amounts.str.fullmatch(r"[^\d()]*\([^\d()]*\d[^()]*\)[^\d()]*")
     amounts = amounts.mask(brackets, "-" + amounts.str.replace(r"[()]", "", regex=True))
     found = next(filter(None, map(_UNIT.search, amounts)), None)

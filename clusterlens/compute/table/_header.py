@@ -140,10 +140,10 @@ def with_units(header: Header, units: Sequence[str]) -> Header:
     """Add the line below the names: units become part of them, types do not."""
     names = list(header.names or [])
     for j, unit in enumerate(map(str.strip, units), start=len(names) - len(units)):
-        if is_bare_unit(unit):
-            names[j] = f"{names[j]} [{unit}]"
-        elif unit.startswith(("[", "(")):
+        if unit.startswith(("[", "(")):
             names[j] = f"{names[j]} {unit}"
+        elif is_bare_unit(unit):
+            names[j] = f"{names[j]} [{unit}]"
     return replace(header, lines=header.lines + 1, names=names)
 
 
@@ -383,7 +383,7 @@ class _FirstRecords:
 
     def _is_like_below(self, k: int, j: int) -> bool:
         """Check whether a cell of record k recurs, or differs only in digits."""
-        stems = [_DIGITS.sub("0", row[j]) for row in self.cells[k:]]
+        stems = [_DIGITS.sub("#", row[j]) for row in self.cells[k:]]
         numbered = stems[0] != self.cells[k][j]
         return self._recurs(k, j) or (
             numbered and stems[1:].count(stems[0]) > len(stems[1:]) / 2

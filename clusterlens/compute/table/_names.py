@@ -10,25 +10,29 @@ _LABEL_NAMES = (
     "variety outcome y"
 )
 _ID_NAMES = (
-    "id ids row_id rowid row_name rowname row_names rownames uuid guid case_id "
-    "sample_id sample_name barcode barcodes"
+    "id ids row_name rowname row_names rownames uuid guid uid pid pk sample_name "
+    "barcode barcodes ident identifier identifiant identificador subjid usubjid patid "
+    "objectid entrezid"
 )
-_ID_HINTS = "row index idx key nr no number case record"
+_ID_HINTS = (
+    "row index idx key nr no number case record num numero numéro nº n° nummer номер "
+    "lfdnr sno srno obs seq serial serial_number"
+)
 _BEARERS = (
-    "client customer employee participant patient respondent sample specimen student "
-    "subject user"
+    "client customer employee kunden participant patient personal respondent "
+    "sample specimen student subject user"
 )
 _CODE_NAMES = (
     "zip zipcode zip_code postcode postal_code plz phone phone_number telephone ssn "
-    "iban isbn ean"
+    "iban isbn ean upc gtin sku fips geoid"
 )
 LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
 ID_NAMES = frozenset(_ID_NAMES.split())
 ID_HINTS = frozenset(f"{_ID_HINTS} {_BEARERS}".split())  # or names of measurements
 CODE_NAMES = frozenset(_CODE_NAMES.split())
 _NUMBER_OF = re.compile(
-    rf"(?:{_BEARERS}|account|case|invoice|member|order|record|ticket)_"
-    r"(?:no|nr|num|number|code)".replace(" ", "|")
+    rf"(?:{_BEARERS}|account|case|invoice|matrikel|member|order|record|row|ticket)_?"
+    r"(?:ids?|no|nr|num|number|nummer|code)".replace(" ", "|")
 )
 
 

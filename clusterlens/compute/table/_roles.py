@@ -293,10 +293,10 @@ def _guess_ids(facts: ColumnFacts, what: str) -> tuple[str, str]:
 
 
 def _tells_most_apart(facts: ColumnFacts) -> bool:
-    """Return whether text or whole numbers mostly differ, or mostly rise by one."""
+    """Return whether half of text or whole numbers differ, or most rise by one."""
     if facts.kind != "text" and not facts.whole:
         return False
-    if 2 * facts.n_distinct > facts.n_rows:
+    if 2 * facts.n_distinct >= facts.n_rows:
         return True
     return facts.whole and facts.rising_share > 0.5
 

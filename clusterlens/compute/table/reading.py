@@ -98,8 +98,8 @@ def load_table(
         Default the separator that splits its lines most evenly.
     decimal : {".", ","}, optional
         Decimal mark in delimited text. Default a comma if numbers have commas that
-        neither separate cells nor group thousands. In a column without commas a point
-        is always a decimal point.
+        neither separate cells nor group thousands. Beside decimal commas, points group
+        thousands where they fit all numbers of a column, which is noted.
     progress : callable, optional
         Called as progress(done, total) in thousandths.
     cancel : callable, optional

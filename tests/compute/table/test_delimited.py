@@ -164,6 +164,7 @@ NO_HEADER = {
     "names": "Alabama,13.2,236\nAlaska,10.0,263\nArizona,8.1,294\nOhio,7.3,120\n",
     "names of whole numbers": "chevrolet,18,8,307\nbuick,15,8,350\nford,17,8,302\n",
     "numbered names": "r1,1,2\nr2,3,4\nr3,2,2\nr4,5,1\n",
+    "names numbered from 0": "r0,0,1\nr1,1,2\nr2,2,3\nr3,0,1\n",
     "years of birth": "Ada,1985\nBob,1990\nCy,1972\nDan,1960\n",
     "whole numbers": "1,2,3\n4,5,6\n7,8,9\n2,3,4\n",
     "certain memberships": "1,0\n.5,.5\n0,1\n.25,.75\n",

@@ -433,6 +433,10 @@ def test_partitions_that_are_no_table_are_refused_by_type(source):
         ("phone;x\n030 123 456;040 123\n", ["040 123"]),
         ("Ann;1.234,50\nBob;6,00\nCy;7,00\n", [1234.5, 6, 7]),
         ("1;2,5\n3;4,25\n", [2.5, 4.25]),
+        ("id;x;y\na;1.234;0,5\nb;950;1,5\nc;12.345.678;2,5\n", [1234, 950, 12345678]),
+        ("id\tx\ty\na\t1.234\t0,5\nb\t-1.500\t1,5\n", [1234, -1500]),
+        ("id;x;y\na;1.234;0,5\nb;0.125;1,5\n", [1.234, 0.125]),
+        ("id;x;y\na;1.234;0,5\nb;1.5;1,5\n", [1.234, 1.5]),
     ],
 )
 def test_a_comma_or_blank_between_digits_has_one_meaning(text, values):

@@ -30,6 +30,7 @@ def read(text: str) -> list:
         (",cm2,kg m-3,m s^-1", ["length [cm2]", "mass [kg m-3]", "t [m s^-1]"]),
         (",min,mAU*min,mAU", ["length [min]", "mass [mAU*min]", "t [mAU]"]),
         (",m²,W/(m² K),-", ["length [m²]", "mass [W/(m² K)]", "t"]),
+        (",(m),(kg),(K)", ["length (m)", "mass (kg)", "t (K)"]),
     ],
 )
 def test_units_without_brackets_become_part_of_the_names(units, names):
