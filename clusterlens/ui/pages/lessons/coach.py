@@ -39,15 +39,16 @@ ol { list-style: none; margin: 14px 0 0; padding: 8px 0 0; border-top: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); font-size: 12.5px; }
 ol li { padding: 2px 0; } ol li.now { font-weight: 700; }
 ol li::before { content: attr(data-mark); display: inline-block; width: 20px; }
-.foot { display: flex; flex-wrap: wrap; gap: 8px; align-items: center;
+.foot { display: flex; flex-wrap: wrap; gap: 5px; align-items: center;
   padding-top: 8px; }
 .foot button { white-space: nowrap; }
+.foot :is(.main, .plain) { padding: 6px 7px; }
 .top { display: flex; justify-content: space-between; margin: 0; gap: 8px; }
 .foot .right { margin-left: auto; float: none; }
 button.main, button.plain { all: unset; cursor: pointer; padding: 6px 12px;
   border-radius: 6px; font-weight: 600; border: 1px solid #0b6e6e; }
 button.main { background: #0b6e6e; color: #fff; }
-button.plain[disabled] { opacity: .4; cursor: default; }
+button[aria-disabled] { opacity: .4; cursor: default; }
 button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }
 @media (max-width: 1150px) { ol { display: none; }
   .two { columns: 2; column-gap: 24px; } .two > * { break-inside: avoid; }
@@ -212,13 +213,19 @@ def _steps(lesson: Lesson, step: int) -> str:
 
 
 def _buttons(lesson: Lesson, task: Task, classroom: Classroom) -> str:
-    last = classroom.step + 1 == len(lesson.steps)
-    off = "" if classroom.step and not classroom.opening else "disabled"
+    last, opening = classroom.step + 1 == len(lesson.steps), classroom.opening
+    back = _button("plain", "back", "Back", off=opening or not classroom.step)
+    following = _button("main", "next", "Finish" if last else "Next", off=opening)
     show = ""
-    if task.way and not (classroom.reached or task.button or classroom.opening):
+    if task.way and not (classroom.reached or task.button or opening):
         show = link("Show me", "show")
     return (
-        f"<div class='foot'><button class='plain' data-do='back' {off}>Back</button>"
-        f"{link('Finish' if last else 'Next', 'next', kind='main')}{show}"
+        f"<div class='foot'>{back}{following}{show}"
         f"<span class='right'>{link('Reset', 'ask')}</span></div>"
     )
+
+
+def _button(kind: str, does: str, text: str, *, off: bool) -> str:
+    """Return a button that keeps the focus while it is off."""
+    state = "aria-disabled='true'" if off else ""
+    return f"<button class='{kind}' data-do='{does}' {state}>{text}</button>"

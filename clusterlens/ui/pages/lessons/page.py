@@ -31,11 +31,12 @@ PLACES = {
 # screen readers reach it first, because it says what to do.
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
-  grid-template-columns: minmax(0, 1fr) 292px;
+  grid-template-columns: minmax(0, 1fr) calc(292px + (var(--cl-scale, 1) - 1) * 100px);
   grid-template-rows: minmax(0, 1fr); }
 .cl-coach { order: 1; }
 @media (max-width: 1350px) { :host {
-  grid-template-columns: minmax(0, 1fr) 262px; } }
+  grid-template-columns: minmax(0, 1fr)
+    calc(278px + (var(--cl-scale, 1) - 1) * 150px); } }
 @media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
   grid-template-rows: minmax(0, 1fr)
     calc(232px + (var(--cl-scale, 1) - 1) * 240px); } }
@@ -46,7 +47,8 @@ _PART = """
 @media (max-width: 1150px) { :host { overflow-y: auto !important; } }
 """
 _WHOLE = """
-@media (max-width: 1150px) { :host { min-height: 620px !important; } }
+@media (max-width: 1150px) { :host {
+  min-height: calc(620px + (var(--cl-scale, 1) - 1) * 1400px) !important; } }
 """
 
 
