@@ -22,6 +22,7 @@ STAYS = (
     ),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
     *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "fuzzy_set_fixed"),
+    "fuzzy_cards",
     *(
         "all_rows_first",
         "new_rows_first",

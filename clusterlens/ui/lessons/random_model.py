@@ -24,6 +24,7 @@ LESSON = Lesson(
             "should decide that before you see the values.",
             task="Tick <b>hide values while choosing</b>.",
             target="cl-fuzzy-guide",
+            begin=(look(fuzzy_cards=("guide",)),),
             done=looks(fuzzy_hidden=True),
             way=(look(fuzzy_hidden=True),),
             after="The values are blank until both questions are answered.",
@@ -42,7 +43,7 @@ LESSON = Lesson(
             title="What stays the same",
             text="Suppose that another outcome would have the same memberships, but "
             "assigned to other points.",
-            task="Answer question 2 with <b>permutation</b>.",
+            task="Answer question 2 with <b>Permutation</b>.",
             target="cl-fuzzy-guide",
             done=looks(fuzzy_model="permutation"),
             way=(look(fuzzy_model="permutation"),),
@@ -52,7 +53,7 @@ LESSON = Lesson(
             title="Another kind of chance",
             text="Suppose instead that nothing stays the same: any memberships are as "
             "likely as any others.",
-            task="Answer question 2 with <b>flat</b>.",
+            task="Answer question 2 with <b>Flat</b>.",
             target="cl-fuzzy-guide",
             done=looks(fuzzy_model="flat"),
             way=(look(fuzzy_model="flat"),),
@@ -74,6 +75,7 @@ LESSON = Lesson(
         ),
         Task(
             title="What to remember",
+            begin=(look(fuzzy_cards=()),),
             text="An adjusted value without its random model says nothing. Choose the "
             "model by how the partitions could have come out, before you see the "
             "values; report it with the number; and never compare numbers from "

@@ -30,6 +30,9 @@ class Look(param.Parameterized):
         param.Selector(default="", objects=["", "both", "u", "v"]), linked=True
     )
     fuzzy_hidden = param.Boolean(False, doc="Hide values until a model is chosen.")
+    fuzzy_cards = param.ClassSelector(
+        class_=tuple, default=(), doc="Cards beside the values; () for all."
+    )
     fuzzy_precision = param.Number(5e-4, doc="Standard error to aim at.")
     fuzzy_set_model = param.String("permutation", doc="Model of all pairs.")
     fuzzy_set_fixed = param.Selector(

@@ -24,8 +24,15 @@ GRID = """
 """
 
 
+# Cards at the right with their shares of the height.
+SIDE = {"guide": "1.6 1 0", "rows": "0.85 1 0", "pairs": "1 1 0"}
+
+
 class FuzzyPage(Page):
-    """Values and maps at the left; guide, rows and all pairs at the right."""
+    """Values and maps at the left; guide, rows and all pairs at the right.
+
+    `Look.fuzzy_cards` hides some of the cards at the right.
+    """
 
     def build(self) -> Steps:
         session = self.session
@@ -36,19 +43,26 @@ class FuzzyPage(Page):
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         self._places = [share(card.view, "1.05 1 0") for card in pictures]
         left = stacked(share(values.view, "1 1 0"), *self._places)
-        shares = zip(right, ("1.6 1 0", "0.85 1 0", "1 1 0"), strict=True)
-        side = stacked(*(share(card.view, flex) for card, flex in shares))
+        self._side = {
+            name: share(card.view, flex)
+            for card, (name, flex) in zip(right, SIDE.items(), strict=True)
+        }
+        side = stacked(*self._side.values())
         # A hidden component must not set its own display style.
         grid = pn.Column(left, side, stylesheets=[GRID], **fill)
         self._cards = share(grid, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
-        session.look.param.watch(self._arrange, ["fuzzy_case", "fuzzy_u"])
+        watched = ["fuzzy_case", "fuzzy_u", "fuzzy_cards"]
+        session.look.param.watch(self._arrange, watched)
         self._arrange()
         return under(headline.view, self._cards, css="cl-page-fuzzy")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards if there are partitions; the toys replace the maps."""
         toy = self.session.look.fuzzy_case == "toy"
+        shown = self.session.look.fuzzy_cards or tuple(SIDE)
+        for name, place in self._side.items():
+            place.visible = name in shown
         analysis = self.session.analysis
         some = analysis.ensemble is not None or bool(analysis.memberships)
         self._cards.visible = toy or some

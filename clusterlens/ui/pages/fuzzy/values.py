@@ -20,8 +20,9 @@ OWN = "#0b7d7d"
 # Distance between the names of models, relative to the width of the chart.
 _NAME = 0.25
 VALUES_CSS = """
+:host { container-type: inline-size; }
 .canvas em { font-style: normal; }
-@media (max-width: 1150px) { .canvas em { display: none; } }
+@container (max-width: 700px) { .canvas em { display: none; } }
 .rows { display: grid; height: 100%; grid-template-rows: auto repeat(5, 1fr) 26px; }
 .row { display: grid; grid-template-columns: minmax(0, 1.75fr) minmax(0, 1.1fr) 94px
   repeat(2, 72px); align-items: stretch; border-bottom: 1px solid
@@ -36,7 +37,7 @@ VALUES_CSS = """
 .row[data-do] { cursor: pointer; }
 .row button { all: unset; cursor: pointer; font-weight: 700; }
 .canvas { min-height: 20px; overflow: visible; }
-@media (max-width: 1150px) {
+@container (max-width: 700px) {
   .row small.assumption { display: none; }
   .row { grid-template-columns: minmax(8.2em, 1fr) minmax(0, 1.25fr) 94px
     repeat(2, 72px); }
