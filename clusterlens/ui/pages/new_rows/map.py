@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,13 @@ class NewRowsMap(Card):
             note=self.status,
             css="cl-new-rows-map",
         )
+
+    def _status_text(self, needed: Mapping[str, Result]) -> str:
+        """Return no text if only the size of the figure is missing."""
+        waits = needed["new_map"].ready and needed["placed"].ready
+        if waits and needed["new_map_picture"].state == "empty":
+            return ""
+        return super()._status_text(needed)
 
     def show(
         self,

@@ -27,7 +27,7 @@ GRID = """
     grid-template-areas: "kept table map" "row drift list"; }
 }
 """
-# Layout for a few cards side by side.
+# Layout for a few cards, one below the other.
 SOME = ":host { display: flex; gap: 8px; height: 100%; overflow: hidden; }"
 # Grid areas of the cards, in their order.
 AREAS = ("kept", "table", "map", "drift", "list", "row")
