@@ -16,9 +16,10 @@ from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 MERGES_CSS = """
+:host { container-type: inline-size; }
 table { font-size: .93em; }
 td.number, th.number { white-space: nowrap; }
-@media (max-width: 1350px) { table { font-size: .88em; }
+@container (max-width: 400px) { table { font-size: .88em; }
   td, th { padding: 3px 4px; } td .wide { display: none; } }
 """
 
