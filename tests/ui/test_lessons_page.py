@@ -1,7 +1,9 @@
 """Tests of a lesson in a browser: one step by hand, the others by the coach."""
 
+import pytest
 from playwright.sync_api import expect
 
+from tests.support.pages import wait_for_pictures
 from tests.ui.test_accessible import grave_findings
 
 LONG = 90_000
@@ -20,6 +22,15 @@ N_LINES = """(part) => {
   range.selectNodeContents(part);
   return range.getClientRects().length;
 }"""
+# Whether no part of a card has to be scrolled.
+IS_WHOLE = """(part) => {
+  const boxes = [part, ...(part.shadowRoot?.querySelectorAll('*') ?? [])];
+  return boxes.every((box) => box.scrollHeight <= box.clientHeight + 1
+    || !/auto|scroll/.test(getComputedStyle(box).overflowY));
+}"""
+# Height of the middle of an element on the screen.
+MIDDLE = "(part) => { const {y, height} = part.getBoundingClientRect(); "
+MIDDLE += "return y + height / 2; }"
 
 
 def go_on(coach, title):
@@ -127,3 +138,70 @@ def test_on_a_narrow_page_all_that_is_told_of_a_step_is_in_sight(app):
     box, buttons = after.bounding_box(), coach.locator(".cl-coach-foot").bounding_box()
     assert box["y"] + box["height"] <= buttons["y"]
     expect_accessible(app)
+
+
+def test_the_lesson_on_labels_is_accessible_before_and_after_a_merge(app):
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="Labels that are no clusters").click()
+    coach, page = app.locator(".cl-coach"), app.locator(".cl-page-lessons")
+    show = coach.get_by_role("button", name="Show me")
+    expect(show).to_be_visible(timeout=2 * LONG)  # once the lesson is open
+    expect(page.get_by_text("No Python to copy")).to_be_visible(timeout=LONG)
+    expect_accessible(app)
+    titles = ("Cake beats rings", "Ask density", "Three species", "Make them one")
+    for title in titles:
+        go_on(coach, title)
+    show.click()
+    expect(page.get_by_text("○ once merged")).to_be_visible(timeout=2 * LONG)
+    expect_accessible(app)
+
+
+@pytest.mark.parametrize("width", [1440, 1280])
+@pytest.mark.parametrize("large", [False, True])
+def test_the_buttons_of_the_coach_stand_on_one_line(app, width, large):
+    app.set_viewport_size({"width": width, "height": 900})
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="Which random model?").click()
+    if large:
+        app.keyboard.press("a")
+    show = app.locator(".cl-coach").get_by_role("button", name="Show me")
+    expect(show).to_be_visible(timeout=2 * LONG)
+    app.wait_for_function(
+        "large => getComputedStyle(document.documentElement)"
+        ".getPropertyValue('--cl-scale').trim() === (large ? '1.3' : '1')",
+        arg=large,
+    )
+    reset = app.locator(".cl-coach").get_by_role("button", name="Reset")
+    middles = [one.evaluate(MIDDLE) for one in (show, reset)]
+    assert abs(middles[0] - middles[1]) < 5
+
+
+def test_all_answers_and_values_of_the_lesson_on_random_models_are_in_sight(app):
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="Which random model?").click()
+    page = app.locator(".cl-page-lessons")
+    flat = page.locator(".cl-fuzzy-values .row[data-do=flat]")
+    expect(flat).to_contain_text("−0.12", timeout=2 * LONG)
+    for css in (".cl-fuzzy-guide", ".cl-fuzzy-values"):
+        assert page.locator(css).evaluate(IS_WHOLE), css
+
+
+def test_next_is_off_while_a_step_is_set_up(app):
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="Labels that are no clusters").click()
+    coach = app.locator(".cl-coach")
+    following = coach.get_by_role("button", name="Next")
+    expect(following).to_be_disabled(timeout=LONG)
+    following.focus()
+    expect(coach.get_by_role("button", name="Show me")).to_be_visible(timeout=2 * LONG)
+    expect(following).to_be_enabled()
+    expect(following).to_be_focused()
+
+
+def test_the_map_of_new_rows_is_drawn_once_its_card_is_shown(app):
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="a quarter later").click()
+    coach = app.locator(".cl-coach")
+    for title in ("The summer", "Who belongs nowhere"):
+        go_on(coach, title)
+    wait_for_pictures(app, ".cl-new-rows-map")

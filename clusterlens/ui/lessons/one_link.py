@@ -33,8 +33,8 @@ def picked(pair: tuple[int, int]) -> tuple[object, ...]:
 
 
 _MUST = (
-    "That was a must-link, for rows of one species. Take it back with <b>Ctrl+Z</b>, "
-    "then press <b>Cannot-link</b>."
+    "That was a must-link, for rows of one species. Press <b>⇌</b> beside it in the "
+    "list of links: it becomes a cannot-link."
 )
 
 LESSON = Lesson(
@@ -83,7 +83,8 @@ LESSON = Lesson(
             done=Check(("link_weight",), lambda weight: weight == 1),
             way=(act("set link weight", weight=1.0),),
             after="Now every model that keeps the link ranks above every model that "
-            "breaks it, whatever the other rows say. The headline warns about this.",
+            "breaks it, whatever the other rows say. The headline warns: <i>The links "
+            "alone decide the order</i>.",
         ),
         Task(
             title="Another pair",

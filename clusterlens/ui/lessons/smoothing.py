@@ -45,6 +45,8 @@ LESSON = Lesson(
             task="Set <b>Clusters K</b> to <b>3</b>: type it in the field and press "
             "Enter, or move the slider.",
             target="cl-cns-settings",
+            # Without a setting the page begins at a guess until it has compared all.
+            begin=choose(AUTOMATIC),
             done=chosen(lambda k, n_clusters: n_clusters == 3),
             way=choose(FEW),
             after="Nearly the rings: agreement with them (adjusted Rand index) rises "
