@@ -267,7 +267,7 @@ class _Numbers(NamedTuple):
     """Evidence that the numbers of a record are names: years, wavelengths, positions.
 
     `whole`: they are whole numbers. `counting`: they consist of digits and count by one
-    above fractions, or five or more from 0. `regular`: they have equal steps or ratios,
+    above fractions, or four or more from 0. `regular`: they have equal steps or ratios,
     or are years or several numbers in order. `strange`: most do not fit the numbers
     below.
     """
@@ -296,9 +296,11 @@ class _FirstRecords:
     def header(self) -> Header:
         """Find the lines of the header and join their names."""
         candidates = list(self._candidates())
-        if not candidates:
+        levels = self._n_levels()
+        if not (candidates or levels):
             return Header()
-        top = bottom = self._choose(candidates)
+        top = bottom = 0 if levels else self._choose(candidates)
+        bottom += max(levels - 1, 0)
         while top > 0 and (
             self._spans(top - 1, top)
             or (top - 1 in candidates and self._names_index(top + 1))
@@ -312,6 +314,21 @@ class _FirstRecords:
             index = self.cells[bottom]
             names = [own or name for own, name in zip(index, names, strict=True)]
         return Header(top, bottom - top + 1, names)
+
+    def _n_levels(self) -> int:
+        """Count the levels of names that pandas writes above an index without a name.
+
+        Their first cells are blank, names of the upper levels are repeated or span
+        several columns, and together the names differ.
+        """
+        n_levels = int(np.argmax(self.filled[:, 0]))
+        if n_levels < 2 or not self.filled[n_levels:, 0].all():
+            return 0
+        upper = self.cells[: n_levels - 1]
+        spanning = all(len({*filter(None, level)}) < self.width - 1 for level in upper)
+        names = self._names(0, n_levels - 1)[1:]
+        whole = all(self.cells[n_levels - 1][1:])
+        return n_levels * (spanning and whole and len(set(names)) == len(names))
 
     def numeric(self, k: int) -> np.ndarray:
         """Mark the columns with more numbers than words below record k."""
@@ -379,7 +396,20 @@ class _FirstRecords:
             )
             unfitting = numbers.whole and numbers.strange
             return not alike and (numbers.regular or unfitting)
-        return numbers.regular and (numbers.counting or numbers.strange)
+        return numbers.regular and (
+            numbers.counting or numbers.strange or self._counts_classes(k)
+        )
+
+    def _counts_classes(self, k: int) -> bool:
+        """Check whether numbers 2, 3, 4, ... count the different cells below them.
+
+        Three columns may have this by chance, if the numbers themselves are below.
+        """
+        counts = [
+            len({row[j] for row in self.cells[k + 1 :]}) for j in range(self.width)
+        ]
+        recur = any(self._recurs(k, j) for j in range(self.width))
+        return self.cells[k] == list(map(str, counts)) and self.width > 2 + recur
 
     def _is_like_below(self, k: int, j: int) -> bool:
         """Check whether a cell of record k recurs, or differs only in digits."""
@@ -413,7 +443,7 @@ class _FirstRecords:
             counting=(steps == {1} or (steps == {-1} and len(values) > 2))
             and (
                 any((np.trunc(column) != column).any() for column in below)
-                or (values[0] == 0 and len(values) > 4)
+                or (values[0] == 0 and len(values) > 3)
             )
             and all(_DIGITS.fullmatch(self.cells[k][j]) for j in at),
             regular=(len(steps) == 1 and (len(values) > 2 or steps == {1}))
@@ -463,7 +493,7 @@ class _FirstRecords:
         n_filled = int(filled.sum())
         if n_filled < 2 or not numeric.any():
             return False
-        over = self._reach(upper, lower)
+        over = self._reach(upper, self.cells[lower])
         pairs = [(over[j], self.cells[lower][j]) for j in np.flatnonzero(numeric)]
         crossed = len({name for _, name in pairs}) < len(set(pairs)) == len(pairs)
         beside = not filled[:n_filled].all()
@@ -495,7 +525,7 @@ class _FirstRecords:
         if names and not self.cells[bottom][0] and not self.cells[bottom + 1][0]:
             return bool(self.filled[bottom + 2 :, 0].all())
         return (
-            len(set(self._names(top, bottom))) < self.width
+            len({*filter(None, self._names(top, bottom))}) < self.width
             and bottom + 1 < len(self.cells)
             and names + self._names_index(bottom + 2) + self._spans(bottom, bottom + 1)
             > 1
@@ -516,15 +546,16 @@ class _FirstRecords:
 
     def _names(self, top: int, bottom: int) -> list[str]:
         """Join the names of several records; an upper name extends over blanks."""
-        levels = [self._reach(k, k + 1) for k in range(top, bottom)]
-        parts = zip(*levels, self.cells[bottom], strict=True)
-        return [" / ".join(filter(None, names)) for names in parts]
+        levels = [self.cells[bottom]]
+        for k in reversed(range(top, bottom)):
+            levels.insert(0, self._reach(k, levels[0]))
+        return [" / ".join(filter(None, names)) for names in zip(*levels, strict=True)]
 
-    def _reach(self, upper: int, lower: int) -> list[str]:
+    def _reach(self, upper: int, below: Sequence[str]) -> list[str]:
         """Return the cells of a record; names extend over blanks above other names."""
         level = list(self.cells[upper])
         for j in range(1, self.width):
-            if not level[j] and self.cells[lower][j]:
+            if not level[j] and below[j]:
                 level[j] = level[j - 1]
         return level
 

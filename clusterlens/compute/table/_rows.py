@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,14 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Parsed
 from clusterlens.compute.table._header import is_number, is_word
+from clusterlens.compute.table._roles import ColumnFacts
 from clusterlens.compute.table._summary_rows import without_summaries
 
 _DOTS = ("..", "...", "....", "…", "⋮", "⋯")
 _MOST_LINES = 5  # of units and descriptions below a header
 _HEAD = 20  # rows that show which columns hold numbers
 _COLUMNS = 20  # columns that show whether a row is a total
+_MOSTLY = 0.5  # share of numbers in a column of words and numbers
 _FEWEST_ROWS = 5  # with fewer rows sums may be equal by chance
 
 
@@ -61,6 +63,29 @@ def total_notes(frame: pd.DataFrame) -> list[str]:
                     "the file."
                 )
     return notes
+
+
+def other_header_notes(facts: Mapping[str, ColumnFacts]) -> list[str]:
+    """Note the first row of different words where columns hold mostly numbers."""
+    columns = [
+        known
+        for known in facts.values()
+        if known.kind == "text"
+        and not isinstance(known.values.dtype, pd.CategoricalDtype)
+        and known.number_share > _MOSTLY
+    ]
+    if len(columns) < 2:
+        return []
+    worded = [np.isnan(c.numbers) & c.values.notna().to_numpy() for c in columns]
+    for row in np.flatnonzero(np.all(worded, axis=0)).tolist():
+        words = [str(known.values.iloc[row])[:20] for known in columns]
+        if row and len(set(words)) == len(words):
+            return [
+                f"Row {row + 1} holds words in all columns of numbers, such as "
+                f"{', '.join(map(repr, words[:3]))}; if another table begins there, "
+                "delete it in the file."
+            ]
+    return []
 
 
 def _rows_of(frame: pd.DataFrame, cells: Sequence[Sequence[Any]]) -> np.ndarray:

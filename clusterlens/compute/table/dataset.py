@@ -42,7 +42,7 @@ from clusterlens.compute.table._features import (
 )
 from clusterlens.compute.table._names import is_id_name
 from clusterlens.compute.table._roles import ROLES, ColumnFacts, facts_of, guess_roles
-from clusterlens.compute.table._rows import total_notes
+from clusterlens.compute.table._rows import other_header_notes, total_notes
 from clusterlens.compute.table.preparation import (
     CATEGORICAL_RULES,
     MISSING_RULES,
@@ -324,7 +324,8 @@ def make_dataset(
     )
     facts = facts_of(frame)
     roles, reasons = guess_roles(facts, label=label, row_id=row_id, run=second)
-    notes = (*notes, *own_notes, *typing_notes, *total_notes(frame))
+    row_notes = [*total_notes(frame), *other_header_notes(facts)]
+    notes = (*notes, *own_notes, *typing_notes, *row_notes)
     ds = Dataset(frame, roles, reasons, name, notes, None, facts)
     _check_usable(ds)
     return _index_by_row_id(ds)

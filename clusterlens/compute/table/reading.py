@@ -17,6 +17,7 @@ from clusterlens.compute._run.options import (
     stretches,
 )
 from clusterlens.compute._validation import as_pandas, check_choice, check_optional_text
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Parsed
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._encoding import TITLES
@@ -153,6 +154,11 @@ def load_table(
         decimal=decimal,
         run=splitting,
     )
+    is_text = any(map(pd.api.types.is_string_dtype, parsed.frame.dtypes))
+    if is_text and parsed.frame.shape[1] > 1:
+        parsed, blank = _without_blank_rows(parsed)
+        note = f"{count(len(blank), 'blank row')} left out."
+        parsed = replace(parsed, notes=[*parsed.notes, *[note] * bool(blank)])
     return _dataset(parsed, name, label, row_id, typing)
 
 
@@ -182,18 +188,23 @@ def load_rows_of_ids(
     run = RunOptions(progress=progress, cancel=cancel)
     splitting, typing = stretches(run, _WAY, (_SPLIT_SHARE,))
     parsed, name = read_file(source, max_bytes=max_bytes, run=splitting)
+    parsed, blank = _without_blank_rows(parsed)
+    return _dataset(parsed, name, None, row_id, typing), blank
+
+
+def _without_blank_rows(parsed: Parsed) -> tuple[Parsed, list[int]]:
+    """Leave out the rows without any cell, unless all are, and return their numbers."""
     blank = np.ones(len(parsed.frame), bool)
     for _, cells in parsed.frame.items():
         is_text = cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)
         left = cells[blank]
         blank[blank] = left.isna() | (is_text and left.astype(str).str.strip().eq(""))
         if not blank.any():
-            break
-    if blank.any() and not blank.all():
+            return parsed, []
+    if not blank.all():
         frame = parsed.frame[~blank].reset_index(drop=True)
         parsed = replace(parsed, frame=frame)
-    ds = _dataset(parsed, name, None, row_id, typing)
-    return ds, np.flatnonzero(blank).tolist()
+    return parsed, np.flatnonzero(blank).tolist()
 
 
 def _dataset(

@@ -127,6 +127,19 @@ def test_partitions_named_by_their_number_of_clusters_are_read():
             assert ensemble.labels.tolist() == [[1, 2, 1], [1, 1, 2], [1, 3, 4]]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("2,3,4\n0,0,0\n1,1,2\n0,2,3\n1,2,1\n", ["2", "3", "4"]),
+        ("2,3,4,5\n1,1,1,1\n2,2,2,2\n1,3,3,3\n2,2,4,4\n2,2,4,5\n", list("2345")),
+        ("2,3,4\n1,1,1\n2,2,2\n1,3,3\n2,2,4\n", None),  # a sample of the last ones
+        ("2,4,4\n0,0,0\n1,1,2\n0,2,3\n1,2,1\n", None),
+    ],
+)
+def test_numbers_of_clusters_above_labels_alone_are_names(text, names):
+    check(text, names, text.count("\n") - bool(names))
+
+
 NUMBERS_AS_NAMES = {
     "wavelengths": "leaf,400,410,420\ns1,.51,.42,.33\ns2,.61,.31,.35\ns3,.44,.5,.4\n",
     "beside ids": "id,400,410,420\n1,.51,.42,.33\n2,.61,.31,.35\n3,.44,.5,.4\n",
@@ -144,6 +157,7 @@ NUMBERS_AS_NAMES = {
     "doses": "cell,0,0.1,1,10\nA549,1,.9,.5,.1\nHeLa,1,.95,.7,.3\n",
     "beside words": "land,1990,note\nA,1.5,x\nB,2.5,y\nC,3.5,x\n",
     "equal ratios": "cell,0.01,0.1,1\nA549,1,.9,.5\nHeLa,1,.95,.7\nJurkat,1,.8,.2\n",
+    "four places": "0,1,2,3\n150,7,33,40\n120,9,35,44\n180,5,30,41\n",
     "places": "0,1,2,3,4\n0,5,3,0,2\n7,0,3,4,4\n0,0,16,3,2\n5,1,0,4,3\n",
 }
 
@@ -430,6 +444,16 @@ FRAME = pd.DataFrame(
         "mass": [1, 2, 3, 4, 5, 9.0],
     }
 )
+
+
+def grid(*levels) -> pd.DataFrame:
+    """Numbers below the product of some levels of names."""
+    names = pd.MultiIndex.from_product([list(level) for level in levels])
+    return pd.DataFrame(
+        [[5 * i + j / 2 for j in range(4)] for i in range(6)], None, names
+    )
+
+
 BOTH = {"size": ["mean", "std"], "mass": ["mean"]}
 GROUPED = {
     "two levels": (
@@ -464,6 +488,14 @@ GROUPED = {
     "numbers as names": (
         FRAME.pivot_table(index="kind", columns="year", values=["size", "mass"]),
         ["kind", "mass / 2019", "mass / 2020", "size / 2019", "size / 2020"],
+    ),
+    "numbers in all levels": (
+        grid([2019, 2020], [1, 2]),
+        ["unnamed column 1", "2019 / 1", "2019 / 2", "2020 / 1", "2020 / 2"],
+    ),
+    "three levels": (
+        grid("ab", ["x"], [1, 2]),
+        ["unnamed column 1", "a / x / 1", "a / x / 2", "b / x / 1", "b / x / 2"],
     ),
 }
 
@@ -500,6 +532,10 @@ MERGED = {
     "different names": (
         ",Group A,,Group B,\nid,a,b,c,d\n",
         ["id", "Group A / a", "Group A / b", "Group B / c", "Group B / d"],
+    ),
+    "beside whole columns": (
+        "id,Size,,kind,mass\n,length,width,,\n",
+        ["id", "Size / length", "Size / width", "kind", "mass"],
     ),
     "one group": (
         "id,Size,,,\n,length,width,depth,weight\n",

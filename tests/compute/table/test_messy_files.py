@@ -330,6 +330,12 @@ def test_files_of_other_programs_are_refused_by_name(start, name):
         ),
         ("t;V;I\ns;mV;A\nx;r 1;r 2\n0;1,5;2\n1;2,5;3\n", "The first 2 rows hold words"),
         ("A(X),B(Y)\nTime,Signal\n,run 1\n0,1.5\n1,2.5\n", "The first 2 rows hold"),
+        ("k,x\na,1\n,\nb,2\n", "1 blank row left out."),
+        ("k,x\na,1\nb,2\n,\n , \n", "2 blank rows left out."),
+        (
+            "k,x,y\n" + 9 * "a,1,2\n" + "site,lat,long\nb,1,5\nc,4,7\n",
+            "Row 10 holds words in all columns of numbers, such as 'lat', 'long'; if",
+        ),
         ("id:x\na:1\nb:2\n", "Each line is read as one cell"),
         ("10:00 INFO x=1\n10:05 INFO x=2\n", "Each line is read as one cell"),
         ("id,x\na,1\nb,2\nid,x\nc,3\nid,x\nd,4\n", "2 repeated headers left out."),
@@ -347,6 +353,7 @@ def test_what_may_be_no_sample_or_no_cell_is_noted(text, note):
     [
         "x,y\ntimeout,1.5\n2,3\n4,5\n",
         "name,kind\nAnn,a\nBob,b\n",
+        "k,x,y\n" + 9 * "a,1,2\n" + "b,lost,lost\nc,3,4\n",
         "a,b\n(5),(6)\n(7),3\n4,(2)\n",
         "label\nred\nblue\nred\n",
         "[run],x\n1,2\n2,3\n",
@@ -359,7 +366,7 @@ def test_a_usual_table_has_no_such_note_and_all_its_rows(text):
     ds = load_table(text.encode())
     n_above = 3 if text.startswith("Results") else 1
     assert len(ds.table) == text.count("\n") - n_above
-    words = "units|repeated|one cell|sums|drawn"
+    words = "begins|units|repeated|one cell|sums|drawn"
     assert not any(
         re.search(words, note) for note in ds.notes if "Read as del" not in note
     )

@@ -239,7 +239,7 @@ def test_tables_of_other_libraries_are_read_as_data_frames(made):
         (",a,b\nr1,2,3\nr2,4,5\n", (2, 3), "Column 1 has no name"),
         ("a,b\n1,2\n3,4\n ", (2, 2), "first line is a header"),
         ("a,b\n1,2\n \t\n3,4\n\n  \n", (2, 2), "first line is a header"),
-        ("a\tb\n1\t2\n\t\n", (2, 2), "separator tab"),  # an empty row of two cells
+        ("a\tb\n1\t2\n\t\n", (1, 2), "1 blank row left out"),
         ("a,b\n1,2\r\n3,4\n5,6\r\n", (3, 2), "separator ','"),
     ],
 )
