@@ -4,7 +4,7 @@ import pytest
 
 from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.table._files import read_file
-from clusterlens.compute.table.reading import load_table
+from clusterlens.compute.table.reading import load_rows_of_ids, load_table
 from tests.compute.table.test_delimited import forms
 
 ROWS = "name,length,width\nA1,1.5,10\nB7,2.25,30\nC3,4.75,20\nD2,3.5,40\n"
@@ -119,9 +119,12 @@ def test_totals_of_groups_are_noted():
             assert [n for n in notes if f"2 rows called 'A {word}'" in n], form
 
 
-def test_blank_rows_within_the_table_stay():
-    text = "name,a,b\nA,1,2\n,,\nB,3,4\nC,5,7\n,,\nTotal,9,13\n"
-    assert load_table(text.encode()).table["a"].isna().tolist() == [0, 1, 0, 0]
+def test_blank_rows_within_the_table_count_for_partitions_only():
+    text = b"name,a,b\nA,1,2\n,,\nB,3,4\nC,5,7\n,,\nTotal,9,13\n"
+    ds = load_table(text)
+    assert ds.table["a"].tolist() == [1, 3, 5]
+    assert "1 blank row left out." in ds.notes
+    assert load_rows_of_ids(text)[1] == [1]
 
 
 def test_many_rows_named_as_summaries_are_read():
