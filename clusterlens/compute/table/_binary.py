@@ -56,13 +56,15 @@ class Content:
 class Parsed:
     """A table as read, with notes on the decisions made.
 
-    `roles` are the roles that the file gives to columns, by name.
+    `roles` are the roles that the file gives to columns, by name. `is_text` says that
+    it is delimited text, where rows may be blank only to space the table.
     """
 
     frame: pd.DataFrame
     notes: list[str]
     decimal_comma: bool = False
     roles: dict[str, str] = field(default_factory=dict)
+    is_text: bool = False
 
 
 def too_large(source: str, n_bytes: int, limit: int, what: str = "") -> DataError:

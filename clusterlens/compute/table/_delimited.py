@@ -152,7 +152,7 @@ def read_delimited(content: Content) -> Parsed:
         layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
         dtype=object,
     )
-    return Parsed(frame, notes, layout.decimal_comma, layout.roles)
+    return Parsed(frame, notes, layout.decimal_comma, layout.roles, is_text=True)
 
 
 def sniff_layout(head: str, complete: bool, content: Content) -> Layout:

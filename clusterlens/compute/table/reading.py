@@ -154,8 +154,7 @@ def load_table(
         decimal=decimal,
         run=splitting,
     )
-    is_text = any(map(pd.api.types.is_string_dtype, parsed.frame.dtypes))
-    if is_text and parsed.frame.shape[1] > 1:
+    if parsed.is_text and parsed.frame.shape[1] > 1:
         parsed, blank = _without_blank_rows(parsed)
         note = f"{count(len(blank), 'blank row')} left out."
         parsed = replace(parsed, notes=[*parsed.notes, *[note] * bool(blank)])

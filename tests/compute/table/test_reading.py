@@ -138,6 +138,14 @@ def test_lists_of_numbers_in_parquet_become_features():
     assert ds.preparation.transform(table[::-1]).tolist() == ds.X[::-1].tolist()
 
 
+def test_rows_without_values_in_parquet_are_rows():
+    out = io.BytesIO()
+    pd.DataFrame({"a": ["x", None, "y"], "b": [1, None, 2.5]}).to_parquet(out)
+    ds = load_table(out.getvalue())
+    assert ds.table["a"].isna().tolist() == [0, 1, 0]
+    assert not [note for note in ds.notes if "blank" in note]
+
+
 def test_two_level_index_in_parquet_numbers_the_rows():
     index = pd.MultiIndex.from_product([["x", "y"], [1, 2]], names=["site", None])
     out = io.BytesIO()
