@@ -33,6 +33,7 @@ from clusterlens.compute.ensemble.constraints import (
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.ensemble.row_ids import RowIds, as_text, plain_ids
 from clusterlens.compute.table.export import to_csv_bytes
+from clusterlens.compute.table.reading import SEPARATOR_NAMES
 
 Missing = Literal["refuse", "skip"]
 
@@ -42,7 +43,7 @@ KINDS = ("must-link", "cannot-link")
 _JSON_KEYS = ("must_link", "cannot_link")
 # Files may hold pairs that an analyst could not answer; these constrain nothing.
 _UNSURE = "unsure"
-_SEPARATORS = ",;\t|^~"
+_SEPARATORS = "".join(SEPARATOR_NAMES).strip(" ")
 _SEPARATOR_LINE = re.compile(r'\A"?sep=."?[ \t,;]*+\r?\n\s*+', re.IGNORECASE)
 _END_OF_FILE = "\x1a"  # of DOS
 _MOST_COLUMNS = 100

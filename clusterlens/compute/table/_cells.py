@@ -215,6 +215,11 @@ def type_text(
     return values.reindex(codes).reset_index(drop=True), remarks
 
 
+def may_hold_text(dtype: Any) -> bool:
+    """Check whether cells of a dtype are text, or objects that may be."""
+    return pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
+
+
 def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.Series:
     """Return float64 (n,); cells that are not numbers become NaN.
 

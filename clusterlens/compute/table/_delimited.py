@@ -64,10 +64,11 @@ _BLOCK = 1 << 24
 _COMMENT = ("#", "%", "//", "!")
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
 _MARK_IN_CELL = re.compile(r"[^\w.-]")
+_ANY_MARK = re.escape("".join(SEPARATORS))
 _FORMULA_TEXT = re.compile(
-    rb'(?m)(?:^|(?<=[,;\t|^~]))=("[^"\r\n]{0,1000}+")(?=[,;\t|^~\r\n]|\Z)'
+    rf'(?m)(?:^|(?<=[{_ANY_MARK}]))=("[^"\r\n]{{0,1000}}+")(?=[{_ANY_MARK}\r\n]|\Z)'.encode()
 )
-_SINGLE_QUOTED = re.compile(r" *+'[^']*+' *+[,;\t|^~]")
+_SINGLE_QUOTED = re.compile(rf" *+'[^']*+' *+[{_ANY_MARK}]")
 _BETWEEN_CELLS = re.compile(rb'(?<!\S)("[^"]*+(?:""[^"]*+)*+")(?!\S)|[ \t]++')
 _COMMA_NUMBER = re.compile(
     r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?%?"

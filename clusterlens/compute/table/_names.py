@@ -26,6 +26,7 @@ _CODE_NAMES = (
     "zip zipcode zip_code postcode postal_code plz phone phone_number telephone ssn "
     "iban isbn ean upc gtin sku fips geoid"
 )
+_DATE_NAMES = "date datetime datum fecha timestamp unixtime yyyymm yyyymmdd"
 LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
 ID_NAMES = frozenset(_ID_NAMES.split())
 ID_HINTS = frozenset(f"{_ID_HINTS} {_BEARERS}".split())  # or names of measurements
@@ -50,6 +51,14 @@ def is_id_name(name: str) -> bool:
         or plain.endswith(("_id", "_ids", "_uuid", "_guid", "_key", "_barcode"))
         or plain.startswith("id_")
         or bool(_NUMBER_OF.fullmatch(plain))
+    )
+
+
+def is_date_name(name: str) -> bool:
+    """Check whether whole numbers of this name, if large, are dates."""
+    plain = plain_name(name)
+    return plain in _DATE_NAMES.split() or (
+        plain.endswith(("_date", "_datetime", "_timestamp")) and "to_date" not in plain
     )
 
 

@@ -22,6 +22,7 @@ from clusterlens.compute.table._names import (
     CODE_NAMES,
     LABEL_NAMES,
     hints_at_ids,
+    is_date_name,
     is_id_name,
     plain_name,
 )
@@ -30,6 +31,7 @@ ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
 
 MAX_LEVELS = 50  # more levels than this would drown the other features
 MAX_CLASSES = 200
+_FIRST_DATE = 10_000  # smaller numbers named like dates count something else
 _TRIED = 1000
 _ALL_DIFFERENT = ("ignore", "text that is different in every row")
 _NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here on
@@ -230,6 +232,8 @@ def _guess_numbers(name: str, facts: ColumnFacts) -> tuple[str, str]:
         return _guess_ids(facts, "whole numbers of 16 digits or more")
     if facts.whole and plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
+    if facts.whole and is_date_name(name) and np.nanmin(facts.numbers) >= _FIRST_DATE:
+        return "ignore", "named like a date; its digits are no quantity"
     if facts.whole and unique and facts.n_rows >= 10 and facts.rising_share == 1:
         return "row id", "counts the rows: whole numbers rising by one"
     if facts.whole and 2 < facts.n_distinct <= 10:

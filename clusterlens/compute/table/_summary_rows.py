@@ -10,7 +10,7 @@ import pandas as pd
 
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.formatting import count
-from clusterlens.compute.table._cells import to_numbers, type_columns
+from clusterlens.compute.table._cells import may_hold_text, to_numbers, type_columns
 from clusterlens.compute.table._header import is_number, is_word
 
 MOST_SUMMARIES = 10  # rows
@@ -122,7 +122,7 @@ def without_summaries(
 def _group_notes(frame: pd.DataFrame) -> list[str]:
     """Note rows that are called the total of a group, as outlines of pivot tables."""
     first = frame.iloc[:, 0]
-    if first.dtype != object and not pd.api.types.is_string_dtype(first.dtype):
+    if not may_hold_text(first.dtype):
         return []
     labels = first.dropna().astype(str).str.strip()
     lower = labels.str.casefold()

@@ -19,6 +19,7 @@ from clusterlens.compute._run.options import (
 from clusterlens.compute._validation import as_pandas, check_choice, check_optional_text
 from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Parsed
+from clusterlens.compute.table._cells import may_hold_text
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._encoding import TITLES
 from clusterlens.compute.table._features import FEATURE_ROLES
@@ -195,8 +196,8 @@ def _without_blank_rows(parsed: Parsed) -> tuple[Parsed, list[int]]:
     """Leave out the rows without any cell, unless all are, and return their numbers."""
     blank = np.ones(len(parsed.frame), bool)
     for _, cells in parsed.frame.items():
-        is_text = cells.dtype == object or pd.api.types.is_string_dtype(cells.dtype)
         left = cells[blank]
+        is_text = may_hold_text(cells.dtype)
         blank[blank] = left.isna() | (is_text and left.astype(str).str.strip().eq(""))
         if not blank.any():
             return parsed, []

@@ -101,6 +101,9 @@ IDENTIFIERS = {
         "Row": [k // 2 for k in range(N)][::-1],
         "Obs": [1, *range(1, N)],
         "SKU": range(3, 3 + 7 * N, 7),
+        "date": [202001 + k % 12 for k in range(N)],
+        "Timestamp": [1583000000 + 86_400 * k for k in range(N)],
+        "orderDate": [20200100 + k % 28 for k in range(N)],
         "ID#": [7, 8] * 20,
         "subject": [*range(5, 4 + N), 5],
         "account": [str(12345678901234567890 + k // 2) for k in range(N)],
@@ -115,6 +118,8 @@ IDENTIFIERS = {
         "atomic number": range(7, 7 + 3 * N, 3),
         "number": [3, 1, 4, 1, 5, 9, 2, 6] * 5,
         "count": [0, 2**40] * 20,
+        "sales_to_date": [31_000 + 70 * (k % 9) for k in range(N)],
+        "date": [1, 17, 4, 28] * 10,
         "dilution": [f"{k % 5 + 1}e{k % 4}" for k in range(N)],
     },
 }
