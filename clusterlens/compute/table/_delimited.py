@@ -147,6 +147,11 @@ def read_delimited(content: Content) -> Parsed:
         notes.append("Blanks around quoted cells left out.")
     body, footer_notes = _without_footer(body, separator, layout)
     notes += footer_notes + check_quotes(body, separator, layout.first_line, source)
+    if layout.width == 1 and b'"' not in body:
+        n_blank = sum(not line.strip() for line in body.strip().splitlines())
+        lines = count(n_blank, "blank line")
+        note = f"{lines} left out; write NA where a value is missing."
+        notes += [note] * bool(n_blank)
     body = _without_blank_lines(body, separator)
     frame = _read_cells(body, separator, layout, content)
     frame.columns = pd.Index(

@@ -180,9 +180,12 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
 
     A footer begins with a word. It has another number of cells than the table, or words
     in place of its numbers; below a blank record, one such word or one cell is enough.
-    Below a blank record it may have numbers, if numbers are above its first word.
+    Below a blank record it may have numbers, if numbers are above its first word. A
+    single column of words has none.
     """
     n_footer = 0
+    if not any(numeric) and len(numeric) == 1:
+        return 0
     for k, record in enumerate(reversed(records[-MOST_LINES:]), start=1):
         cells = [cell.strip() for cell in record]
         if not any(cells):

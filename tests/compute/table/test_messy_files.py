@@ -336,6 +336,7 @@ def test_files_of_other_programs_are_refused_by_name(start, name):
             "k,x,y\n" + 9 * "a,1,2\n" + "site,lat,long\nb,1,5\nc,4,7\n",
             "Row 10 holds words in all columns of numbers, such as 'lat', 'long'; if",
         ),
+        ("k\n\na\n\nb\n \nc\n\n", "2 blank lines left out; write NA"),
         ("id:x\na:1\nb:2\n", "Each line is read as one cell"),
         ("10:00 INFO x=1\n10:05 INFO x=2\n", "Each line is read as one cell"),
         ("id,x\na,1\nb,2\nid,x\nc,3\nid,x\nd,4\n", "2 repeated headers left out."),
@@ -370,6 +371,15 @@ def test_a_usual_table_has_no_such_note_and_all_its_rows(text):
     assert not any(
         re.search(words, note) for note in ds.notes if "Read as del" not in note
     )
+
+
+@pytest.mark.parametrize("line", ["", " "])
+@pytest.mark.parametrize("words", ["ab", "12"])
+def test_blank_lines_of_one_column_are_noted_and_end_no_table(words, line):
+    text = "k\n" + f"{line}\n".join(f"{word}\n" for word in words * 3)
+    ds = load_table(text.encode())
+    assert ds.table["k"].astype(str).tolist() == list(words * 3)
+    assert [n for n in ds.notes if n.startswith("5 blank lines left out; write NA")]
 
 
 @pytest.mark.parametrize("made", ["last", "first"])
