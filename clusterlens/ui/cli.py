@@ -181,7 +181,7 @@ def open_page() -> None:
     from clusterlens.ui.serving import serve_page
 
     if not refuses_page():
-        serve_page(shared, is_connected=False)
+        serve_page(shared)
 
 
 @cache

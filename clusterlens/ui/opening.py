@@ -1,7 +1,7 @@
 """Markup of a page without a session: the same for all pages except for a token.
 
-The session, with everything that it shows, is made when the browser connects. So a
-request alone causes no lasting cost.
+The session, with everything that it shows, is made once the browser has drawn an empty
+frame. So a request alone causes no lasting cost.
 """
 
 from __future__ import annotations

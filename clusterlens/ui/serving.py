@@ -27,7 +27,7 @@ from clusterlens.ui.state.address import from_query, restore_look
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.scheduler import is_serving
 
-# Pages are filled in some 0.2 s each; others are answered between two of them.
+# A page is filled in parts of up to 0.1 s; others are answered between two of them.
 _PAUSE_SECONDS = 0.01
 
 
@@ -37,10 +37,8 @@ def _is_lost_page() -> bool:
     return request.path.endswith("/ws") and request.query == "again"
 
 
-def serve_page(
-    server: Server, file: Path | None = None, *, is_connected: bool = True
-) -> None:
-    """Make the session of a browser, and show its page.
+def serve_page(server: Server, file: Path | None = None) -> None:
+    """Show the frame of a page, which a session fills once a browser has drawn it.
 
     A server that warms up (`panel serve --warm`) calls this before anybody can connect.
     Kernels are then compiled, without a session.
@@ -51,9 +49,6 @@ def serve_page(
         Owner of the resources that all sessions share.
     file : Path, optional
         Table that the page begins with.
-    is_connected : bool, default True
-        Whether a browser is connected. If there is only a request (`panel serve`), it
-        gets an empty frame, and the session is made once a browser has drawn it.
     """
     pn.extension(*EXTENSIONS)
     if not is_serving():
@@ -67,30 +62,31 @@ def serve_page(
     # This is harmless (Bokeh pull request 12915) and would only fill the log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
+    import_pages()
     # Part of the page's markup, which is sent before the session is made. Without it
     # components would request their style sheets from another host.
     pn.state.curdoc.template_variables.setdefault("dist_url", LOCAL_DIST)
     view = empty_frame()
-    if is_connected:
-        _fill(server, file, view)
-    else:
-        import_pages()
-        pn.state.onload(partial(_fill_in_turn, server, file, view))
+    pn.state.onload(partial(_fill_in_turn, server, file, view))
     # Panel cannot read addresses with two question marks, or of IPv6; Query can.
     view.servable(location=False)
 
 
 async def _fill_in_turn(server: Server, file: Path | None, view: Any) -> None:
-    """Fill a frame after the frames before it, unless its visitor has left."""
+    """Fill a frame after the frames before it, unless its visitor has left.
+
+    A request alone makes no session. Besides, cards that come while the browser fetches
+    the page would not be sent to it, but their changes would.
+    """
     context = pn.state.curdoc.session_context
     async with server.opening:
         await asyncio.sleep(_PAUSE_SECONDS)
         if context.session.connection_count:
-            _fill(server, file, view)
+            await _fill(server, file, view)
 
 
-def _fill(server: Server, file: Path | None, view: Any) -> None:
-    """Make the session of a browser, and fill its frame."""
+async def _fill(server: Server, file: Path | None, view: Any) -> None:
+    """Make the session of a browser, and fill its frame part by part."""
     session = Session(server)
     if server.startup_notice:
         session.jobs.notify("warning", server.startup_notice)
@@ -98,17 +94,17 @@ def _fill(server: Server, file: Path | None, view: Any) -> None:
     shell = Shell(session, view)
     pn.state.on_session_destroyed(lambda context: shell.close())
     hold(session, pn.state.curdoc.session_context)
+    for _ in shell.fill():
+        await asyncio.sleep(_PAUSE_SECONDS)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     try:
         analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
     except ValueError as error:
         analysis, look = None, {}
         session.jobs.notify("warning", f"The link is not followed: {error}")
-    # Cards that come while the browser fetches the page are not sent to it, but their
-    # changes are. So a link is followed, and cards are made, once the page is drawn.
     if analysis is None:
-        pn.state.onload(partial(restore_look, session.look, look))
-    pn.state.onload(shell.begin)
+        restore_look(session.look, look)
+    shell.begin()
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
     elif (own := server.tables.own) is not None:

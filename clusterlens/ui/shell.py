@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -128,7 +128,7 @@ class Shell:
     session : Session
         Session of the page.
     view : Page, optional
-        Frame that is filled. Default: a new one.
+        Frame that the caller fills by `fill`. Default: a new one, which is filled.
     """
 
     def __init__(self, session: Session, view: Any = None) -> None:
@@ -136,22 +136,40 @@ class Shell:
         self.view = empty_frame() if view is None else view
         register_page(self)
         self.pages = {spec.key: spec.page(session) for spec in PAGES}
+        self.classroom = self.pages["lessons"].classroom
         self._rail = Text(
             does=self._go,
             sizing_mode="stretch_height",
             stylesheets=[RAIL],
             css_classes=["cl-rail"],
         )
+        if view is None:
+            for _ in self.fill():
+                pass
+
+    def fill(self) -> Iterator[None]:
+        """Fill the frame in parts, which take up to 0.1 s each."""
+        session = self.session
+        yield
+        self.view.header = [
+            *self.view.header,
+            self._state(),
+            *self._results(),
+            _saved(session),
+            Keys(self._press, wanted=list(KEYBOARD_COMMANDS)),
+            _taker(session),
+            _query(session),
+            _connection(session),
+            self._tools(),
+        ]
+        yield
         body = pn.Column(
-            *(page.view for page in self.pages.values()),
             styles={**COLUMN, "flex": "1 1 0"},
             sizing_mode="stretch_both",
             margin=0,
         )
         content = pn.Column(
             body,
-            status_bar(session),
-            _help(session),
             styles={
                 **COLUMN,
                 "flex": "1 1 0",
@@ -162,34 +180,23 @@ class Shell:
             margin=0,
             css_classes=["cl-content"],
         )
-        self.classroom = self.pages["lessons"].classroom
-        keys = Keys(self._press, wanted=list(KEYBOARD_COMMANDS))
-        self.view.param.update(
-            header=[
-                *self.view.header,
-                self._state(),
-                *self._results(),
-                _saved(session),
-                keys,
-                _taker(session),
-                _query(session),
-                _connection(session),
-                self._tools(),
-            ],
-            main=[
-                pn.Row(
-                    self._rail,
-                    content,
-                    margin=0,
-                    sizing_mode="stretch_both",
-                    styles={
-                        "display": "flex",
-                        "height": f"calc(100vh - {HEADER_HEIGHT}px)",
-                        "overflow": "hidden",
-                    },
-                ),
-            ],
-        )
+        self.view.main = [
+            pn.Row(
+                self._rail,
+                content,
+                margin=0,
+                sizing_mode="stretch_both",
+                styles={
+                    "display": "flex",
+                    "height": f"calc(100vh - {HEADER_HEIGHT}px)",
+                    "overflow": "hidden",
+                },
+            ),
+        ]
+        yield
+        content.extend([status_bar(session), _help(session)])
+        yield
+        body.extend([page.view for page in self.pages.values()])
         session.look.param.watch(self._show_page, ["page"])
         # The page's content is made after the browser has drawn its frame.
         self.pages[session.look.page].view.visible = True

@@ -12,6 +12,8 @@ from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
 PROBE_SECONDS = 0.05
+# In the last message with content of a page.
+NAVIGATION = "cl-nav-data"
 # What a browser says when it has drawn the page for the first time.
 DRAWN = {
     "events": [
@@ -33,7 +35,7 @@ class Visitor:
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket
-        self._answered = asyncio.Event()
+        self._answered, self._filled = asyncio.Event(), asyncio.Event()
         self._reader = asyncio.get_running_loop().create_task(self._read())
 
     @classmethod
@@ -56,15 +58,23 @@ class Visitor:
 
     async def _read(self) -> None:
         while (message := await self._socket.read_message()) is not None:
-            if isinstance(message, str) and '"SERVER-INFO-REPLY"' in message:
+            if not isinstance(message, str):
+                continue
+            if '"SERVER-INFO-REPLY"' in message:
                 self._answered.set()
+            if NAVIGATION in message:
+                self._filled.set()
 
-    async def load(self) -> None:
-        """Fetch the content of the page and report that it is drawn."""
+    async def draw(self) -> None:
+        """Fetch the frame of the page, and report that it is drawn."""
         for kind, content in (("PULL-DOC-REQ", {}), ("PATCH-DOC", DRAWN)):
             for part in ({"msgid": "1", "msgtype": kind}, {}, content):
                 await self._socket.write_message(json.dumps(part))
-        await self.ping()
+
+    async def load(self) -> None:
+        """Draw the frame of the page, and wait until it is filled."""
+        await self.draw()
+        await self._filled.wait()
 
     async def ping(self) -> float:
         """Return seconds from a question to its answer."""

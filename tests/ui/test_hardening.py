@@ -267,7 +267,7 @@ async def empty_pages(monkeypatch):
     made, shared = [], Server()
     monkeypatch.setattr(cli, "the_server", lambda: shared)
     monkeypatch.setattr(
-        serving, "serve_page", lambda *_, **__: made.append(pn.state.session_args)
+        serving, "serve_page", lambda *_: made.append(pn.state.session_args)
     )
     server = cli.make_server(0, "127.0.0.1")
     server.start()

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import weakref
-from functools import partial, wraps
+from functools import wraps
 
 import panel as pn
 import pytest
@@ -74,13 +74,6 @@ async def end(session):
         await asyncio.sleep(0.05)
 
 
-@pytest.fixture
-def frames(monkeypatch):
-    """Serve pages as `panel serve` does: an empty frame until it is drawn."""
-    serve_page = partial(serving.serve_page, is_connected=False)
-    monkeypatch.setattr(serving, "serve_page", serve_page)
-
-
 async def coming(opened, server, address):
     """Open a session and a page of it, and wait for its first card."""
     visitor = await Visitor.open(address)
@@ -121,20 +114,7 @@ def serve(visit):
     run(work(), 600)
 
 
-def test_session_of_a_page_that_was_never_drawn_is_let_go(opened):
-    async def visit(server, address):
-        visitor = await Visitor.open(address)
-        shown = opened[-1]()
-        parts = [weakref.ref(part) for part in (shown, shown.session, shown.view)]
-        del shown
-        visitor.close()
-        await end(server.get_sessions()[-1])
-        await gone(parts)
-
-    serve(visit)
-
-
-def test_frame_that_is_never_drawn_gets_no_session(opened, frames):
+def test_page_that_is_never_drawn_gets_no_session(opened):
     async def visit(server, address):
         visitor = await Visitor.open(address)
         await visitor.ping()
@@ -145,11 +125,12 @@ def test_frame_that_is_never_drawn_gets_no_session(opened, frames):
     serve(visit)
 
 
-def test_frame_that_is_left_before_its_turn_gets_no_session(opened, frames):
+def test_page_that_is_left_before_its_turn_gets_no_session(opened):
     async def visit(server, address):
         async with cli.the_server().opening:
             visitor = await Visitor.open(address)
-            await visitor.load()
+            await visitor.draw()
+            await visitor.ping()
             visitor.close()
             left = server.get_sessions()[-1]
             while left.connection_count:

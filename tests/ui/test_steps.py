@@ -159,13 +159,12 @@ def test_cards_of_a_linked_page_come_once_its_frame_is_drawn(shells):
     async def work():
         link = urlencode({"look": json.dumps({"page": "clusters"})})
         async with connected(f"/?{link}") as visitor:
-            await visitor.ping()
-            made, _ = shells[-1]
-            page = made.pages["clusters"]
             for _ in range(5):
                 await visitor.ping()
-                assert not page.cards
+                assert not shells
             await visitor.load()
+            made, _ = shells[-1]
+            page = made.pages["clusters"]
             await until(lambda: page.made)
             assert made.session.look.page == "clusters"
             assert not made.pages["data"].cards
