@@ -62,9 +62,9 @@ window.WebSocket = class extends WebSocket {
   }
 };
 """
-NO_SOCKET_AT_FIRST = """
-if (!sessionStorage.getItem('opened'))
-  window.WebSocket = function () { return {close() {}}; };
+NO_SOCKET = "window.WebSocket = function () { return {close() {}}; };"
+NO_SOCKET_AT_FIRST = f"""
+if (!sessionStorage.getItem('opened')) {NO_SOCKET}
 sessionStorage.setItem('opened', 'once');
 """
 # Ends the connection in the middle of a message.
@@ -269,6 +269,17 @@ def test_a_page_that_lost_its_server_before_it_had_content_opens_anew(page, serv
     page.unroute("**/app")
     wait_for_content(page)
     expect(sentence).to_have_count(0)
+
+
+def test_a_websocket_that_does_not_open_is_told(page, server):
+    page.set_default_timeout(PATIENCE)
+    page.clock.install()
+    page.add_init_script(NO_SOCKET)
+    page.goto(f"{server.address}/app")
+    sentence = page.locator(".cl-opening")
+    expect(sentence).to_contain_text("being prepared")
+    page.clock.fast_forward("00:30")
+    expect(sentence).to_contain_text("websocket does not open", timeout=PATIENCE)
 
 
 def load_iris(page, served):
