@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
+from clusterlens.compute.fuzzy.comparison import compare_fuzzy
 from clusterlens.compute.fuzzy.concordance import ndc
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
@@ -404,6 +405,33 @@ def test_memberships_need_no_table():
         await opened.headline._read("c.csv", upload(second[:3]))
         assert "c.csv" in opened.session.jobs.notices[-1].text
         assert len(opened.session.analysis.memberships) == 2
+
+    run_scenario(scenario)
+
+
+def test_values_of_ten_uploaded_pairs_are_those_of_the_library():
+    rng = np.random.default_rng(3)
+
+    def memberships(rows):
+        softness = np.full(rng.integers(2, 6), rng.uniform(0.2, 3))
+        return rng.dirichlet(softness, rows)
+
+    async def scenario(opened):
+        for _ in range(10):
+            rows = int(rng.integers(4, 60))
+            pair = {"u": memberships(rows), "v": memberships(rows)}
+            for name, values in pair.items():
+                frame = pd.DataFrame(values)
+                await opened.headline._read(f"{name}.csv", upload(frame))
+            await opened.wait_until_idle()
+            for model in MODELS:
+                for side in SIDES:
+                    expected = compare_fuzzy(pair, model, side).iloc[0]
+                    found = opened.value(f"fuzzy_{model}")[side].value
+                    assert found == pytest.approx(expected["value"], abs=1e-9)
+                    assert fixed(expected["value"], 3) in opened.values._text.body
+            for _ in pair:
+                opened.session.undo()
 
     run_scenario(scenario)
 
