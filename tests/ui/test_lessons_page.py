@@ -42,6 +42,16 @@ def go_on(coach, title):
     expect(coach.locator("h2")).to_have_text(title, timeout=2 * LONG)
 
 
+def enlarge_text(app):
+    """Choose larger text, and wait for it."""
+    app.keyboard.press("a")
+    app.wait_for_function(
+        "getComputedStyle(document.documentElement)"
+        ".getPropertyValue('--cl-scale').trim() === '1.3'",
+        timeout=LONG,
+    )
+
+
 def expect_accessible(app):
     """Check the displayed step with axe-core, in both themes."""
     step, found = app.locator(".cl-coach h2").inner_text(), []
@@ -121,6 +131,8 @@ def test_on_a_narrow_page_neither_coach_nor_drawer_covers_what_is_to_be_done(app
         assert part.evaluate(IS_ON_TOP), part
     cannot.click()
     expect(coach).to_contain_text("One pair of", timeout=LONG)
+    enlarge_text(app)
+    assert coach.evaluate(IS_WHOLE)
 
 
 def test_on_a_narrow_page_all_that_is_told_of_a_step_is_in_sight(app):
@@ -163,14 +175,9 @@ def test_the_buttons_of_the_coach_stand_on_one_line(app, width, large):
     app.get_by_role("button", name="Lessons", exact=True).click()
     app.locator("button.lesson", has_text="Which random model?").click()
     if large:
-        app.keyboard.press("a")
+        enlarge_text(app)
     show = app.locator(".cl-coach").get_by_role("button", name="Show me")
     expect(show).to_be_visible(timeout=2 * LONG)
-    app.wait_for_function(
-        "large => getComputedStyle(document.documentElement)"
-        ".getPropertyValue('--cl-scale').trim() === (large ? '1.3' : '1')",
-        arg=large,
-    )
     reset = app.locator(".cl-coach").get_by_role("button", name="Reset")
     middles = [one.evaluate(MIDDLE) for one in (show, reset)]
     assert abs(middles[0] - middles[1]) < 5

@@ -39,7 +39,7 @@ GRID = """
     calc(278px + (var(--cl-scale, 1) - 1) * 150px); } }
 @media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
   grid-template-rows: minmax(0, 1fr)
-    calc(232px + (var(--cl-scale, 1) - 1) * 240px); } }
+    calc(232px + (var(--cl-scale, 1) - 1) * 310px); } }
 """
 # On a narrow page the working page scrolls above the coach, so that neither covers the
 # other.

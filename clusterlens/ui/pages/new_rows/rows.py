@@ -20,7 +20,8 @@ from clusterlens.ui.work.derived import Result
 CSS = """
 table { table-layout: fixed; }
 td, th { padding: 3px 2px; }
-th:nth-child(1) { width: 20%; } th:nth-child(3) { width: 54px; }
+th:nth-child(1) { width: 20%; }
+th:nth-child(3) { width: calc(54px * var(--cl-scale, 1)); }
 td:nth-child(4), th:nth-child(4) { padding-left: 8px; }
 td { overflow-wrap: anywhere; }
 tr.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
