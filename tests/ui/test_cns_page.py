@@ -633,3 +633,20 @@ def test_sliders_that_are_set_before_they_watch_stand_where_the_setting_is(app):
         share = (exact - low) / (high - low)
         assert value == pytest.approx(exact, abs=0.02 * (high - low)), name
         assert (thumb, mark) == pytest.approx((share, share), abs=0.01), name
+
+
+# Whether text is larger.
+IS_LARGE = "getComputedStyle(document.body).getPropertyValue('--cl-scale') == '1.3'"
+
+
+def test_the_steps_can_be_played_on_a_narrow_page_with_larger_text(kept):
+    app = kept("wine", page="cns")
+    app.set_viewport_size({"width": 1024, "height": 768})
+    app.keyboard.press("a")
+    app.wait_for_function(IS_LARGE, timeout=LONG)
+    play = app.locator(".cl-cns-play").get_by_role("button", name="play")
+    expect(play).to_be_visible(timeout=LONG)
+    assert play.evaluate(
+        "(part) => part.getBoundingClientRect().right"
+        " <= part.closest('p').getBoundingClientRect().right - 16"
+    )

@@ -69,9 +69,10 @@ class CNSSteps(Card):
         last = self._count - 1
         at = last if cns_step.value is None else cns_step.value
         self._how.body = (
-            "<p class='cut'><b>Step through the smoothing</b> "
-            f"{link('▶ play', 'play')} <span class='how' title='settled: already in "
-            "its last cluster'>row ← alpha · start + (1 − alpha) · mean of "
+            f"<p class='cut'>{link('▶ play', 'play')} "
+            "<b>Step through the smoothing</b> <span class='how' "
+            "title='settled: already in its last cluster'>"
+            "row ← alpha · start + (1 − alpha) · mean of "
             f"{cns_released.n_neighbors} neighbours</span></p>"
         )
         self._text.body = (
