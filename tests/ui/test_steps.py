@@ -155,6 +155,31 @@ def test_page_is_sent_once_it_is_made_in_steps(shells):
     visit(does)
 
 
+def test_loop_is_free_between_the_parts_of_a_frame(shells, monkeypatch):
+    fill, taken = serving.Shell.fill, []
+
+    def noted(self):
+        for _ in fill(self):
+            taken.append("part")
+            yield
+
+    async def others():
+        while True:
+            taken.append("others")
+            await asyncio.sleep(0)
+
+    async def work():
+        async with connected() as visitor:
+            task = asyncio.ensure_future(others())
+            await visitor.load()
+            task.cancel()
+        assert taken.count("part") == 4
+        assert ("part", "part") not in pairwise(taken)
+
+    monkeypatch.setattr(serving.Shell, "fill", noted)
+    run(work())
+
+
 def test_cards_of_a_linked_page_come_once_its_frame_is_drawn(shells):
     async def work():
         link = urlencode({"look": json.dumps({"page": "clusters"})})
