@@ -27,7 +27,7 @@ from clusterlens.ui.state.address import from_query, restore_look
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.scheduler import is_serving
 
-# A page is filled in parts of up to 0.1 s; others are answered between two of them.
+# Others are answered between two pages.
 _PAUSE_SECONDS = 0.01
 
 
@@ -94,8 +94,7 @@ async def _fill(server: Server, file: Path | None, view: Any) -> None:
     shell = Shell(session, view)
     pn.state.on_session_destroyed(lambda context: shell.close())
     hold(session, pn.state.curdoc.session_context)
-    for _ in shell.fill():
-        await asyncio.sleep(_PAUSE_SECONDS)
+    await server.scheduler.take(shell.fill(), lambda: True)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     try:
         analysis, look = from_query({name: _decoded(v) for name, v in given.items()})

@@ -150,7 +150,6 @@ class Shell:
     def fill(self) -> Iterator[None]:
         """Fill the frame in parts, which take up to 0.1 s each."""
         session = self.session
-        yield
         self.view.header = [
             *self.view.header,
             self._state(),
