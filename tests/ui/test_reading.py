@@ -1,6 +1,7 @@
 """Tests of uploads read in separate processes: a crash costs one reading."""
 
 import ast
+import math
 import os
 import sys
 import time
@@ -52,6 +53,15 @@ def wait(file, seconds):
         time.sleep(seconds)
 
 
+def rest(file, seconds):
+    time.sleep(seconds)
+
+
+def compute(file):
+    while True:
+        pass
+
+
 def which(file):
     return os.getpid(), file.name, file.read()
 
@@ -94,9 +104,18 @@ def test_a_small_file_may_take_so_much_memory(job):
 
 
 def test_a_file_may_take_so_much_time(job, monkeypatch):
-    monkeypatch.setattr(reading, "_SECONDS", 0.01)
+    monkeypatch.setattr(reading, "_SECONDS", 0.001)
     with pytest.raises(DataError, match=r"limit of 0.01 seconds"):
         read_in_process(job, "a.csv", b"", wait, 0.01)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit on this system")
+def test_a_file_may_take_so_much_of_a_processor_but_wait_longer(job, monkeypatch):
+    monkeypatch.setattr(reading, "_SECONDS", 0.2)
+    read_in_process(job, "a.csv", b"", rest, 0.3)
+    monkeypatch.setattr(reading, "_WAITING", math.inf)
+    with pytest.raises(DataError, match=r"signal 24 .* or 0 seconds of processor"):
+        read_in_process(job, "a.csv", b"", compute)
 
 
 def test_reading_ends_when_it_is_cancelled(job):

@@ -1,4 +1,4 @@
-"""Settings of the whole process: warning filters, BLAS threads, memory of a worker.
+"""Settings of the whole process: warning filters, BLAS threads, limits of a worker.
 
 If two threads save, change and restore such a setting independently, they may overlap,
 and the second may restore the change of the first for good. So only this module changes
@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import warnings
@@ -146,11 +147,32 @@ def limit_memory(n_bytes: float) -> None:
         return
     import resource
 
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + n_bytes)
+
+
+def limit_processor(seconds: float) -> None:
+    """Limit the processor time of this process to so much more than now (on Unix).
+
+    Beyond it, the system ends the process. For worker processes: the limit holds until
+    the next.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _limit(resource.RLIMIT_CPU, used.ru_utime + used.ru_stime + seconds)
+
+
+def _limit(what: int, most: float) -> None:
+    """Set a soft limit of this process, or none above the hard one."""
+    import resource
+
+    _, hard = resource.getrlimit(what)
     soft = hard
-    if np.isfinite(n_bytes):
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        soft = pages * resource.getpagesize() + int(n_bytes)
+    if np.isfinite(most):
+        soft = math.ceil(most)
         if hard != resource.RLIM_INFINITY:
             soft = min(soft, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    resource.setrlimit(what, (soft, hard))

@@ -8,6 +8,7 @@ gets a message.
 from __future__ import annotations
 
 import io
+import math
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from clusterlens.compute._run.context import running
-from clusterlens.compute._run.process_settings import limit_memory
+from clusterlens.compute._run.process_settings import limit_memory, limit_processor
 from clusterlens.compute._run.processes import (
     WorkerDied,
     WorkerJob,
@@ -34,10 +35,13 @@ from clusterlens.compute.fuzzy.importing import load_memberships  # noqa: F401
 if TYPE_CHECKING:
     from clusterlens.ui.work.jobs import Job
 
-# Limits of one reading: a constant and a multiple of the file's bytes.
+# Limits of one reading: a constant and a multiple of the file's bytes. Time is that of
+# the processor.
 _BYTES, _BYTES_PER_BYTE = 500_000_000, 30
 _MB = 1_000_000
 _SECONDS, _SECONDS_PER_BYTE = 10.0, 1e-5
+# On a busy machine a reading may take so many times longer.
+_WAITING = 10
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,12 @@ def read_in_process(
     """
     size = len(content)
     n_bytes = _BYTES + _BYTES_PER_BYTE * size
-    work = read, name, content, given, options, n_bytes
+    seconds = _SECONDS + _SECONDS_PER_BYTE * size
+    work = read, name, content, given, options, n_bytes, seconds
     reading = WorkerJob(
         pickle.dumps(work, pickle.HIGHEST_PROTOCOL),
         n_bytes,
-        seconds_limit=_SECONDS + _SECONDS_PER_BYTE * size,
+        seconds_limit=_WAITING * seconds,
         on_message=lambda share: job.report(int(size * share) // _MB, size // _MB),
     )
     ((_, answer),) = run_jobs(
@@ -100,8 +105,9 @@ def read_in_process(
         start_readers(job.server.readers)  # while nobody waits for one
         raise DataError(
             f"{name!r} cannot be read ({answer}); it is damaged, or takes more than "
-            f"the {whole(n_bytes / _MB)} MB that a file of its size may: save it "
-            "again, or keep fewer rows or columns."
+            f"the {whole(n_bytes / _MB)} MB or {whole(seconds)} seconds of processor "
+            "time that a file of its size may: save it again, or keep fewer rows or "
+            "columns."
         )
     if isinstance(answer, _Raised):
         raise answer.error
@@ -111,11 +117,11 @@ def read_in_process(
 def _answer(payload: bytes) -> Any:
     """Call the function in the worker; return its errors as results."""
     try:
-        read, name, content, given, options, n_bytes = pickle.loads(payload)
+        read, name, content, given, options, *limits = pickle.loads(payload)
         # The system's allocator returns memory, so that it does not count for the next
         # file.
         pa.set_memory_pool(pa.system_memory_pool())
-        limit_memory(n_bytes)
+        _limit(*limits)
         file = io.BytesIO(content)
         file.name = name
         with running(progress=_tell):
@@ -124,8 +130,14 @@ def _answer(payload: bytes) -> Any:
         return WorkerDied("there was not enough memory")
     except Exception as error:
         return _Raised(error)
-    finally:  # the limit must not apply to the next file
-        limit_memory(float("inf"))
+    finally:  # the limits must not apply to the next file
+        _limit(math.inf, math.inf)
+
+
+def _limit(n_bytes: float, seconds: float) -> None:
+    """Limit the memory and the processor time of this process."""
+    limit_memory(n_bytes)
+    limit_processor(seconds)
 
 
 def _tell(done: int, total: int) -> None:
