@@ -114,7 +114,8 @@ class ColumnFacts:
         """Whether all are whole numbers."""
         if not pd.api.types.is_numeric_dtype(self.values.dtype):
             return False
-        finite = self.numbers[np.isfinite(self.numbers)]
+        numbers = self.numbers
+        finite = numbers[np.isfinite(numbers)]
         return bool((finite == np.floor(finite)).all())
 
     @cached_property

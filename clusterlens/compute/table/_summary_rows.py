@@ -173,11 +173,8 @@ def _word(label: str) -> str:
 
 def _texts(rows: pd.DataFrame) -> list[list[str]]:
     """Return cells as text, blank where they are missing."""
-    cells = rows.astype(object)
-    texts: list[list[str]] = (
-        cells.where(cells.notna(), "").astype(str).to_numpy().tolist()
-    )
-    return [[cell.strip() for cell in row] for row in texts]
+    cells = rows.to_numpy(object, na_value="")
+    return [[str(cell).strip() for cell in row] for row in cells]
 
 
 def _is_summary(frame: pd.DataFrame, numbers: pd.DataFrame, row: int) -> bool:
