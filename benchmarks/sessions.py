@@ -15,9 +15,9 @@ lengthened by other work on the machine), and the time from each click to its re
 server before and after: all of them together, three times, or some at once until all
 have been opened and closed.
 
-`left` opens pages and closes them one after the other, then asks for as many without
-ever connecting. It prints the memory of the server, and its processor time once no page
-is open. Sessions live as long as in `clusterlens`.
+`left` opens pages of `panel serve app.py` and closes them one after the other, then
+asks for as many without ever connecting. It prints the memory of the server, and its
+processor time once no page is open.
 
 With PYTHONMALLOC=malloc, which docs/deploy.md advises for a group, memory that is free
 goes back to the system.
@@ -37,6 +37,7 @@ from collections.abc import Iterable
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, sleep, thread_time
 from typing import Any
 
@@ -45,6 +46,7 @@ import psutil
 from tornado.httpclient import AsyncHTTPClient
 
 from clusterlens.ui.cli import SERVER_SETTINGS
+from tests.support.pages import Served
 from tests.support.visitor import Visitor
 
 LIFETIME = SERVER_SETTINGS["unused_session_lifetime_milliseconds"]
@@ -187,36 +189,46 @@ async def open_and_close(address: str) -> None:
 
 async def leave(n_pages: int) -> None:
     """Open pages and leave them; print their cost then and after all have ended."""
-    with server(150) as (address, process):
-        # The first page imports what all share, and compiles or loads the kernels.
-        await open_and_close(address)
+    with TemporaryDirectory() as folder:
+        served = Served(Path(folder))
+        try:
+            served.start("--warm")
+            process = psutil.Process(served.pid)
+            await leave_pages(n_pages, f"{served.address}/app", process)
+        finally:
+            served.kill()
+
+
+async def leave_pages(n_pages: int, address: str, process: psutil.Process) -> None:
+    """Open pages of a server and leave them, twice, then ask for pages alone."""
+    # The first page imports what all share, and compiles or loads the kernels.
+    await open_and_close(address)
+    await asyncio.sleep(LEFT_SECONDS)
+    await wait_until_idle(process)
+    before = process.memory_info().rss
+
+    def say_cost(when: str) -> None:
+        more = (process.memory_info().rss - before) / 2**20
+        print(f"{when:50} {more:6.0f} MB more", flush=True)
+
+    async def ask_alone() -> None:
+        await AsyncHTTPClient().fetch(address, request_timeout=120)
+
+    for what, visit in (
+        ("opened", lambda: open_and_close(address)),
+        ("opened again", lambda: open_and_close(address)),
+        ("asked for", ask_alone),
+    ):
+        begun = sum(process.cpu_times()[:2])
+        for _ in range(n_pages):
+            await visit()
+        each = 1000 * (sum(process.cpu_times()[:2]) - begun) / n_pages
+        say_cost(f"{n_pages} {what}, {each:.0f} ms of processor each")
         await asyncio.sleep(LEFT_SECONDS)
-        await wait_until_idle(process)
-        before = process.memory_info().rss
-
-        async def say_cost(when: str) -> None:
-            sessions = await ask(address, "sessions")
-            more = (process.memory_info().rss - before) / 2**20
-            print(f"{when:40} {more:6.0f} MB more, {sessions:>4} sessions", flush=True)
-
-        async def ask_alone() -> None:
-            await AsyncHTTPClient().fetch(address, request_timeout=120)
-
-        for what, visit in (
-            ("opened", lambda: open_and_close(address)),
-            ("opened again", lambda: open_and_close(address)),
-            ("asked for", ask_alone),
-        ):
-            begun = sum(process.cpu_times()[:2])
-            for _ in range(n_pages):
-                await visit()
-            each = 1000 * (sum(process.cpu_times()[:2]) - begun) / n_pages
-            await say_cost(f"{n_pages} {what}, {each:.0f} ms of processor each")
-            await asyncio.sleep(LEFT_SECONDS)
-            begun = sum(process.cpu_times()[:2])
-            await asyncio.sleep(IDLE_SECONDS)
-            used = sum(process.cpu_times()[:2]) - begun
-            await say_cost(f"later; {used:.2f} s of processor in {IDLE_SECONDS:.0f} s")
+        begun = sum(process.cpu_times()[:2])
+        await asyncio.sleep(IDLE_SECONDS)
+        used = sum(process.cpu_times()[:2]) - begun
+        say_cost(f"later; {used:.2f} s of processor in {IDLE_SECONDS:.0f} s")
 
 
 async def open_all(address: str, n_sessions: int) -> list[Visitor]:
@@ -349,8 +361,6 @@ def serve(port: int, rows: int) -> None:
                 del steps[1:]
             elif what == "steps":
                 self.write(" ".join(f"{x:.6f}" for x in steps))
-            elif what == "sessions":
-                self.write(str(len(made.get_sessions())))
             elif what == "closed":
                 self.write("1" if len(shown) == 1 else "0")
             else:

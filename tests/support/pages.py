@@ -160,6 +160,12 @@ class Served:
                     continue
         raise RuntimeError(f"the server did not start:\n{self.log.read_text()}")
 
+    @property
+    def pid(self) -> int:
+        """The process that serves."""
+        assert self._process is not None, "it has not been started"
+        return self._process.pid
+
     def kill(self) -> None:
         """End it and its worker processes at once, by SIGKILL."""
         if self._process is not None:
