@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from clusterlens.ui.kit.words import score_words
-from tests.support.pages import places_at_rest
+from tests.support.pages import FIND, PATIENCE, places_at_rest
 from tests.ui.test_main_job import (
     FIGURE,
     LONG,
@@ -380,3 +380,14 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(spen
         assert picture(app, css).any()
     expect(app.locator(".cl-threshold")).to_contain_text("Agreement needed")
     expect(app.locator(".cl-headline")).to_contain_text("Closest to", timeout=LONG)
+
+
+def test_page_that_is_long_in_coming_says_so(fresh):
+    sentence = f"""() => {{ {FIND}
+      const page = find(document, '.cl-page-data').getRootNode().host;
+      page.classList.add('cl-coming');
+      const {{content, visibility}} = getComputedStyle(page, '::after');
+      return visibility === 'visible' && content.includes('being prepared');
+    }}"""
+    assert not fresh.evaluate(sentence)
+    fresh.wait_for_function(sentence, timeout=PATIENCE)

@@ -432,10 +432,13 @@ ROOM = "calc((var(--cl-scale, 1) - 1) * 800px)"
 # Hides texts on the present state while the connection is lost.
 HIDDEN_WITHOUT_CONNECTION = {"visibility": "var(--cl-told)"}
 SCROLL = {"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"}
-# Style of a page while its cards are being made.
+# Style of a page while its cards are being made, with a sentence after two seconds.
 COMING = """
 :host(.cl-coming) { border-radius: 6px; animation: coming 1.4s infinite;
   background: color-mix(in srgb, currentColor 6%, transparent); }
 @keyframes coming { 50% { opacity: .45; } }
+:host(.cl-coming)::after { content: "The page is being prepared."; margin: auto;
+  visibility: hidden; animation: coming-told 0s 2s forwards; }
+@keyframes coming-told { to { visibility: visible; } }
 @media (prefers-reduced-motion: reduce) { :host(.cl-coming) { animation: none; } }
 """
