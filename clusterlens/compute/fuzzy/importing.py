@@ -23,7 +23,7 @@ from clusterlens.compute.ensemble.id_tables import (
 )
 from clusterlens.compute.ensemble.row_ids import RowIds
 from clusterlens.compute.fuzzy.partition import FuzzyPartition, wrong_sums
-from clusterlens.compute.table._cells import plain_frame, type_columns
+from clusterlens.compute.table.dataset import make_dataset
 
 _NAMED = 3
 
@@ -118,8 +118,7 @@ def _read(
 
 def _numbers(table: IdTable) -> npt.NDArray[np.float64]:
     """Return all columns except ids, as numbers."""
-    frame, _ = plain_frame(table.values.reset_index(drop=True), str(table))
-    frame, _ = type_columns(frame)
+    frame = make_dataset(table.values.reset_index(drop=True)).table
     words = [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c])]
     if words:
         raise DataError(
