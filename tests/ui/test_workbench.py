@@ -389,5 +389,6 @@ def test_page_that_is_long_in_coming_says_so(fresh):
       const {{content, visibility}} = getComputedStyle(page, '::after');
       return visibility === 'visible' && content.includes('being prepared');
     }}"""
+    fresh.locator(".cl-page-data").wait_for(timeout=PATIENCE)
     assert not fresh.evaluate(sentence)
     fresh.wait_for_function(sentence, timeout=PATIENCE)
