@@ -194,9 +194,9 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(kept, tmp_pa
     assert len(rows) >= 5
     assert all(low["box"][3] <= card["box"][3] for low in rows)
     titles = app.locator(".cl-compare p.cut")
+    expect(titles).to_have_count(2, timeout=LONG)
     for title in titles.all():
         expect(title).to_have_attribute("title", title.inner_text())
-    assert titles.count() == 2
     turn_to(app, "labels")
     app.locator(".cl-pair-columns tr").last.wait_for()
     for part, place in (
