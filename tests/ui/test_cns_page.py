@@ -26,6 +26,7 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work import derived
 from tests.ui.loop import taking, wait_until_idle
+from tests.ui.test_lessons_page import enlarge_text
 from tests.ui.test_main_job import WATCH_LATE, assert_changes, picture
 
 LONG = 90_000
@@ -635,15 +636,10 @@ def test_sliders_that_are_set_before_they_watch_stand_where_the_setting_is(app):
         assert (thumb, mark) == pytest.approx((share, share), abs=0.01), name
 
 
-# Whether text is larger.
-IS_LARGE = "getComputedStyle(document.body).getPropertyValue('--cl-scale') == '1.3'"
-
-
 def test_the_steps_can_be_played_on_a_narrow_page_with_larger_text(kept):
     app = kept("wine", page="cns")
     app.set_viewport_size({"width": 1024, "height": 768})
-    app.keyboard.press("a")
-    app.wait_for_function(IS_LARGE, timeout=LONG)
+    enlarge_text(app)
     play = app.locator(".cl-cns-play").get_by_role("button", name="play")
     expect(play).to_be_visible(timeout=LONG)
     assert play.evaluate(
