@@ -13,8 +13,8 @@ VIEWPORT = {"width": 1440, "height": 900}
 ROWS = 200
 FIGURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
 STEP = "Run the pool"
-# Whether figures show the whole, and pictures exactly that; matrices have a strip
-# beside them (below 0).
+# Whether figures show the whole, and pictures exactly that, and the units of both axes
+# of the map are of one length; matrices have a strip beside them (below 0).
 WHOLE = f"""(classes) => {{ {FIND}
   return classes.every((css) => {{
     const view = figureView(css);
@@ -23,6 +23,10 @@ WHOLE = f"""(classes) => {{ {FIND}
     if (!data) return false;
     const axes = [[view.model.x_range, data.x[0], data.dw[0]],
       [view.model.y_range, data.y[0], data.dh[0]]];
+    const {{inner_width, inner_height}} = view.model;
+    const [across, up] = [inner_width, inner_height].map((size, k) =>
+      size / Math.abs(axes[k][0].end - axes[k][0].start));
+    if (isMap && Math.abs(across / up - 1) > 0.01) return false;
     return axes.every(([axis, low, length]) => {{
       const ends = [axis.start, axis.end].sort((p, q) => p - q);
       const all = [axis.reset_start, axis.reset_end].sort((p, q) => p - q);
