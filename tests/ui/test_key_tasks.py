@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from clusterlens.compute.table.dataset import ROLES
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.pages import PAGES
-from tests.support.pages import IDLE
+from tests.support.pages import FIND, IDLE
 from tests.ui.kept import Step, pool_run
 from tests.ui.test_all_rows import MODEL, NUMBERS
 from tests.ui.test_main_job import LONG
@@ -33,6 +33,12 @@ IS_AT = """([css, words]) => {
   while (above && !above.matches?.(css)) above = above.parentNode ?? above.host;
   return !!above && said.includes(words);
 }""".replace("FOCUSED", FOCUSED)
+
+# Takes the rows of a table out of the page and puts them back, as new data do.
+WRITE_ROWS_ANEW = f"""(css) => {{ {FIND}
+  const rows = find(find(document, css).shadowRoot, ".tabulator-table");
+  rows.replaceChildren(...rows.children);
+}}"""
 
 
 def go_to(app: Page, css: str, words: str = "", *, most: int, key: str = "Tab") -> None:
@@ -139,6 +145,8 @@ def test_data_a_long_table_of_columns_is_scrolled_by_keys(kept, tmp_path):
         )
         expect(row.locator("[tabulator-field=role]")).to_be_focused()
         expect(row).to_be_in_viewport(ratio=0.9)
+        app.evaluate(WRITE_ROWS_ANEW, ".cl-roles")
+        expect(row.locator("[tabulator-field=role]")).to_be_focused()
     app.keyboard.press("PageUp")
     row = app.locator(".cl-roles .tabulator-row").filter(has_text="column 20")
     expect(row.locator("[tabulator-field=role]")).to_be_focused()
