@@ -23,6 +23,7 @@ from clusterlens.compute._validation import DataError, as_pandas
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table._names import is_id_name
+from clusterlens.compute.table._plain_numbers import type_plain_numbers
 
 # Words that always mean "missing", and words that do so only among numbers ("none" and
 # "unknown" can be real categories).
@@ -168,15 +169,17 @@ def type_columns(
     it is whole numbers. `run` gets the progress by column, and may stop.
     """
     columns, notes = {}, []
+    plain = type_plain_numbers(frame, fractions=not decimal_comma)
     for done, name in enumerate(frame.columns, start=1):
         run.raise_if_cancelled()
-        values, remarks = _type_column(
-            frame[name],
-            decimal_comma=decimal_comma,
-            is_identifier=name in identifiers or is_id_name(name),
-        )
-        columns[name] = values
-        notes += [f"Column {name!r}: {remark}." for remark in remarks]
+        is_identifier = name in identifiers or is_id_name(name)
+        if name in plain and not (is_identifier and plain[name].dtype.kind == "f"):
+            columns[name] = plain[name]
+        else:
+            columns[name], remarks = _type_column(
+                frame[name], decimal_comma=decimal_comma, is_identifier=is_identifier
+            )
+            notes += [f"Column {name!r}: {remark}." for remark in remarks]
         run.report(done, frame.shape[1])
     return pd.DataFrame(columns, index=frame.index, columns=frame.columns), notes
 

@@ -123,17 +123,17 @@ def _holds_bare_units(
     """Check whether units or types without brackets stand between names and numbers."""
     if not len(names) == len(record) == len(below):
         return False
-    numeric = [j for j, cell in enumerate(below) if is_number(cell)]
-    units = [record[j].strip() for j in numeric]
-    fitting = (
-        is_bare_unit(unit) or unit.lower() in TYPES or unit in NO_UNITS
-        for unit in units
-    )
-    return (
-        any(map(is_bare_unit, units))
-        and all(fitting)
-        and all(is_word(names[j]) for j in numeric)
-    )
+    columns = zip(names, map(str.strip, record), below, strict=True)
+    units = []
+    for name, unit, value in columns:
+        if not is_number(value):
+            continue
+        if not (is_bare_unit(unit) or unit.lower() in TYPES or unit in NO_UNITS):
+            return False
+        if not is_word(name):
+            return False
+        units.append(unit)
+    return any(map(is_bare_unit, units))
 
 
 def with_units(header: Header, units: Sequence[str]) -> Header:
@@ -156,10 +156,13 @@ def is_number(cell: str) -> bool:
 
 def is_word(cell: str) -> bool:
     """Check whether a cell is not blank, a number or a word for "missing"."""
-    text = cell.strip()
-    lower = text.lower()
-    missing = lower in MISSING_NUMBERS or lower.lstrip("+-") in _INFINITE
-    return bool(text) and not (missing or is_number(text))
+    return not (_is_missing(cell) or is_number(cell))
+
+
+def _is_missing(cell: str) -> bool:
+    """Check whether a cell is blank, or a word for "missing" or "infinite"."""
+    lower = cell.strip().lower()
+    return not lower or lower in MISSING_NUMBERS or lower.lstrip("+-") in _INFINITE
 
 
 def names_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
@@ -171,8 +174,13 @@ def names_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
 
 def numeric_columns(records: Sequence[Sequence[str]], width: int) -> list[bool]:
     """Tell for each column whether numbers outnumber words."""
-    columns = ([r[j] for r in records if j < len(r)] for j in range(width))
-    return [sum(map(is_number, c)) > sum(map(is_word, c)) for c in columns]
+    numeric = []
+    for j in range(width):
+        others = [r[j] for r in records if j < len(r) and not is_number(r[j])]
+        n_numbers = sum(j < len(r) for r in records) - len(others)
+        n_words = len(others) - sum(map(_is_missing, others))
+        numeric.append(n_numbers > n_words)
+    return numeric
 
 
 def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> int:
@@ -293,7 +301,8 @@ class _FirstRecords:
         ]
         self.width = width
         self.number = np.array([[is_number(c) for c in row] for row in self.cells])
-        self.word = np.array([[is_word(c) for c in row] for row in self.cells])
+        missing = np.array([[_is_missing(c) for c in row] for row in self.cells])
+        self.word = ~(self.number | missing)
         self.filled = np.array([[c != "" for c in row] for row in self.cells])
 
     def header(self) -> Header:

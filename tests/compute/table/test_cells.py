@@ -1,3 +1,5 @@
+import random
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -372,3 +374,29 @@ def test_other_lists_stay_with_a_note(cells):
 def test_what_is_no_table_is_refused(table):
     with pytest.raises(DataError, match="'t'"):
         plain_frame(table, "t")
+
+
+@pytest.mark.parametrize("decimal_comma", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_typed_together_are_as_when_typed_one_by_one(seed, decimal_comma):
+    rng = random.Random(seed)
+    plain = ["1", "-2", "0", "-0", " 3 ", "1.5", "-0.0", "123456789012345", "", "  "]
+    others = ["007", "1e5", "12e5", "+4", "NA", "x", "1,5", "1.", ".5", "nan", "inf"]
+    others += ["-01", "1234567890123456", "0.1234567890123456", None]
+    columns = {
+        f"column {k}": rng.choices(plain + rng.choices(others, k=k % 3), k=4)
+        for k in range(200)
+    }
+    columns |= {"id": ["1.5", "2", "3", "4"], "gene id": ["1", "2", "", "4"]}
+    frame = pd.DataFrame(columns, index=[*"abcd"], dtype="str")
+    together, notes = type_columns(frame, decimal_comma=decimal_comma)
+    remarks = []
+    for name, cells in frame.items():
+        options = {"decimal_comma": decimal_comma, "is_identifier": "id" in name}
+        words = [None if pd.isna(word) else word for word in cells]
+        alone, own = typed(words, **options)
+        expected = alone.set_axis(frame.index).rename(name)
+        pd.testing.assert_series_equal(together[name], expected, check_exact=True)
+        remarks += [f"Column {name!r}: {remark}." for remark in own]
+    assert notes == remarks
+    assert together.dtypes.nunique() > 2
