@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class IdTable:
     aside: Sequence[str] = ()
     notes: Sequence[str] = ()
 
-    @property
+    @cached_property
     def values(self) -> pd.DataFrame:
         """The columns that hold no ids."""
         return self.frame.drop(columns=list(self.aside))

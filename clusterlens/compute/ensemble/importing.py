@@ -291,6 +291,8 @@ def _codes(
     table: IdTable, column: str, values: pd.Series
 ) -> tuple[IntArray, list[str] | None]:
     """Return labels (n_rows,), 0 in gaps: whole numbers unchanged, texts numbered."""
+    if values.dtype == np.int64:
+        return values.to_numpy(), None
     if pd.api.types.is_bool_dtype(values.dtype):
         values = values.astype("Int64")
     labelled = values.dropna()
