@@ -212,6 +212,11 @@ def type_text(
     )
     if values is None:
         values, remarks = _words(words, counts)
+        if decimal_comma and not is_identifier:
+            values, pointed = _without_points(values)
+            if pointed.any():
+                cells = count(int(counts[pointed].sum()), "cell")
+                remarks.append(f"points between thousands left out of {cells}")
         padded = int(pc.sum(pc.not_equal(trimmed, text)).as_py() or 0)
         if padded:
             remarks.append(f"blanks around the text removed in {count(padded, 'cell')}")
@@ -574,6 +579,22 @@ def _words(words: pd.Series, counts: np.ndarray) -> tuple[pd.Series, list[str]]:
         missing &= words != "NA"
     kept = words.mask(missing).astype("str")
     return kept, _missing_remark(words[missing], counts[missing.to_numpy()])
+
+
+def _without_points(words: pd.Series) -> tuple[pd.Series, np.ndarray]:
+    """Write numbers among words (k,) without points between thousands.
+
+    It is for tables with decimal commas, where `to_numbers` would take such a point for
+    a decimal one. Returns the words, and which of them were changed (k,).
+    """
+    amounts, _ = _amounts(words.dropna())
+    fitting = amounts.str.fullmatch(COMMA_DECIMAL.pattern)
+    pointed = fitting & amounts.str.contains(".", regex=False)
+    others = amounts.str.fullmatch(_PLAIN) & ~fitting  # 1.5
+    if 2 * fitting.sum() < len(amounts) or others.any():
+        pointed[:] = False
+    changed = pointed.reindex(words.index, fill_value=False).to_numpy(bool)
+    return words.mask(changed, words.str.replace(".", "", regex=False)), changed
 
 
 def _missing_remark(words: pd.Series, counts: np.ndarray) -> list[str]:

@@ -56,6 +56,8 @@ _END = 4  # bytes that may hold an end-of-file mark and a line end
 _SAMPLE = 1 << 15
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _LINE_END = re.compile(rb"[\r\n]")
+# U+0085 of mainframes, and the separators of lines and paragraphs of Unicode, in UTF-8.
+_OTHER_LINE_END = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 # Signs that no language has within words, but other encodings in the same place.
 _SIGN_IN_WORD = re.compile("[a-zß-öø-ÿ][£¥¦¯±¹³ª¿¾¼º‰„†‡][a-zß-öø-ÿ]|[a-z]Ÿ\\b")
 _BREAKS = b",;\t \r\n"  # no multi-byte character ends with one of these
@@ -66,9 +68,12 @@ _CLOSE_COHERENCE = 0.05
 def to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]:
     """Return text as UTF-8, and a note on its original encoding.
 
-    Ctrl-Z, with which DOS ends a file, is left out.
+    Ctrl-Z, with which DOS ends a file, is left out. If no line ends as usual, the other
+    line ends of Unicode are replaced.
     """
     utf8, note = _to_utf8(data, source, encoding)
+    if not _LINE_END.search(utf8):
+        utf8 = _OTHER_LINE_END.sub(b"\n", utf8)
     ended = b"\x1a" in utf8[-_END:]
     return utf8.rstrip(b"\x1a\r\n") if ended else utf8, note
 

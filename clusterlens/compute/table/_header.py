@@ -42,6 +42,7 @@ _INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
 _AS_PYTHON = str.maketrans(",dD", ".ee")
 _DIGITS = re.compile(r"\d++")
+_END = re.compile(r"\W*+(?:end|eof|end of (?:file|data|table|list|report))\W*+", re.I)
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _NO_UNITS = {"", "TS", "RN"}  # of TOA5: none, a time, a record number
 _ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time"}
@@ -209,7 +210,9 @@ def count_footer(records: Sequence[Sequence[str]], numeric: Sequence[bool]) -> i
         if not is_word(cells[0]) or (numbers and not (ragged or apart)):
             break
         worded = sum(numeric) > 1 and all(map(is_word, counted))
-        alone = not any(cells[1:]) and _is_sentence(cells[0], records[:-k])
+        alone = not any(cells[1:]) and bool(
+            _END.fullmatch(cells[0]) or _is_sentence(cells[0], records[:-k])
+        )
         if len(numeric) > 1 and (
             numeric[0] or worded or alone or (ragged and not numbers)
         ):

@@ -400,3 +400,25 @@ def test_columns_typed_together_are_as_when_typed_one_by_one(seed, decimal_comma
         remarks += [f"Column {name!r}: {remark}." for remark in own]
     assert notes == remarks
     assert together.dtypes.nunique() > 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1.234", "12", "2.500", "timeout"], [1234, 12, 2500, np.nan]),
+        (["1.234,5", "12", "0,5", "lost"], [1234.5, 12, 0.5, np.nan]),
+        (["1.234 €", "2.000.000 €", "3 €", "free"], [1234, 2e6, 3, np.nan]),
+        (["1.234", "1.5", "0.125", "lost"], [1.234, 1.5, 0.125, np.nan]),
+    ],
+)
+def test_points_between_thousands_are_known_among_words_too(cells, values):
+    found, remarks = typed(cells, decimal_comma=True)
+    np.testing.assert_array_equal(to_numbers(found), values)
+    assert found.dtype == "str"
+    said = any("points between thousands" in remark for remark in remarks)
+    assert said == (values[0] >= 1000)
+
+
+def test_names_with_points_stay_as_they_are():
+    names = ["release 1.234", "v2.500", "1.234", "other"]
+    assert typed(names, decimal_comma=True)[0].tolist() == names

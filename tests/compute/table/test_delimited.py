@@ -630,6 +630,8 @@ FOOTERS = {
     "quoted": '"Source: WHO, 2020"\n',
     "more cells": "Note: a, b, c, d\n",
     "before the end mark": "Source: WHO\n\x1a",
+    "the word for it": "END,,\n",
+    "the word for it in stars": "*** End of file ***,,\n",
 }
 
 
@@ -696,6 +698,15 @@ def test_the_mark_that_ends_a_file_of_dos_is_left_out(end, encoding):
         assert ds.table["b"].tolist() == ["ä", "ö"]
     column = load_table(f"x\n1\n2\n{end}".encode(encoding))
     assert column.table["x"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_may_have_other_ends_of_unicode(end, encoding):
+    ds = load_table(f"a;b{end}1,5;ä{end}2,5;ö{end}".encode(encoding))
+    assert ds.table.to_dict("list") == {"a": [1.5, 2.5], "b": ["ä", "ö"]}
+    within = load_table(f"a;b\n1,5;x{end}y\n2,5;z\n".encode(encoding))
+    assert within.table["b"].tolist() == [f"x{end}y", "z"]
 
 
 PIECES = ["1", "1.", ".1", "1,", ",123", "0.0", "0", "<", "< ", " ", "e1", "1;", "a\t"]
