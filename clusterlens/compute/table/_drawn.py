@@ -48,6 +48,12 @@ _RECORD = re.compile(r"\*{3,}+ \d++\. row \*{3,}+|-\[ RECORD \d++ \][-+]*+")
 _DOUBLE_BAR = re.compile(r"^\s*+\|\|")
 _BOX = re.compile("[│┃║┆┊]")
 _WIDE_GAP = re.compile(r"\S  +\S")
+# A target and pairs of index and value, as LIBSVM writes; the last may be cut.
+_SPARSE_ROW = re.compile(
+    r"[+-]?\d\S*+(?: ++(?:qid|\d++):[^\s:]++)++(?: ++\d++:?+)?(?: *+#.*+)?"
+)
+_PAIR = re.compile(r" (\d++):([^\s:]++)")
+_CLOCK = re.compile(r"\d\d?:\d\d")
 _HTML = re.compile(r"<t(?:able|r|d|h)\b", re.IGNORECASE)
 _LATEX = re.compile(r"(?m)^[ \t]*+\\begin\{(?:long|wide)?(?:tab|table|array)\w*+\*?\}")
 
@@ -64,6 +70,9 @@ def foreign_drawing(data: bytes) -> tuple[str, str] | None:
     ends = sum(line.endswith("\\\\") and "&" in line for line in lines)
     if _LATEX.search(text) or (lines and ends > len(lines) / 2):
         return "a LaTeX table", "export the table as CSV"
+    if _holds_sparse_rows(lines):
+        how = "a LIBSVM (SVMlight) file, which names only values that are not zero"
+        return how, "load it with scikit-learn and save the table as CSV or Parquet"
     if any(map(_RECORD.fullmatch, lines)):
         return "a list of records with a line for each cell", "export a table as CSV"
     if any(line == "|===" for line in lines):
@@ -72,6 +81,17 @@ def foreign_drawing(data: bytes) -> tuple[str, str] | None:
         how = "a table drawn with box characters, which may leave rows out"
         return how, "export the table as CSV"
     return None
+
+
+def _holds_sparse_rows(lines: list[str]) -> bool:
+    """Say whether all lines are pairs of rising indices and values, not of a clock."""
+    rows = [line for line in lines if not line.startswith("#")]
+    if not rows or not all(map(_SPARSE_ROW.fullmatch, rows)):
+        return False
+    pairs = [_PAIR.findall(line) for line in rows]
+    rising = all(int(a) < int(b) for row in pairs for (a, _), (b, _) in pairwise(row))
+    texts = [f"{index}:{value}" for row in pairs for index, value in row]
+    return rising and bool(texts) and not all(map(_CLOCK.fullmatch, texts))
 
 
 def is_drawn(data: bytes) -> bool:

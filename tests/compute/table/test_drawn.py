@@ -204,6 +204,9 @@ def test_decimal_commas_of_a_drawn_table():
         ("a & b \\\\\n1 & 2 \\\\\n3 & 4 \\\\\n", "a LaTeX table"),
         ('[cols="1,1"]\n|===\n|a |b\n|1 |2\n|===\n', "an AsciiDoc table"),
         ('{| class="wikitable"\n! a !! b\n|-\n| 1 || 2\n|}\n', "a MediaWiki table"),
+        ("1 1:0.5 3:0.25\n-1 2:1.5 3:5e-1\n", "a LIBSVM"),
+        ("# made\n3.5 qid:1 1:2 9:1 # first\n2 qid:1 4:1", "a LIBSVM"),
+        ("0 " + " ".join(f"{k}:1.25" for k in range(90_000)) + "\n", "a LIBSVM"),
         ("shape: (1, 1)\n┌───┐\n│ a │\n╞═══╡\n│ 1 │\n└───┘\n", "box characters"),
     ],
 )
@@ -223,6 +226,8 @@ def test_what_cannot_be_read_surely_is_refused_by_name(text, message):
         "name\n-----,x\nAnn\n",
         "x+y|b|c\n1|2|3\n4|5|6\n",
         'a,b,c\n"<table>",2,3\n"\\begin{tabular}",5,6\n',
+        "day up down\n5 10:20 11:30\n6 10:15 11:45\n",
+        "id odds\n1 2:1\n2 7:4\n",
     ],
 )
 def test_a_delimited_table_with_dashes_or_marks_stays_one(text):
