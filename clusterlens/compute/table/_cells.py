@@ -23,7 +23,11 @@ from clusterlens.compute._validation import DataError, as_pandas
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table._names import is_id_name
-from clusterlens.compute.table._plain_numbers import type_plain_numbers
+from clusterlens.compute.table._plain_numbers import (
+    is_text,
+    to_arrow,
+    type_plain_numbers,
+)
 
 # Words that always mean "missing", and words that do so only among numbers ("none" and
 # "unknown" can be real categories).
@@ -350,8 +354,8 @@ def _stacked(lists: pd.Series) -> np.ndarray[Any, Any] | None:
 def _type_column(values: pd.Series, **options: bool) -> tuple[pd.Series, list[str]]:
     """Type one column of any pandas dtype, with the options of `type_text`."""
     values = _plain_dtype(values)
-    if pd.api.types.is_string_dtype(values.dtype) and values.dtype != object:
-        typed, remarks = type_text(_to_arrow(values), **options)
+    if is_text(values.dtype):
+        typed, remarks = type_text(to_arrow(values), **options)
         return typed.set_axis(values.index), remarks
     if values.dtype != object:
         return values, []
@@ -387,11 +391,6 @@ def _plain_dtype(values: pd.Series) -> pd.Series:
     if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)):
         return values.map(str, na_action="ignore").astype("str")
     return values
-
-
-def _to_arrow(values: pd.Series) -> pa.Array | pa.ChunkedArray:
-    """Return a string column (n,) as Arrow text."""
-    return pa.array(values, type=pa.large_string(), from_pandas=True)
 
 
 def _to_series(text: pa.Array | pa.ChunkedArray) -> pd.Series:
@@ -508,7 +507,7 @@ def _numbers(
     for style in styles:
         if amounts.str.fullmatch(style.pattern).all():
             values = style.parse(amounts)
-            if style is PLAIN and _hold_codes(_to_arrow(amounts), pa.array(values)):
+            if style is PLAIN and _hold_codes(to_arrow(amounts), pa.array(values)):
                 return None, []
             if style is not PLAIN:
                 remarks = [f"numbers read with {style.name}", *remarks]

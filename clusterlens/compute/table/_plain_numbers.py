@@ -57,6 +57,18 @@ def type_plain_numbers(frame: pd.DataFrame, *, fractions: bool) -> dict[str, pd.
     return found
 
 
+def is_text(dtype: Any) -> bool:
+    """Check whether cells of a dtype are text, and no objects."""
+    return pd.api.types.is_string_dtype(dtype) and not (
+        pd.api.types.is_object_dtype(dtype)
+    )
+
+
+def to_arrow(values: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Return a string column (n,) as Arrow text."""
+    return pa.array(values, type=pa.large_string(), from_pandas=True)
+
+
 def _blocks(
     frame: pd.DataFrame, n_columns: int
 ) -> Iterator[tuple[list[str], pa.Array]]:
@@ -64,8 +76,8 @@ def _blocks(
     names: list[str] = []
     parts: list[pa.Array] = []
     for name, values in frame.items():
-        if pd.api.types.is_string_dtype(values.dtype) and values.dtype != object:
-            text = pa.array(values, type=pa.large_string(), from_pandas=True)
+        if is_text(values.dtype):
+            text = to_arrow(values)
             parts += text.chunks if isinstance(text, pa.ChunkedArray) else [text]
             names.append(str(name))
         if len(names) == n_columns:
