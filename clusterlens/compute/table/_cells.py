@@ -173,7 +173,7 @@ def type_columns(
     it is whole numbers. `run` gets the progress by column, and may stop.
     """
     columns, notes = {}, []
-    plain = type_plain_numbers(frame, fractions=not decimal_comma)
+    plain = type_plain_numbers(frame, fractions=not decimal_comma, run=run)
     for done, name in enumerate(frame.columns, start=1):
         run.raise_if_cancelled()
         is_identifier = name in identifiers or is_id_name(name)

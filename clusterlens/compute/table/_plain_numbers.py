@@ -15,23 +15,28 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clusterlens.compute._run.options import RunOptions
+
 _SHORT = 5_000  # cells; longer columns gain nothing
 _AT_ONCE = 500_000  # cells
 # Digits that float64 holds, and no leading zeros, which are those of codes.
 _PLAIN = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?$"
 
 
-def type_plain_numbers(frame: pd.DataFrame, *, fractions: bool) -> dict[str, pd.Series]:
+def type_plain_numbers(
+    frame: pd.DataFrame, *, fractions: bool, run: RunOptions
+) -> dict[str, pd.Series]:
     """Return the columns of (n, d) text cells that hold plain decimal numbers alone.
 
     Whole numbers become int64, or Int64 if cells are blank, and others float64. Without
-    `fractions`, only whole numbers are taken.
+    `fractions`, only whole numbers are taken. `run` may stop it between blocks.
     """
     n_rows = len(frame)
     if not 0 < n_rows <= _SHORT:
         return {}
     found = {}
     for names, texts in _blocks(frame, max(1, _AT_ONCE // n_rows)):
+        run.raise_if_cancelled()
         trimmed = pc.utf8_trim_whitespace(texts)
         blank = pc.fill_null(pc.equal(trimmed, ""), True)
         plain = pc.or_(
