@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -40,6 +41,10 @@ from clusterlens.compute.table.reading import BYTES_LIMIT
 Gaps = Literal["missing", "singletons", "noise", "refuse"]
 Unknown = Literal["refuse", "skip"]
 
+# Words of other tools for samples in no cluster; here the label -1 says so.
+_NOISE_WORDS = frozenset(
+    ("noise", "outlier", "outliers", "unassigned", "unclustered", "unclassified")
+)
 # How to read a table: the column of row ids, the samples, the most bytes, the labels.
 _Reading = tuple[str | None, RowIds | None, int, Sequence[str]]
 
@@ -152,7 +157,12 @@ def load_partitions(
         _families(families, names),
         noise,
         specs=[one.spec for one in found],
-        notes=[*dict.fromkeys(notes), *_gap_notes(found, names, len(known), gaps)],
+        notes=[
+            *dict.fromkeys(notes),
+            *_gap_notes(found, names, len(known), gaps),
+            *_word_notes(found, names),
+            *_membership_notes(found),
+        ],
         missing=[one.missing for one in found] if gaps == "missing" else None,
     )
 
@@ -400,3 +410,34 @@ def _gap_notes(
         f"{listed(models)}: {span} of {n_samples} samples without a label; "
         f"{meaning[gaps]}."
     ]
+
+
+def _word_notes(found: Sequence[_Partition], names: Sequence[str]) -> list[str]:
+    """Name labels that seem to mean noise, but are clusters here."""
+    words: dict[str, list[str]] = {}
+    for one, name in zip(found, names, strict=True):
+        for word in one.spec.get("classes", ()):
+            if word.strip().lower() in _NOISE_WORDS:
+                words.setdefault(word, []).append(name)
+    return [
+        f"{listed(models)}: {word!r} is a cluster like the others; write {NOISE} for "
+        "samples in no cluster."
+        for word, models in words.items()
+    ]
+
+
+def _membership_notes(found: Sequence[_Partition]) -> list[str]:
+    """Name tables whose columns seem to be the clusters of one partition."""
+    notes = []
+    for _, of_table in groupby(found, key=lambda one: id(one.table)):
+        columns = list(of_table)
+        labels = [one.labels for one in columns]
+        binary = all(own.min() == 0 and own.max() == 1 for own in labels)
+        if len(columns) > 1 and binary and (np.add.reduce(labels) == 1).all():
+            notes.append(
+                f"{columns[0].table}: each row has 1 in one of the {len(columns)} "
+                "columns and 0 in the others. They are read as partitions of two "
+                "clusters; if they are the clusters of one partition, write it as one "
+                "column of labels."
+            )
+    return notes

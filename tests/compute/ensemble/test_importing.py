@@ -433,3 +433,21 @@ def test_a_blank_row_without_ids_is_a_sample_without_labels():
     ensemble = load_partitions(b"p,q\n1,1\n2,3\n,\n1,3\n")
     assert ensemble.labels.tolist() == [[1, 2, -1, 1], [1, 3, -1, 3]]
     assert not [n for n in ensemble.notes if "blank row" in n]
+
+
+def test_words_that_mean_noise_elsewhere_are_noted():
+    table = {"p": ["Noise", "a", "b"], "q": ["a", "noise ratio", "b"], "r": [0, -1, 1]}
+    ens = load_partitions(pd.DataFrame(table))
+    noted = [note for note in ens.notes if "a cluster like the others" in note]
+    assert noted == [
+        "'p': 'Noise' is a cluster like the others; write -1 for samples in no cluster."
+    ]
+
+
+def test_columns_that_are_the_clusters_of_one_partition_are_noted():
+    one = pd.DataFrame(np.eye(3, dtype=int)[[0, 1, 2, 0]], columns=["a", "b", "c"])
+    assert any(
+        "1 in one of the 3 columns" in note for note in load_partitions(one).notes
+    )
+    for other in (one.assign(d=[1, 0, 0, 0]), one[["a"]], one - 1):
+        assert not any("1 in one of" in note for note in load_partitions(other).notes)
