@@ -82,8 +82,6 @@ button:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 TITLE = "ClusterLens"
 TEMPLATE = Path(__file__).with_name("page.html")
 WARM_AFTER_SECONDS = 1
-# Text scale for projectors.
-LARGE = 1.3
 HEADER_HEIGHT = 48
 HEADER_STYLE = {
     "& .MuiToolbar-root": {"minHeight": f"{HEADER_HEIGHT}px !important"},
@@ -334,10 +332,10 @@ class Shell:
             )
 
         self._whenever(write)
-        size = TextSize()
-        session.look.param.watch(
-            lambda event: setattr(size, "scale", LARGE if event.new else 1.0), ["large"]
-        )
+        look = session.look
+        size = TextSize(large=look.large)
+        look.param.watch(lambda event: size.param.update(large=event.new), ["large"])
+        size.param.watch(lambda event: look.param.update(large=event.new), ["large"])
         return pn.Row(buttons, size, margin=0)
 
     def _show_page(self, *events: Any) -> None:

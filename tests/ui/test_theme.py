@@ -1,4 +1,4 @@
-"""Tests of the theme in a browser: the system's, or the chosen one."""
+"""Tests in a browser of the theme, the system's or the chosen one, and text size."""
 
 import io
 
@@ -57,6 +57,9 @@ NUMBERS = f"""() => {{ {FIND}
   return Array.from(x, (at, k) =>
     [box.x + x_scale.compute(at), box.y + y_scale.compute(y[k])]);
 }}"""
+# Whether text has a scale.
+SCALED = """scale => getComputedStyle(document.documentElement)
+  .getPropertyValue('--cl-scale').trim() === scale"""
 # The successive colours of a button, as `window.seen`.
 COLOURS_SEEN = """e => {
   const look = () => getComputedStyle(e).backgroundColor;
@@ -101,6 +104,14 @@ def test_the_page_follows_the_system_until_something_is_chosen(app, tmp_path):
     assert app.evaluate(SCHEME) == "light"
     wait_until(app, dark=False)
     assert app.evaluate("localStorage.getItem('cl-theme')") == "light"
+
+
+def test_larger_text_survives_a_reload_and_so_does_the_usual_size(app):
+    for scale in ("1.3", "1"):
+        app.keyboard.press("a")
+        app.wait_for_function(SCALED, arg=scale, timeout=LONG)
+        reload(app)
+        app.wait_for_function(SCALED, arg=scale, timeout=LONG)
 
 
 def test_heads_of_tables_and_small_texts_follow_another_theme(blobs):

@@ -420,18 +420,27 @@ export function render({model, view}) {
 
 
 class TextSize(JSComponent):
-    """Component that scales all text on the page; figures keep theirs."""
+    """Component that scales all text on the page; figures keep theirs.
 
-    scale = param.Number(1.0, doc="Factor of the usual size.")
+    The choice of larger text survives a reload, in this browser.
+    """
+
+    large = param.Boolean(False, doc="Whether text is larger than usual.")
+    scale = param.Number(1.3, constant=True, doc="Factor of larger text.")
 
     _esm = """
+const NAME = 'cl-large';
 export function render({model}) {
   const root = document.documentElement;
   const set = () => {
-    root.style.setProperty('--cl-scale', model.scale);
-    root.style.fontSize = `${100 * model.scale}%`;
+    const scale = model.large ? model.scale : 1;
+    root.style.setProperty('--cl-scale', scale);
+    root.style.fontSize = `${100 * scale}%`;
+    if (model.large) localStorage.setItem(NAME, 'yes');
+    else localStorage.removeItem(NAME);
   };
-  model.on('scale', set);
+  model.on('large', set);
+  if (localStorage.getItem(NAME)) model.large = true;
   set();
   return document.createElement('span');
 }"""
