@@ -27,6 +27,7 @@ from clusterlens.compute._validation import (
     as_number,
     check_choice,
     check_entries,
+    check_flag,
     check_mapping,
     plain_repr,
     read_only,
@@ -315,6 +316,7 @@ def make_dataset(
             f"Column {label!r} is given as label and as row id; choose one."
         )
     notes = check_entries(notes, "notes")
+    check_flag(decimal_comma, name="decimal_comma")
     first, second = stretches(run, 2 * frame.shape[1], (0.5,))
     frame, typing_notes = type_columns(
         frame,
