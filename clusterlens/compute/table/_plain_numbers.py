@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from clusterlens.compute._run.options import RunOptions
 
-_SHORT = 5_000  # cells; longer columns gain nothing
-_AT_ONCE = 500_000  # cells
+SHORT = 5_000  # cells; longer columns gain nothing
+AT_ONCE = 500_000  # cells
 # Digits that float64 holds, and no leading zeros, which are those of codes.
 _PLAIN = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?$"
 
@@ -32,10 +32,10 @@ def type_plain_numbers(
     `fractions`, only whole numbers are taken. `run` may stop it between blocks.
     """
     n_rows = len(frame)
-    if not 0 < n_rows <= _SHORT:
+    if not 0 < n_rows <= SHORT:
         return {}
     found = {}
-    for names, texts in _blocks(frame, max(1, _AT_ONCE // n_rows)):
+    for names, texts in _blocks(frame, max(1, AT_ONCE // n_rows)):
         run.raise_if_cancelled()
         trimmed = pc.utf8_trim_whitespace(texts)
         blank = pc.fill_null(pc.equal(trimmed, ""), True)

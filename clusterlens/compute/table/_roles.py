@@ -26,6 +26,7 @@ from clusterlens.compute.table._names import (
     is_id_name,
     plain_name,
 )
+from clusterlens.compute.table._plain_numbers import AT_ONCE, SHORT
 
 ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
 
@@ -33,7 +34,6 @@ MAX_LEVELS = 50  # more levels than this would drown the other features
 MAX_CLASSES = 200
 _FIRST_DATE = 10_000  # smaller numbers named like dates count something else
 _TRIED = 1000
-_SHORT = 5_000  # rows; facts of longer columns are found one by one, when asked for
 _ALL_DIFFERENT = ("ignore", "text that is different in every row")
 _NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here on
 
@@ -146,33 +146,43 @@ class ColumnFacts:
 
 
 def facts_of(table: pd.DataFrame) -> dict[str, ColumnFacts]:
+    """Return the facts of all columns, not computed yet."""
+    return {name: ColumnFacts(table[name]) for name in table.columns}
+
+
+def facts_to_guess(table: pd.DataFrame) -> dict[str, ColumnFacts]:
     """Return the facts of all columns; those of short columns of numbers are known."""
-    known = _facts_of_numbers(table) if len(table) <= _SHORT else {}
+    if not 0 < len(table) <= SHORT:
+        return facts_of(table)
+    known: dict[str, dict[str, Any]] = {}
+    n_columns = max(1, AT_ONCE // len(table))
+    for dtype in (np.dtype(np.int64), np.dtype(np.float64)):
+        names = table.columns[[own == dtype for own in table.dtypes]]
+        for at in range(0, len(names), n_columns):
+            known |= _facts_of_numbers(table[names[at : at + n_columns]])
     return {
         name: ColumnFacts(table[name], **known.get(name, {})) for name in table.columns
     }
 
 
 def _facts_of_numbers(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return facts of all columns of numbers of (n, d), which are found together."""
-    found = {}
-    for dtype in (np.dtype(np.int64), np.dtype(np.float64)):
-        names = table.columns[[own == dtype for own in table.dtypes]]
-        rows = np.sort(table[names].to_numpy().T, axis=1)  # NaN are the last
-        missing = np.isnan(rows)
-        n_distinct = ((rows[:, 1:] != rows[:, :-1]) & ~missing[:, 1:]).sum(axis=1)
-        n_distinct += ~missing[:, :1].all(axis=1)
-        too_long = (np.abs(rows.astype(float)) >= 2**53).any(axis=1)
-        whole = ~(np.isfinite(rows) & (rows != np.floor(rows))).any(axis=1)
-        for j, name in enumerate(names):
-            found[name] = {
-                "kind": "number",
-                "n_missing": int(missing[j].sum()),
-                "n_distinct": int(n_distinct[j]),
-                "whole": bool(whole[j]),
-                **({"too_long": bool(too_long[j])} if dtype.kind == "i" else {}),
-            }
-    return found
+    """Return facts of columns (n, d) of one dtype of numbers, found together."""
+    rows = np.sort(table.to_numpy().T, axis=1)  # NaN are the last
+    missing = np.isnan(rows)
+    n_distinct = ((rows[:, 1:] != rows[:, :-1]) & ~missing[:, 1:]).sum(axis=1)
+    n_distinct += ~missing[:, 0]
+    too_long = (np.abs(rows.astype(float)) >= 2**53).any(axis=1)
+    whole = ~(np.isfinite(rows) & (rows != np.floor(rows))).any(axis=1)
+    return {
+        name: {
+            "kind": "number",
+            "n_missing": int(missing[j].sum()),
+            "n_distinct": int(n_distinct[j]),
+            "whole": bool(whole[j]),
+            "too_long": bool(too_long[j]) and rows.dtype.kind == "i",
+        }
+        for j, name in enumerate(table.columns)
+    }
 
 
 def guess_roles(

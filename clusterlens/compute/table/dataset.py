@@ -42,7 +42,13 @@ from clusterlens.compute.table._features import (
     shorten,
 )
 from clusterlens.compute.table._names import is_id_name
-from clusterlens.compute.table._roles import ROLES, ColumnFacts, facts_of, guess_roles
+from clusterlens.compute.table._roles import (
+    ROLES,
+    ColumnFacts,
+    facts_of,
+    facts_to_guess,
+    guess_roles,
+)
 from clusterlens.compute.table._rows import other_header_notes, total_notes
 from clusterlens.compute.table.preparation import (
     CATEGORICAL_RULES,
@@ -324,7 +330,7 @@ def make_dataset(
         identifiers=() if row_id is None else (row_id,),
         run=first,
     )
-    facts = facts_of(frame)
+    facts = facts_to_guess(frame)
     roles, reasons = guess_roles(facts, label=label, row_id=row_id, run=second)
     row_notes = [*total_notes(frame), *other_header_notes(facts)]
     notes = (*notes, *own_notes, *typing_notes, *row_notes)
