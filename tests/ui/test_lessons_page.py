@@ -42,14 +42,15 @@ def go_on(coach, title):
     expect(coach.locator("h2")).to_have_text(title, timeout=2 * LONG)
 
 
+# Whether text has a scale.
+SCALED = """scale => getComputedStyle(document.documentElement)
+  .getPropertyValue('--cl-scale').trim() === scale"""
+
+
 def enlarge_text(app):
     """Choose larger text, and wait for it."""
     app.keyboard.press("a")
-    app.wait_for_function(
-        "getComputedStyle(document.documentElement)"
-        ".getPropertyValue('--cl-scale').trim() === '1.3'",
-        timeout=LONG,
-    )
+    app.wait_for_function(SCALED, arg="1.3", timeout=LONG)
 
 
 def expect_accessible(app):

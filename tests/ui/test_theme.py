@@ -8,6 +8,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.support.pages import FIND, IDLE, wait_for_content
+from tests.ui.test_lessons_page import SCALED
 from tests.ui.test_main_job import LONG, write_blobs
 from tests.ui.test_narrow import inside, within
 
@@ -57,9 +58,6 @@ NUMBERS = f"""() => {{ {FIND}
   return Array.from(x, (at, k) =>
     [box.x + x_scale.compute(at), box.y + y_scale.compute(y[k])]);
 }}"""
-# Whether text has a scale.
-SCALED = """scale => getComputedStyle(document.documentElement)
-  .getPropertyValue('--cl-scale').trim() === scale"""
 # The successive colours of a button, as `window.seen`.
 COLOURS_SEEN = """e => {
   const look = () => getComputedStyle(e).backgroundColor;
