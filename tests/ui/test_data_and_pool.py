@@ -7,6 +7,7 @@ import pandas as pd
 from playwright.sync_api import expect
 
 from clusterlens.ui.pages import PAGES
+from tests.support.pages import FIND
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 LONG = 90_000
@@ -16,6 +17,13 @@ WRITE_ANEW = """() => {
   for (const model of Bokeh.documents[0]._all_models.values())
     if (model.data?.body?.includes("cl-data-only")) model.data.body += " ";
 }"""
+
+# Style sheets of the table of columns arrive, as they do when it is slowly opened.
+STYLES_COME = f"""() => {{ {FIND}
+  const sheets = find(document, ".cl-roles").shadowRoot.querySelectorAll("link");
+  for (const sheet of sheets) sheet.dispatchEvent(new Event("load"));
+  return sheets.length;
+}}"""
 
 
 def write_table(folder, rows=120):
@@ -82,7 +90,10 @@ def test_from_a_file_with_hostile_names_to_another_role_and_back(app, tmp_path):
     app.get_by_role("button", name="as features").click()
     expect(app.locator(".cl-preview")).to_contain_text(f"town={HOSTILE}", timeout=LONG)
     app.locator(".cl-roles [tabulator-field=role].tabulator-cell").first.click()
-    app.get_by_text("ignore", exact=True).last.click()
+    role = app.get_by_text("ignore", exact=True).last
+    expect(role).to_be_visible()
+    assert app.evaluate(STYLES_COME)
+    role.click()
     prepared(app).to_contain_text("120 samples × 2 features", timeout=LONG)
     app.locator(".cl-undo button").click()
     prepared(app).to_contain_text("120 samples × 5 features", timeout=LONG)

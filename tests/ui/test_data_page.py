@@ -12,6 +12,7 @@ import pytest
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.exports.script import write_card
+from clusterlens.ui.pages.data import columns as columns_card
 from clusterlens.ui.pages.data.nodes import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data.page import DataPage
 from clusterlens.ui.pages.data.recent import Recent
@@ -100,6 +101,15 @@ def test_a_dropped_file_is_read_prepared_and_shown():
         assert list(shown["role"]) == ["numeric", "categorical", "numeric"]
         assert not opened.preparation._next.disabled
         assert opened.session.look.page == "data"
+
+    run_scenario(scenario)
+
+
+def test_the_table_of_columns_has_the_same_types_without_rows():
+    async def scenario(opened):
+        await opened.read(people())
+        shown = opened.columns._table.value
+        assert columns_card._frame([], [], 0).dtypes.equals(shown.dtypes)
 
     run_scenario(scenario)
 

@@ -357,7 +357,7 @@ def _taken(role: Role) -> str:
 
 def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFrame:
     pairs = list(zip(columns, roles, strict=True))
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "column": [c.name for c in columns],
             "role": [r.role for r in roles],
@@ -370,6 +370,8 @@ def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFram
             "chosen": np.array([r.chosen for r in roles], bool),
         }
     )
+    # Without rows, too: columns of another kind would have the browser build all anew.
+    return frame.astype({name: str for name in TITLES if name != "missing"})
 
 
 def _values(column: Column, role: str) -> dict[str, Any]:
