@@ -107,9 +107,10 @@ class NewRowsHeadline(Card):
         """Write the sentence; offer to keep a result that is not kept yet."""
         kept = segmentations.value or ()
         is_new = result is not None and not any(one.holds(result) for one in kept)
-        self._name.visible = self._keep.visible = is_new
         if result is not None and is_new:
+            # Before the field is shown: a value that comes later ends what is selected.
             self._propose(free_name(result.title, {one.name for one in kept}))
+        self._name.visible = self._keep.visible = is_new
         self._kept = kept_partition
         self._rows.visible = self._refit.visible = placed.ready
         is_due = drifted.ready and drifted.value.drift.verdict == "refit"
@@ -127,7 +128,8 @@ class NewRowsHeadline(Card):
 
     def _propose(self, name: str) -> None:
         """Propose a name, unless the analyst has written another one."""
-        if self._name.value in ("", self._proposed):
+        written = self._name.value_input or self._name.value
+        if written in ("", self._proposed):
             self._name.value = name
         self._proposed = name
 
