@@ -83,7 +83,7 @@ def pytest_terminal_summary(terminalreporter):
 def pytest_collection_modifyitems(config, items):
     """Mark the tests in a browser: they come first, and once more if they fail."""
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if "browser_type" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
             if config.pluginmanager.hasplugin("rerunfailures"):
                 item.add_marker(pytest.mark.flaky(reruns=1))

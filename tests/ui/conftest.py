@@ -4,6 +4,7 @@ import os
 from contextlib import contextmanager
 
 import pytest
+from playwright.sync_api import expect
 
 from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.exports import pictures
@@ -61,6 +62,14 @@ def pytest_runtest_makereport(item):
 
 
 @pytest.fixture(scope="package", autouse=True)
+def patience():
+    """Let a busy machine take its time to whatever a test expects of a page."""
+    expect.set_options(timeout=PATIENCE)
+    yield
+    expect.set_options(timeout=None)
+
+
+@pytest.fixture(scope="package", autouse=True)
 def short_rest():
     """Compute and write soon, because nobody goes on acting meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
@@ -112,21 +121,35 @@ def browser_context_args(browser_context_args):
 
 
 @pytest.fixture(scope="session")
-def context(browser, browser_context_args, pytestconfig):
-    """Browser context of all tests, so that scripts are loaded once."""
-    with browser.new_context(**browser_context_args) as context:
+def context(
+    browser_type,
+    browser_type_launch_args,
+    browser_context_args,
+    tmp_path_factory,
+    pytestconfig,
+):
+    """Browser context of all tests, in a folder that keeps the compiled scripts."""
+    options = browser_type_launch_args | browser_context_args
+    folder = tmp_path_factory.mktemp("browser")
+    with browser_type.launch_persistent_context(folder, **options) as context:
         if late := pytestconfig.getoption("--late"):
             context.add_init_script(LATE % late)
         yield context
 
 
-@pytest.fixture
-def page(context):
-    """A page of its own, which leaves nothing in the browser."""
+@contextmanager
+def own_page(context):
+    """Open a page, which leaves nothing in the browser."""
     with context.new_page() as page:
         yield page
         if page.url.startswith("http"):
             page.evaluate("localStorage.clear()")
+
+
+@pytest.fixture
+def page(context):
+    with own_page(context) as page:
+        yield page
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui.pages import PAGES
 from tests.support.pages import IDLE
-from tests.ui.conftest import opened
+from tests.ui.conftest import opened, own_page
 from tests.ui.test_main_job import COUNT_CLICKS, LONG, picture
 
 GRAVE = ("serious", "critical")
@@ -132,11 +132,10 @@ def wrong_places(app: Page, where: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def walk(browser, browser_context_args, server):
+def walk(context, server):
     """One walk through all pages: errors of Tab order, dark theme, and axe-core."""
     wrong, found, white = [], [], []
-    with browser.new_context(**browser_context_args) as context:
-        page = context.new_page()
+    with own_page(context) as page:
         page.set_default_timeout(LONG)
         with opened(page, server) as app:
             wrong += wrong_places(app, "start")

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.server.memory.store import Store
 from tests.support.pages import IDLE, SAMPLES
-from tests.ui.conftest import opened
+from tests.ui.conftest import opened, own_page
 from tests.ui.runs import VIEWPORT
 from tests.ui.test_accessible import open_iris
 from tests.ui.test_main_job import FIGURE, LONG, choose, picture
@@ -33,10 +33,10 @@ SHOWS = f"""([css, part]) => {{
 
 
 @pytest.fixture(scope="module")
-def page(browser, browser_context_args):
+def page(context):
     """The page of all tests here; each opens Consensus first."""
-    with browser.new_context(**browser_context_args) as context:
-        yield context.new_page()
+    with own_page(context) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
