@@ -336,8 +336,7 @@ class PartitionBar(Card):
         chosen, samples = self._chosen, self.session.analysis.samples
 
         def make() -> bytes:
-            rows = labelled_rows(samples, chosen.title, chosen.clusters, chosen.names)
-            return rows_to_csv(rows)
+            return rows_to_csv(labelled_rows(samples, chosen.clusters, chosen.names))
 
         return f"{samples.name} - clusters.csv", make
 
