@@ -160,11 +160,8 @@ def _check_file(path: Path | None, landmarks: int | None) -> int:
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
     from clusterlens import load_table
-    from clusterlens.compute.scale.landmark_table import (
-        N_LANDMARKS,
-        check_n_landmarks,
-        is_too_large,
-    )
+    from clusterlens.compute.scale.landmark_table import check_n_landmarks, is_too_large
+    from clusterlens.compute.scale.run import N_LANDMARKS
     from clusterlens.compute.scale.source import open_source
 
     if landmarks is None and not is_too_large(path):

@@ -409,9 +409,11 @@ class Session:
             return await self.take_in(content)
         key = await self.server.in_thread(self.keep_file, content)
         if upload.rows_of == NEW_TABLE:
-            look = {"page": "new-rows"}
             taken = await self.act(
-                "take new table", look=look, name=upload.name, sha256=key
+                "take new table",
+                look={"page": "new-rows"},
+                name=upload.name,
+                sha256=key,
             )
             if taken:
                 self.look.forget("new_row", "new_rows_view")

@@ -1,5 +1,6 @@
 """Tests of the page Clusters: a partition chosen, read, named, kept, compared."""
 
+import io
 import re
 from dataclasses import replace
 
@@ -129,6 +130,23 @@ def test_the_page_begins_with_the_consensus_as_it_was_planted():
         assert "3 clusters" in text
         assert "60 samples" in text
         assert not panel(page, "PartitionBar")._keep.disabled
+
+    opened(session, then)
+
+
+def test_the_saved_rows_have_the_clusters_and_names_of_the_page():
+    session = planted()
+
+    async def then(page):
+        name, make = panel(page, "PartitionBar")._labelled()
+        assert name == "planted - clusters.csv"
+        saved = pd.read_csv(io.BytesIO(make()), index_col=0)
+        chosen = value(session, "chosen")
+        assert list(saved.index) == [f"row {i}" for i in range(60)]
+        assert_array_equal(saved["cluster"], chosen.clusters + 1)
+        assert_array_equal(
+            saved["cluster name"], [chosen.names[k] for k in chosen.clusters]
+        )
 
     opened(session, then)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +70,7 @@ def label_evidence(
     labels: npt.ArrayLike,
     *,
     n_shuffles: int = 10,
-    n_permutations: int = 1000,
+    n_permutations: int | Literal["adaptive"] = 1000,
     sample_size: int | None = None,
     random_state: int | np.random.Generator | None = 0,
     unlabelled: int | None = -1,
@@ -89,7 +89,7 @@ def label_evidence(
         Class of each sample, at least two classes. Samples without one are left out.
     n_shuffles : int, default 10
         Number of times the labels are shuffled over the samples.
-    n_permutations : int, default 1000
+    n_permutations : int or "adaptive", default 1000
         Random assignments per pair of classes, as in `label_match`.
     sample_size : int, optional
         If a comparison has more samples, compute DBCV on this many of them.
@@ -235,7 +235,7 @@ def merge_gains(
     labels: npt.ArrayLike,
     *,
     n_pairs: int = 5,
-    n_permutations: int = 1000,
+    n_permutations: int | Literal["adaptive"] = 1000,
     random_state: int | np.random.Generator | None = 0,
     unlabelled: int | None = -1,
     n_jobs: int | None = None,

@@ -38,7 +38,6 @@ from clusterlens.compute.formatting import percent
 from clusterlens.compute.pool._k_curves import (
     LONGEST_BLOCK,
     REFERENCES,
-    Curves,
     TableJob,
     checked_curves,
     fit_seconds,
@@ -46,6 +45,7 @@ from clusterlens.compute.pool._k_curves import (
     models_of,
     stack_curves,
 )
+from clusterlens.compute.pool._k_curves import Curves as Curves
 from clusterlens.compute.pool.nulls import MAX_COMPARED
 from clusterlens.compute.pool.pool import estimate_pool
 from clusterlens.compute.pool.resampling import (

@@ -70,6 +70,23 @@ def _paper_fixed_k(n_clusters: int) -> list[Spec]:
     ]
 
 
+QUICK: Sequence[Spec] = [
+    {"clusterer": "k-means", "n_clusters": [2, 3, 4, 6, 8]},
+    {
+        "clusterer": "agglomerative",
+        "linkage": ["ward", "average"],
+        "n_clusters": [3, 6],
+    },
+    {
+        "clusterer": "HDBSCAN",
+        "min_cluster_size": [
+            {"share": share, "of": "samples"} for share in (0.01, 0.05)
+        ],
+        "min_samples": 5,
+        "copy": True,
+    },
+    {"clusterer": "Gaussian mixture", "n_components": [2, 4, 8]},
+]
 # Name -> list of specs, or a function of the number of clusters that returns them. Mean
 # shift is not in the default pool: it is either slow or, with binned seeds, finds
 # nothing in more than a few dimensions.
@@ -88,23 +105,7 @@ POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
         "spectral",
         "communities",
     ),
-    "quick": [
-        {"clusterer": "k-means", "n_clusters": [2, 3, 4, 6, 8]},
-        {
-            "clusterer": "agglomerative",
-            "linkage": ["ward", "average"],
-            "n_clusters": [3, 6],
-        },
-        {
-            "clusterer": "HDBSCAN",
-            "min_cluster_size": [
-                {"share": share, "of": "samples"} for share in (0.01, 0.05)
-            ],
-            "min_samples": 5,
-            "copy": True,
-        },
-        {"clusterer": "Gaussian mixture", "n_components": [2, 4, 8]},
-    ],
+    "quick": QUICK,
     "paper": [
         {"clusterer": "k-means", "n_clusters": range(2, 21), "copies": 5},
         {

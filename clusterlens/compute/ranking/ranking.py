@@ -22,8 +22,8 @@ from clusterlens.compute._validation import FloatArray, Frozen, check_choice, re
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ranking._evidence import Weight as Weight
 from clusterlens.compute.ranking._evidence import (
-    Weight,
     check_weight,
     posterior_under,
     weigh_links,

@@ -119,7 +119,9 @@ def labels_digest(given_digest: str, run: Run, large: LargeTable) -> str:
 def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Label all rows of the large table by the result and the models of its run."""
     given, run = given_of(analysis)
-    large = analysis.large
+    large, result = analysis.large, analysis.result
+    assert large, "given_of checks this"
+    assert result, "given_of checks this"
     opened = open_large(job, large)
     digest = labels_digest(given.digest, run, large)
     out = job.server.tables.labels(large.name, digest)
@@ -135,7 +137,7 @@ def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
             workers=job.workers,
             enter=job.begin_stage,
         )
-    return replace(analysis, labelled=(digest, analysis.result.title))
+    return replace(analysis, labelled=(digest, result.title))
 
 
 def _write_labels(lines: Lines, step: Step, before: Analysis) -> None:

@@ -266,7 +266,7 @@ def _label_names(
 ) -> Iterator[ClusterName]:
     """Name the rows of each given label by the label."""
     for label in np.unique(labels[labels >= 0]).tolist():
-        rows = tuple(every[at] for at in np.flatnonzero(labels == label))
+        rows = tuple(every[at] for at in np.flatnonzero(labels == label).tolist())
         yield ClusterName(label_title(samples.label_names[label]), rows)
 
 

@@ -20,7 +20,7 @@ from clusterlens.compute.pool.preset_versions import (
     preset_of,
     sized_grids,
 )
-from clusterlens.compute.pool.specs import POOLS, plan_pool
+from clusterlens.compute.pool.specs import QUICK, plan_pool
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
@@ -299,7 +299,7 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     wanted = set(values["rows"])
     ids = plain_ids(np.asarray(run.dataset.row_ids))
     part = take_rows(run.dataset, [k for k, row in enumerate(ids) if row in wanted])
-    pool = list(run.pool or POOLS["quick"])
+    pool = list(run.pool or QUICK)
     ensemble = fitted(part.X, pool, run, job)
     number = analysis.runs_made + 1
     name = f"{run.name}: {values['name']}"

@@ -137,8 +137,8 @@ def _result(
     clusters = clusters_of(found.labels)
     rows = found.matches.dropna(subset="now")
     now = {
-        int(row.now): int(found_label)
-        for row, found_label in zip(rows.itertuples(), _labels(found), strict=True)
+        int(number): int(label)
+        for number, label in zip(rows["now"], _labels(found), strict=True)
     }
     numbers = {label: number - 1 for label, number in now.items()}
     if (clusters < 0).any():

@@ -89,7 +89,8 @@ def _separator(table: Dataset) -> str | None:
 def chosen_part(step: Step, part: tuple[str, ...]) -> dict[str, str]:
     """Return the given options of a step's file as arguments, without detected ones."""
     found_out = part[:1] == ("separator",) and not step.values.get("part")
-    return dict([part] if part and not found_out else []) | _writing(step.values)
+    chosen = {part[0]: part[1]} if part and not found_out else {}
+    return chosen | _writing(step.values)
 
 
 def _write_file(lines: Lines, step: Step, before: Analysis) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.scale.result import ScaledRun
@@ -63,7 +64,7 @@ def write_sizes(
     """
     texts = {} if run.profiles is None else run.profiles.texts
     total = run.n_labelled
-    sizes = dict(run.clusters.itertuples(index=False))
+    sizes: dict[int, int] = dict(run.clusters.itertuples(index=False))
     lines = [
         _line(
             cluster_mark(label, name),
@@ -98,11 +99,12 @@ def _line(name: str, rows: int, total: int, of_landmarks: str, text: str) -> str
 
 def write_models(run: ScaledRun) -> str:
     """Write a line per model, the one closest to the consensus first."""
+    models: Iterable[Any] = run.models.itertuples()
     lines = "".join(
         f"<tr><td>{safe(row.model)}</td><td class='number'>{row.clusters}</td>"
         f"<td class='number'>{_interval(row.score, row.score_low, row.score_high)}"
         f"</td><td class='number'>{_at_least(row.ari, row.ari_least)}</td></tr>"
-        for row in run.models.itertuples()
+        for row in models
     )
     heads = (
         "<th>model</th><th class='number'>clusters</th><th class='number'>DISCOTEC"

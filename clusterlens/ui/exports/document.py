@@ -28,6 +28,7 @@ from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.distributions import ColumnDistribution
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
@@ -203,6 +204,12 @@ class Findings:
         """Return the analysis in force."""
         return self.steps[-1].analysis
 
+    @property
+    def table(self) -> Dataset:
+        """Return the table that the run is of."""
+        assert self.analysis.table is not None, "a run is of a table"
+        return self.analysis.table
+
     def script(self) -> str:
         """Write the script that gives the same labels and scores."""
         return write_script(
@@ -279,7 +286,11 @@ SECTIONS = {
     "pool": Section("Pool", lambda found: _pool(found)),
     "all rows": Section(
         "All rows",
-        lambda found: write_all_rows(found.all_rows, found.all_rows_names),
+        lambda found: (
+            write_all_rows(found.all_rows, found.all_rows_names)
+            if found.all_rows
+            else ""
+        ),
         lacks=lambda found: (
             "" if found.all_rows else "no rows beyond memory are labelled"
         ),
@@ -317,7 +328,9 @@ SECTIONS = {
         lacks=lambda found: "" if found.has_classes else "the table has no labels",
         node="report_labels",
     ),
-    "data": Section("Data", lambda found: _list(found.analysis.samples.notes)),
+    "data": Section(
+        "Data", lambda found: _list(found.analysis.selected_run.dataset.notes)
+    ),
     "steps": Section("Steps", lambda found: _steps(found)),
     "versions": Section("Versions", lambda found: _versions(found)),
     "sources": Section("How to cite", lambda found: _sources(found)),
@@ -335,8 +348,7 @@ def _check(found: Findings, name: str, result: Any, words: Callable[[Any], str])
 def write_report(found: Findings) -> str:
     """Write the report as HTML, without the sections that are left out."""
     names = found.ranking.ensemble.names
-    table = found.analysis.table
-    title = f"What {count(len(names), 'clustering')} of {table.name} agree on"
+    title = f"What {count(len(names), 'clustering')} of {found.table.name} agree on"
     body = "".join(
         _headed(section.name if section.heading is None else section.heading)
         + section.write(found)
@@ -367,7 +379,7 @@ def _headed(heading: str) -> str:
 
 def _about(found: Findings) -> str:
     analysis, last = found.analysis, found.steps[-1]
-    rows, columns = map(whole, analysis.table.table.shape)
+    rows, columns = map(whole, found.table.table.shape)
     shape = f"{rows} rows, {columns} columns"
     if analysis.large is not None:
         shape = (
@@ -378,7 +390,7 @@ def _about(found: Findings) -> str:
     known = [f"SHA-256 {step.values['sha256']}" for step in loaded[-1:]]
     parts = [
         _when(last.at),
-        analysis.run.name,
+        analysis.selected_run.name,
         shape,
         *known,
         f"ClusterLens {__version__}",
@@ -414,7 +426,7 @@ def _answer(found: Findings) -> str:
     if not found.agreement.exact:
         parts.append(
             "<span class='caveat'>Estimated from "
-            f"{whole(len(found.agreement.samples))} of "
+            f"{whole(found.agreement.n_compared)} of "
             f"{whole(ranking.ensemble.n_samples)} samples.</span>"
         )
     means = "most typical of this pool"
@@ -665,8 +677,8 @@ def _stability(found: Findings) -> dict[int, tuple[str, str]] | None:
 
 
 def _found_again(found: Findings) -> str:
-    check = found.checks.get("export_stability")
-    if check is None or _stability(found) is None:
+    check, stability = found.checks.get("export_stability"), found.stability
+    if check is None or stability is None or _stability(found) is None:
         stopped = check.stopped if check else ""
         return (
             "<p class='muted'>How well the clusters are found again in bootstrap "
@@ -674,12 +686,12 @@ def _found_again(found: Findings) -> str:
             "Clusters does it.</p>"
         )
     return (
-        f"<p>{found.stability.stable.sum()} of "
-        f"{count(len(found.stability.clusters), 'cluster')} are found again in other "
+        f"<p>{stability.stable.sum()} of "
+        f"{count(len(stability.clusters), 'cluster')} are found again in other "
         "samples more than by chance. <span class='muted'>Mean Jaccard similarity "
-        f"with the nearest cluster of {found.stability.n_resamples} bootstrap samples "
+        f"with the nearest cluster of {stability.n_resamples} bootstrap samples "
         f"(Hennig 2007; {check.settings}), beside what clusters as large reach in "
-        f"{found.stability.n_copies} copies of the table without groups.</span></p>"
+        f"{stability.n_copies} copies of the table without groups.</span></p>"
     )
 
 

@@ -5,7 +5,7 @@ Every number equals the number on the page, with the same samples and seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from clusterlens.compute.formatting import count, whole
@@ -176,11 +176,12 @@ def _reached(found: PoolAgreement) -> str:
 def _class_pairs(labels: Any, check: LabelCheck) -> str:
     """Write the pairs of classes, the least separated first."""
     table = check.pairs.sort_values("score", kind="stable", na_position="last")
+    rows: Iterable[Any] = table.head(SHOWN_PAIRS).itertuples()
     lines = "".join(
         f"<tr><td>{safe(labels.name(int(row.class_a)))}</td>"
         f"<td>{safe(labels.name(int(row.class_b)))}</td><td class='number'>"
         f"{fixed(row.score)}</td></tr>"
-        for row in table.head(SHOWN_PAIRS).itertuples()
+        for row in rows
     )
     more = len(table) - SHOWN_PAIRS
     note = f"<p class='muted'>and {whole(more)} more pairs</p>" if more > 0 else ""

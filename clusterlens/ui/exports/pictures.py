@@ -9,7 +9,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import holoviews as hv
 import holoviews.plotting.mpl  # loads the back end
@@ -45,7 +45,7 @@ WIDTH_INCHES = 6.3
 _PIXELS = 900
 _SHOWN_MODELS = 25
 _CANVAS = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG}
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     **backend.PLAIN_TEXT,
     "font.size": 8,
     "axes.spines.top": False,
@@ -101,11 +101,10 @@ class Print:
         return out.getvalue()
 
 
-def _has_values(artist: Any) -> bool:
+def _has_values(artist: Any) -> TypeGuard[ScalarMappable]:
     """Return whether an artist maps a value for each place to a colour."""
-    if not isinstance(artist, ScalarMappable) or artist.get_array() is None:
-        return False
-    return artist.get_array().ndim == 2
+    values = artist.get_array() if isinstance(artist, ScalarMappable) else None
+    return values is not None and values.ndim == 2
 
 
 def print_map(

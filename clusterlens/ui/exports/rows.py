@@ -57,8 +57,8 @@ def labelled_rows(
         "cluster name": called[at],
     }
     if soft is not None:
-        at = membership_columns(clusters, soft)
-        columns |= {name: soft[:, k] for name, k in at.items()}
+        named = membership_columns(clusters, soft)
+        columns |= {name: soft[:, k] for name, k in named.items()}
     return attach_labels(samples, columns)
 
 
@@ -108,7 +108,7 @@ def links_to_csv(links: Sequence[Link], unsure: Unsure = ()) -> bytes:
     If any respondent is known, a column names the respondents.
     """
     rows = [(f"{link.kind}-link", str(link.a), str(link.b), link.by) for link in links]
-    rows += [(UNSURE, str(a), str(b), "".join(by)) for a, b, *by in unsure]
+    rows += [(UNSURE, str(a), str(b), "".join(map(str, by))) for a, b, *by in unsure]
     table = pd.DataFrame(rows, columns=["kind", "row_a", "row_b", "by"], dtype="str")
     return to_csv_bytes(table if table["by"].any() else table.drop(columns="by"))
 

@@ -18,7 +18,8 @@ def step_words(step: Step) -> str:
     """Describe a step in a line of plain text."""
     analysis, parts = step.analysis, []
     if {"a", "b"} <= step.values.keys():
-        kind = TITLES.get(step.values.get("kind"))
+        given: Any = step.values.get("kind")
+        kind = TITLES.get(given)
         rows = f"rows {step.values['a']} and {step.values['b']}"
         return f"{kind}: {rows}" if kind else rows
     if {"u", "v"} <= step.values.keys():

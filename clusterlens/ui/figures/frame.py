@@ -138,7 +138,7 @@ class Frame:
         self._document = pn.state.curdoc
         self._clicked: list[Callable[[float, float], None]] = []
         self._changes: list[Callable[[], None]] = []
-        self.figure = self._make(
+        self.figure: Figure = self._make(
             ["pan", "wheel_zoom", "reset", *tools],
             x_range=beside.figure.x_range if beside else Range1d(0, 1),
             y_range=beside.figure.y_range if beside else Range1d(0, 1),

@@ -172,7 +172,10 @@ class Edges:
 
 
 def edges(
-    colours: np.ndarray, row_ids: Sequence[object], order: np.ndarray, port: Viewport
+    colours: np.ndarray,
+    row_ids: Sequence[object] | np.ndarray,
+    order: np.ndarray,
+    port: Viewport,
 ) -> Edges:
     """Return the cluster colours and row ids along the edges of the view.
 

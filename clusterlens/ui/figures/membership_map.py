@@ -143,7 +143,8 @@ def _aside(places: np.ndarray) -> np.ndarray:
     """Return pixels (2, n), right and down, that move numbers off the next star."""
     away = np.zeros(places.shape)
     if len(places) > 1:
-        away = places - places[KDTree(places).query(places, 2)[1][:, 1]]
+        _, nearest = KDTree(places).query(places, 2)
+        away = places - places[np.asarray(nearest)[:, 1]]
     lengths = np.linalg.norm(away, axis=1, keepdims=True)
     aslant = np.full(places.shape, np.sqrt(0.5))
     away = np.divide(away, lengths, out=aslant, where=lengths > 0)

@@ -43,7 +43,7 @@ def who_votes(by: VoteBy, ensemble: Ensemble) -> str:
     """Describe the votes: units with equal votes, or the number of voting models."""
     if by != "typical":
         return f"{EQUAL[by]} have equal votes"
-    n_voters = whole(np.count_nonzero(ensemble.votes))
+    n_voters = whole(int(np.count_nonzero(ensemble.votes)))
     return f"typical half votes: {n_voters} of {len(ensemble)}"
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.specs import QUICK
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act
 from clusterlens.ui.session import Session
 
 Answers = tuple[tuple[str, int, int], ...]
-POOL = tuple(POOLS["quick"])
+POOL = tuple(QUICK)
 
 
 def answers_about(

@@ -1,8 +1,9 @@
 """Lesson: a crowd of near-copies decides; a model run thirty times leads."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.specs import QUICK
 from clusterlens.ui.lessons.lesson import (
     Check,
     Lesson,
@@ -14,10 +15,10 @@ from clusterlens.ui.lessons.lesson import (
     undo,
 )
 
-POOL = tuple(POOLS["quick"])
+POOL = tuple(QUICK)
 
 
-def with_crowd(k: int) -> list[dict[str, Any]]:
+def with_crowd(k: int) -> list[Mapping[str, Any]]:
     """Return the pool with thirty more runs of k-means."""
     return [*POOL, {"clusterer": "k-means", "n_clusters": k, "copies": 30}]
 

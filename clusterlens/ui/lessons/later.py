@@ -3,10 +3,19 @@
 import numpy as np
 
 from clusterlens.compute.table.examples import shoppers, spring_shoppers
-from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
+from clusterlens.ui.lessons.lesson import (
+    Check,
+    Lesson,
+    Pool,
+    Task,
+    Way,
+    act,
+    look,
+    looks,
+)
 from clusterlens.ui.session import Session
 
-POOL = (
+POOL: Pool = (
     *({"clusterer": "k-means", "n_clusters": k} for k in (3, 4, 6)),
     {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": 4},
     {"clusterer": "Gaussian mixture", "n_components": 4},
@@ -38,7 +47,7 @@ async def load_later_table(session: Session) -> None:
     await session.act("take new table", name="summer.csv", sha256=key)
 
 
-def _chosen() -> tuple[object, ...]:
+def _chosen() -> tuple[Way, ...]:
     partition = {"kind": "model", "model": 1}
     names = (
         act("name cluster", partition={"kind": "result"}, cluster=k, name=name)

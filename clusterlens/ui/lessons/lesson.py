@@ -14,6 +14,7 @@ from typing import Any, Literal
 from clusterlens.ui.session import Session
 
 Way = Callable[[Session], Awaitable[None]]
+Pool = tuple[Mapping[str, Any], ...]
 LessonPage = Literal["consensus", "labels", "fuzzy", "new-rows", "cns"]
 
 
@@ -103,7 +104,7 @@ class Lesson:
     teaser: str
     minutes: int
     example: str
-    pool: tuple[Mapping[str, Any], ...]
+    pool: Pool
     page: LessonPage
     steps: tuple[Task, ...]
     robust: bool = False

@@ -1,6 +1,6 @@
 """Lesson: uniform noise has a leader, too; only structureless copies reveal it."""
 
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.specs import QUICK
 from clusterlens.ui.lessons.lesson import (
     Check,
     Lesson,
@@ -13,7 +13,7 @@ from clusterlens.ui.lessons.lesson import (
 )
 
 LEADER = "Gaussian mixture (full) k=4"
-POOL = tuple(POOLS["quick"])
+POOL = tuple(QUICK)
 
 LESSON = Lesson(
     title="Uniform noise has a leader, too",

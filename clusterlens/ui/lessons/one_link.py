@@ -1,9 +1,9 @@
 """Lesson: one link can outweigh everything; two rows decide against 150."""
 
-from clusterlens.compute.pool.specs import POOLS
-from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
+from clusterlens.compute.pool.specs import QUICK
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act, look, looks
 
-POOL = tuple(POOLS["quick"])
+POOL = tuple(QUICK)
 FIRST, SECOND = (60, 110), (50, 100)
 
 
@@ -27,7 +27,7 @@ def joined(pair: tuple[int, int]) -> Check:
     )
 
 
-def picked(pair: tuple[int, int]) -> tuple[object, ...]:
+def picked(pair: tuple[int, int]) -> tuple[Way, ...]:
     """Return actions that present a pair of rows to the analyst."""
     return (look(linking=True, tab="links", pair=pair, drawer=True),)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act, look
 
 POOL = ({"clusterer": "k-means", "n_clusters": [3, 4]},)
 # Neighbours, alpha and K: the automatic choice has this alpha, 5 / sqrt(n).
@@ -19,7 +19,7 @@ def chosen(holds: Callable[[int, int], bool]) -> Check:
     return Check(("cns",), lambda setting: holds(setting[0], setting[2]))
 
 
-def choose(setting: tuple[int, float, int]) -> tuple[object, ...]:
+def choose(setting: tuple[int, float, int]) -> tuple[Way, ...]:
     """Choose a setting, with the solution itself on the map."""
     k, alpha, n_clusters = setting
     return (

@@ -123,11 +123,11 @@ def evaluated_labels(
     if table is None:
         return None
     kind, _, at = look_judged.partition(":")
-    counted = ensemble is not None and at.isdigit()
-    if kind == "model" and counted and int(at) < ensemble.n_partitions:
-        found = _of_model(table, ensemble, int(at), numbering)
-    elif kind == "consensus" and counted:
-        found = _of_consensus(job, table, ensemble, int(at), numbering)
+    counted = ensemble if at.isdigit() else None
+    if kind == "model" and counted is not None and int(at) < counted.n_partitions:
+        found = _of_model(table, counted, int(at), numbering)
+    elif kind == "consensus" and counted is not None:
+        found = _of_consensus(job, table, counted, int(at), numbering)
     elif kind == "column" and at in table.table.columns:
         found = _of_column(table, at)
     elif kind == "result" and result is not None and result_here is not None:

@@ -175,8 +175,9 @@ def _place(column: pd.Series, position: int, own: np.ndarray) -> Place:
         return Place(name, value)
     at = float(value)
     beyond = max(middle[0] - at, at - middle[1], 0.0)
-    shares = (np.array([at, *middle]) - low) / (high - low)
-    return Place(name, value, float(spread), *shares.tolist(), float(beyond / spread))
+    share, first, last = ((np.array([at, *middle]) - low) / (high - low)).tolist()
+    surprise = float(beyond / spread)
+    return Place(name, value, float(spread), share, first, last, surprise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ from clusterlens.ui.work.jobs import Job
 
 # Words for a pair of the binarised matrix, and for several pairs.
 _JOINED = Reading("apart", "together")
-_FILLED = Reading(*["#% of the pairs here together"] * 2)
+_FILLED = Reading("#% of the pairs here together", "#% of the pairs here together")
 # Largest number of cluster numbers on the map; more would cover it.
 NUMBERED = 40
 # Longest class name on the map.

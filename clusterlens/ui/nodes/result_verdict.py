@@ -189,7 +189,7 @@ def weigh_result(evidence: Evidence) -> Verdict:
         f"{evidence.table} into {count(len(sizes), 'cluster')}"
     )
     subject += f" and {count(noise, 'row')} of noise" if noise else ""
-    rows = [_copies(evidence), _numbers(evidence)]
+    rows: list[Row | None] = [_copies(evidence), _numbers(evidence)]
     if len(sizes) > 1:
         rows += [_again(evidence), _apart(evidence), _labels(evidence)]
         rows += [_columns(evidence)]
@@ -358,8 +358,8 @@ def _labels(found: Evidence) -> Row | None:
         f"is yes, below {REACHED[1]:g} no."
     )
     claim = f"a match with “{column}” (adjusted Rand index {fixed(value)})"
-    parts = {"defended" if light == "yes" else "doubted": [claim]}
-    return Row("labels", light, f"{words}, with “{column}”.", basis, **parts)
+    defended, doubted = ([claim], []) if light == "yes" else ([], [claim])
+    return Row("labels", light, f"{words}, with “{column}”.", basis, defended, doubted)
 
 
 def _columns(found: Evidence) -> Row:

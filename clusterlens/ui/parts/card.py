@@ -17,7 +17,6 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, pn, safe
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 # Delay in seconds before a card with an older drawing shows that it waits. Without it
 # the sign would flicker while a slider moves.
@@ -84,10 +83,11 @@ class Card:
         """Make the card, once, with `self.status`, which reports missing results."""
         raise NotImplementedError
 
-    def show(self, **values: Any) -> None:
+    def show(self, *_: Any, **values: Any) -> None:
         """Draw; called with the value of each of `needs`, the Result of each of `also`.
 
-        Keywords are the names without "look." and "?".
+        Keywords are the names without "look." and "?". Each card declares its own; the
+        unnamed parameters here only let a type checker accept them.
         """
         raise NotImplementedError
 
@@ -250,8 +250,8 @@ class Card:
             missing = self._missing(self.empty)
             body = f'<div class="empty">{missing}</div>' if missing else ""
         elif "failed" in states:
-            error = next(r.error for r in needed.values() if r.state == "failed")
-            text = safe(explain(error)) if error else ""
+            failed = next(r for r in needed.values() if r.state == "failed")
+            text = safe(failed.failure)
             body = (
                 f'<div class="failed"><p>{text}</p>{link("Try again", "retry")}</div>'
             )
@@ -274,14 +274,15 @@ class Card:
             f"{link('Choose its columns on Data', 'data', css='cl-to-data')}.</p>"
         )
 
-    def _retry(self, what: str) -> None:
+    def _retry(self, what: str) -> Awaitable[None] | None:
         """Open the named page, or request the missing results again."""
         if what in ("data", "pool", "cns"):
             self.session.look.page = what
-            return
+            return None
         for name in self.needs:
             if name.rstrip("?") in self.session.derived.nodes:
                 self.session.derived.ask(name.rstrip("?"))
+        return None
 
 
 def _short(name: str) -> str:

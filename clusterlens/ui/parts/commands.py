@@ -125,7 +125,7 @@ async def choose_result(
     return await session.act(
         "choose result",
         look={"model": None, "partition": "auto", "cluster": None},
-        partition=choice.values(session.analysis.samples),
+        partition=choice.values(session.analysis.selected_run.dataset),
         numbers=np.column_stack([found, clusters[first]]).tolist(),
         on=session.look.page.title(),
     )

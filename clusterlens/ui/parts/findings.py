@@ -6,7 +6,6 @@ from typing import Any
 
 from clusterlens.ui.exports.document import SECTIONS, Findings
 from clusterlens.ui.session import Session
-from clusterlens.ui.work.jobs import explain
 
 # Results that a report requires and waits for.
 NEEDED = (
@@ -67,7 +66,7 @@ def gather(session: Session) -> Findings | None:
         without=frozenset(session.look.report_without),
         asked={key: _asked(session, key) for key in session.look.report_with},
         has_classes=session.look.judged != "labels"
-        or session.analysis.samples.labels_true is not None,
+        or session.analysis.selected_run.dataset.labels_true is not None,
     )
 
 
@@ -77,7 +76,7 @@ def _asked(session: Session, key: str) -> Any:
     if result.ready:
         return result.value
     if result.error is not None:
-        return explain(result.error)
+        return result.failure
     return {
         "pending": "Still being computed.",
         "empty": "There is nothing to tell.",

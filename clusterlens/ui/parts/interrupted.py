@@ -55,7 +55,8 @@ def _offer(session: Session, intent: Intent) -> str:
 def _is_lost(session: Session, intent: Intent) -> bool:
     """Return whether the file that the work read was never stored."""
     key = intent.given.get("sha256")
-    return key is not None and key not in session.memory.store.contents
+    store = session.memory.store
+    return key is not None and store is not None and key not in store.contents
 
 
 def how_far(intent: Intent) -> str:

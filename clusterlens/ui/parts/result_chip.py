@@ -125,7 +125,7 @@ class ResultChip(Card):
         found, clusters = derived.get("displayed_partition"), derived.get("clusters")
         if found.ready and clusters.ready and found.value.model is not None:
             at = found.value.model
-            labels = self.session.analysis.ensemble.labels[at]
+            labels = self.session.analysis.selected_run.ensemble.labels[at]
             choice = Choice("model", model=at)
             await choose_result(self.session, choice, labels, clusters.value)
 

@@ -15,5 +15,7 @@ async def cluster_again(
     session: Session, positions: npt.NDArray[np.intp], name: str
 ) -> None:
     """Make a run of the samples at some positions, under a name of its own."""
-    rows = plain_ids(np.asarray(session.analysis.samples.row_ids)[positions])
+    rows = plain_ids(
+        np.asarray(session.analysis.selected_run.dataset.row_ids)[positions]
+    )
     await session.act("cluster rows", rows=rows, name=name)

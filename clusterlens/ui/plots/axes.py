@@ -144,7 +144,8 @@ def _ticks(axis: ColumnAxis, low: float, high: float, most: float) -> dict[float
         rounded = [float(f"{value:.2g}") for value in even.tolist()]
         texts = {value: grouped(value) for value in rounded}
     else:
-        texts = _round_values(*axis.to_values([start, end]).tolist(), most)
+        low, high = axis.to_values([start, end]).tolist()
+        texts = _round_values(low, high, most)
     places = axis.to_places(list(texts)).tolist()
     return {
         place: text

@@ -91,7 +91,7 @@ def plot_criterion(
             plot = plot * _marks(places, size, marker, fill, line)
     # Matplotlib would write numbers as powers of ten, so ticks are texts.
     ticks = [(alpha, f"{alpha:g}") for alpha in ALPHA_TICKS if y[0] <= alpha <= y[-1]]
-    shared = {
+    shared: dict[str, Any] = {
         "logy": True,
         "yticks": ticks,
         "xlim": tuple(edges_of(x)[[0, -1]].tolist()),

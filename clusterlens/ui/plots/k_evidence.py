@@ -144,7 +144,7 @@ def _distribution(selection: KSelection, k: int) -> Any:
             matplotlib("Curve", color=DATA, linewidth=2.2),
         )
     )
-    shared = {"xlim": (0, 1), "ylim": (0, 1), "title": f"k = {k}"}
+    shared: dict[str, Any] = {"xlim": (0, 1), "ylim": (0, 1), "title": f"k = {k}"}
     return styled(
         hv.Overlay(parts), *frame("Overlay", legend_position="right", **shared)
     )

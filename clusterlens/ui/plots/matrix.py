@@ -108,7 +108,7 @@ def scale_of(picture: hv.Overlay) -> list[tuple[float, str]]:
 
 def plot_consensus(
     ensemble: Ensemble,
-    by: str = "tree",
+    by: Literal["tree", "file"] = "tree",
     *,
     kind: Kind = "consensus",
     threshold: int | None = None,

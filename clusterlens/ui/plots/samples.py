@@ -313,7 +313,7 @@ def shade_samples(
     radius = point_radius(len(xy), size, largest)
     if highlighted is None or not len(highlighted):
         return _points(xy, colours, view, size, radius, triangles=triangles).values
-    grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
+    grey = np.broadcast_to(np.array(_FADED, np.uint8), colours.shape)
     # Faded points in colour are larger than a pixel, to be seen on small maps.
     least, pale, alpha = (1, colours, 110) if keep_hue else (0, grey, 70)
     radius = max(radius, least)

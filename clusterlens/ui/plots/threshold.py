@@ -63,9 +63,8 @@ def plot_threshold(agreement: Agreement, n: int = 3) -> Any:
     leaders = order[first]
     marks = (agreement.threshold, ensemble.n_votes // 2 + 1)
     names = [ensemble.names[t] for t in leaders]
-    shown = {"width": 560, "height": 260, "legend_position": "right"}
     plot = draw_ranks(ranks[leaders], names, *marks)
-    return styled(plot, *frame("Overlay", **shown))
+    return styled(plot, *frame("Overlay", height=260, legend_position="right"))
 
 
 def draw_ranks(

@@ -18,5 +18,5 @@ def draw_each() -> None:
         for shading in ("linear", "eq_hist"):
             draw_matrix(tile, shading)
     xy, colours = np.eye(2), np.zeros((2, 3), np.uint8)
-    for how in ({}, {"triangles": np.array([True, False])}):
-        draw_map(xy, colours, Viewport(width=200, height=200), **how)
+    for triangles in (None, np.array([True, False])):
+        draw_map(xy, colours, Viewport(width=200, height=200), triangles=triangles)

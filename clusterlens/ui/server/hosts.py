@@ -82,7 +82,7 @@ def refuses_page() -> bool:
     """
     context = state.curdoc.session_context if state.curdoc else None
     # Taken from the request itself, because clients can forge the session's headers.
-    request = getattr(context, "request", None)
+    request: Any = getattr(context, "request", None)
     # Requests of the server to itself, to warm up (`--warm`), have no host.
     host = getattr(request, "host", None)
     is_known = host is None or _leads_here(host, request.host_name)

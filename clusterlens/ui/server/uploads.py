@@ -324,6 +324,7 @@ function wherever(model, take) {
         self._upload: Upload | None = None
 
     def _handle_msg(self, data: Any) -> None:
+        upload: Upload | None
         if "name" in data:
             name, size, others = data["name"], data["size"], data["others"]
             given = data.get("rows_of")

@@ -21,7 +21,7 @@ from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.palette import file_labels
 
-EVIDENCE = "evidence"
+EVIDENCE: Literal["evidence"] = "evidence"
 # Charge on the score for breaking all links, as in the paper.
 PAPER_WEIGHT = 1.0
 
@@ -333,6 +333,12 @@ class Analysis:
     def run(self) -> Run | None:
         """The selected run."""
         return next((run for run in self.runs if run.id == self.run_id), None)
+
+    @property
+    def selected_run(self) -> Run:
+        """The selected run, where one is certain."""
+        assert self.run is not None, "no run is selected"
+        return self.run
 
     @property
     def ensemble(self) -> Ensemble | None:

@@ -347,7 +347,7 @@ def _takes(rule: Any, value: Any) -> bool:
     if hasattr(rule, "is_satisfied_by"):
         return bool(rule.is_satisfied_by(value))
     if rule in ("random_state", "verbose"):
-        return value is None or (isinstance(value, Integral) and value >= 0)
+        return value is None or (isinstance(value, Integral) and int(value) >= 0)
     return isinstance(value, bool) if rule == "boolean" else value is rule is None
 
 

@@ -226,7 +226,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
         )
     known = {str(row): row for row in plain_ids(index)}
     ends = {end: _find(end, known) for _, a, b, _ in given for end in (a, b)}
-    unknown = [end for end, row in ends.items() if row is None]
+    rows = {end: row for end, row in ends.items() if row is not None}
+    unknown = [end for end in ends if end not in rows]
     if unknown:
         more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         raise ValueError(
@@ -239,7 +240,7 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
             f"an answer is by {odd[:_SHOWN_NAME]!r}…, {whole(len(odd))} characters; "
             f"give a name of up to {MOST_NAME}. None of its links was taken."
         )
-    found = [(kind, ends[a], ends[b], by) for kind, a, b, by in given]
+    found = [(kind, rows[a], rows[b], by) for kind, a, b, by in given]
     links = tuple(Link(kind, a, b, by) for kind, a, b, by in found if kind != UNSURE)
     kinds: dict[frozenset[Any], Kind] = {}
     for link in links:

@@ -10,7 +10,7 @@ from clusterlens.ui.pages import PAGES
 from clusterlens.ui.state.looking import Brush, Viewport, kept, rule
 
 
-class Look(*(look for spec in PAGES for look in spec.looks)):
+class Look(*(look for spec in PAGES for look in spec.looks)):  # type: ignore[misc]  # one base per page
     """The view of the analyst: parameters of each page, and shared ones."""
 
     page = kept(

@@ -66,7 +66,10 @@ _RULES: dict[param.Parameter, Rule] = {}
 
 
 def kept(
-    parameter: Any, *, until: Literal["", "run", "table", "either"] = "", linked=False
+    parameter: Any,
+    *,
+    until: Literal["", "run", "table", "either"] = "",
+    linked: bool = False,
 ) -> Any:
     """Return the parameter with its rule.
 

@@ -82,9 +82,10 @@ class Choice:
     group: Brush | None = None
     votes: tuple[int, ...] = ()
 
-    def title(self, ensemble: Ensemble) -> str:
+    def title(self, ensemble: Ensemble | None) -> str:
         """Return the title of the partition; the result has its own."""
         if self.kind == "model":
+            assert ensemble is not None, "a model belongs to a run"
             return ensemble.names[self.model]
         if self.kind == "group":
             return "brushed group"
@@ -289,7 +290,8 @@ def _too_few_clusters(k: int, error: ConstraintError, samples: Dataset) -> LinkE
     """Return an error with the rows that too few clusters cannot keep apart."""
     ends = np.array([pair for _, *pair in error.chain], np.intp).reshape(-1, 2)
     rows = dict.fromkeys(plain_ids(np.asarray(samples.row_ids)[np.unique(ends)]))
-    links = [Link("cannot", *plain_ids(np.asarray(samples.row_ids)[p])) for p in ends]
+    pairs = (plain_ids(np.asarray(samples.row_ids)[pair]) for pair in ends)
+    links = [Link("cannot", a, b) for a, b in pairs]
     return LinkError(
         f"{k} clusters cannot keep the rows {shown_rows(list(rows))} apart as the "
         "cannot-links among them ask; take more clusters, or remove one of these "
@@ -381,7 +383,8 @@ def names_of(
     names = tuple(names)
     if not names:
         return {}
-    index, found = _index(row_ids), {}
+    index = _index(row_ids)
+    found: dict[int, Called] = {}
     sizes = np.bincount(clusters[clusters >= 0])
     for name in names:
         at = index.get_indexer(pd.Index(name.rows))

@@ -15,14 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.state.checks import Check, Checks
 from clusterlens.ui.state.history import History
 from clusterlens.ui.state.look import Look
-from clusterlens.ui.work.jobs import Job, Jobs
+from clusterlens.ui.work.jobs import Job, Jobs, explain
 from clusterlens.ui.work.result_cache import ResultCache
 
 _LOG = logging.getLogger(__name__)
@@ -36,7 +36,9 @@ Lane = Literal["now", "live", "idle"]
 Watcher = Callable[[Mapping[str, "Result"]], None]
 T = TypeVar("T")
 # Type of an input that a node does not wait for: None until it is ready.
-Later = T | None
+Later: TypeAlias = T | None
+_Inputs = ParamSpec("_Inputs")
+_Found = TypeVar("_Found", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,18 @@ class Node:
     cost: str = ""
 
 
-def node(lane: Lane = "now", title: str = "", **how: Any) -> Callable[[T], T]:
+class NodeFunction(Protocol[_Inputs, _Found]):
+    """A function with its definition as a node."""
+
+    node: Node
+
+    def __call__(self, *given: _Inputs.args, **named: _Inputs.kwargs) -> _Found:
+        """Compute the result."""
+
+
+def node(
+    lane: Lane = "now", title: str = "", **how: Any
+) -> Callable[[Callable[_Inputs, _Found]], NodeFunction[_Inputs, _Found]]:
     """Mark a function as a node with the function's name and its parameters as inputs.
 
     Parameters of the view state begin with `look_`. A parameter whose type ends in `|
@@ -94,13 +107,14 @@ def node(lane: Lane = "now", title: str = "", **how: Any) -> Callable[[T], T]:
     `Node`.
     """
 
-    def mark(compute: T) -> T:
+    def mark(compute: Callable[_Inputs, _Found]) -> NodeFunction[_Inputs, _Found]:
         given = list(inspect.signature(compute).parameters.values())
         if lane != "now" and given.pop(0).name != "job":
             raise TypeError(f"The first parameter of {compute.__name__} must be job.")
         inputs = tuple(map(_input_of, given))
-        compute.node = Node(inputs, compute, lane, title, **how)
-        return compute
+        marked = cast(NodeFunction[_Inputs, _Found], compute)
+        marked.node = Node(inputs, compute, lane, title, **how)
+        return marked
 
     return mark
 
@@ -167,6 +181,16 @@ class Result:
         """Progress of a check that was stopped, with a semicolon; else empty."""
         stopped = self.check.stopped if self.check and not self.ready else ""
         return f"{stopped}; " if stopped else ""
+
+    @property
+    def settings(self) -> str:
+        """Settings of the check; empty without one."""
+        return self.check.settings if self.check else ""
+
+    @property
+    def failure(self) -> str:
+        """Description of the error; empty without one."""
+        return explain(self.error) if self.error else ""
 
     def cost(self, seconds: float) -> str:
         """Return the expected time of a check in words, given its estimate."""
@@ -413,8 +437,8 @@ class Derived:
             return key, self._keep(name, key, *_outcome_of(node.compute, values))
         check = self._checks.held.get(values[0]) if node.check else None
         if check is not None and check.is_whole:
-            found = _outcome_of(node.fitted, [check.value, *values])
-            return key, self._keep(name, key, *found, check)
+            fitted = _outcome_of(node.fitted, [check.value, *values])
+            return key, self._keep(name, key, *fitted, check)
         if name in self._asked_early:
             self._asked_early.discard(name)
             self._asked[name] = key

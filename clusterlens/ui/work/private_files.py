@@ -7,12 +7,12 @@ are listed and read, so that none of these blocks a reader.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 _FOLDER, _FILE = 0o700, 0o600
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows only
@@ -51,7 +51,7 @@ def plain_files(
                 yield path, status
 
 
-def open_plain(path: Path) -> IO[bytes]:
+def open_plain(path: Path) -> io.BufferedReader:
     """Open a plain file for reading; raise OSError at once for any other file."""
     # Without O_NONBLOCK, opening a pipe would wait for a writer.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)

@@ -15,7 +15,6 @@ from clusterlens.ui.pages.all_rows.nodes import Labelling
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import LargeTable
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 NOT_LARGE = (
     "<div class='empty'><b>For tables that are too large for memory.</b> A pool runs "
@@ -78,7 +77,7 @@ class AllRowsHeadline(Card):
             return
         stands = f"<p><b>{write_size(len(table.table), large.n_rows)}</b> "
         if is_gone and all_rows.error is not None:
-            stands += f"{quoting(explain(all_rows.error))}</p>"
+            stands += f"{quoting(all_rows.failure)}</p>"
         elif all_rows.value is not None:
             title = labelled.value[1] if labelled.value else ""
             stands += _labelled(all_rows.value, title, found)

@@ -10,6 +10,7 @@ import numpy as np
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale.result import ScaledRun, read_run
+from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.large_tables import given_of, labels_digest
 from clusterlens.ui.kit.palette import (
     NOWHERE_COLOUR,
@@ -49,7 +50,7 @@ def labelling(
     runs: tuple[Run, ...],
     result: AnalysisResult | None,
     labelled: tuple[str, ...],
-    table: object,
+    table: Dataset,
 ) -> Labelling:
     """Return whether all rows are labelled by the present result."""
     try:

@@ -69,6 +69,6 @@ def part_rows(
     chosen = np.argsort(keys[look_all_rows_first], kind="stable")[:SHOWN_ROWS]
     if look_all_rows_first == "nowhere":
         chosen = chosen[far[chosen]]
-    ends = labels["row"].iloc[[0, -1]].tolist()
+    first, last = labels["row"].iloc[[0, -1]].tolist()
     shown = (labels.iloc[chosen], cells.take(chosen).to_pandas())
-    return PartRows(part, n_parts, *ends, int(far.sum()), *shown)
+    return PartRows(part, n_parts, first, last, int(far.sum()), *shown)

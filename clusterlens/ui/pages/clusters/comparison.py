@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 AUTOMATIC = {"automatic": "auto", "consensus tree": "consensus"}
 _SOURCE = "cross-tab"
@@ -139,7 +139,7 @@ class Comparison(Card):
                 f"{_selected(brush.value)}"
             )
         elif comparison.error is not None:
-            self._text.body = f"<p>{safe(explain(comparison.error))}</p>"
+            self._text.body = f"<p>{safe(comparison.failure)}</p>"
 
     def _ring(
         self, figure: MapFigure, projection: Projection, inspected: int | None
@@ -203,17 +203,19 @@ def _table(
 ) -> str:
     """Write the cross-tab as markup, shades for shares of the row."""
     table = found.table
+    columns: list[Any] = table.columns.tolist()
+    lines: Iterable[Any] = table.iterrows()
     heads = "".join(
         f"<th title='{safe(other.names[k])}'>"
         f"{mark(cluster_colour(k), safe(other.short_name(k)))}</th>"
-        for k in table.columns.tolist()
+        for k in columns
     )
     rows = "".join(
         f"<tr><td class='name cut' title='{safe(chosen.names[own])}'>"
         f"{mark(cluster_colour(own), safe(chosen.names[own]))}</td>"
         f"{_cells(own, counts, brush)}"
         f"<td class='muted'>{whole(counts.sum())}</td></tr>"
-        for own, counts in table.iterrows()
+        for own, counts in lines
     )
     sums = "".join(f"<td class='muted'>{whole(total)}</td>" for total in table.sum())
     return (

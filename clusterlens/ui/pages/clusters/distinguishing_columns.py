@@ -65,17 +65,17 @@ class DistinguishingColumns(Card):
 
     def _written(self) -> str:
         """Return the given name of the cluster, empty if there is none."""
-        if self._chosen is None:
+        if self._chosen is None or self._cluster is None:
             return ""
         return self._chosen.own_names.get(self._cluster, "")
 
     async def _rename(self, text: str) -> None:
-        chosen, session = self._chosen, self.session
-        if chosen is not None and session.analysis.samples is not None:
-            await session.act(
+        chosen, cluster, run = self._chosen, self._cluster, self.session.analysis.run
+        if chosen is not None and cluster is not None and run is not None:
+            await self.session.act(
                 "name cluster",
-                partition=chosen.choice.values(session.analysis.samples),
-                cluster=chosen.label(self._cluster),
+                partition=chosen.choice.values(run.dataset),
+                cluster=chosen.label(cluster),
                 name=text,
             )
 

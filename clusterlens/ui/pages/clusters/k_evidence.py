@@ -16,7 +16,6 @@ from clusterlens.ui.pages.clusters.nodes import Tree
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.partitions import Choice
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 FEWEST_ROWS = 10
 _BEYOND = 2  # rows below the chosen number, so that larger numbers can be chosen
@@ -156,14 +155,14 @@ def _write_selection(selection: Result, seconds: Result) -> str:
             f"<b>{safe(first)}:</b> {safe(''.join(more))} "
             f"<span class='muted' title='{safe(notes)}'>"
             f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
-            f"{whole(found.n_samples)} samples{compared}, {selection.check.settings}. "
+            f"{whole(found.n_samples)} samples{compared}, {selection.settings}. "
             f"<span class='spare'>{safe(notes)}</span></span>"
         )
     if selection.state == "pending":
         return f"<span class='muted'>Comparing with {COPIES_IN_WORDS} …</span>"
     if selection.state == "failed":
         again = link("Try again", "k_selection")
-        return f"{safe(explain(selection.error))} {again}"
+        return f"{safe(selection.failure)} {again}"
     if not seconds.ready:
         return "<span class='muted'>Too few samples to compare numbers.</span>"
     stopped = selection.stopped.capitalize()

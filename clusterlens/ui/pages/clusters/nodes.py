@@ -291,8 +291,8 @@ def chosen(
         given[NOISE] = LEFT_OUT
     like = {k: str(name) for k, name in called.items()} | given
     titles = {k: like.get(k, cluster_name(k)) for k in partition.sizes}
-    of_result = choice.kind == "result" and result is not None
-    title = result.title if of_result else choice.title(ensemble)
+    of_result = result if choice.kind == "result" else None
+    title = choice.title(ensemble) if of_result is None else of_result.title
     return Chosen(
         choice, partition.labels, clusters, partition.sizes, title, titles, given
     )

@@ -26,7 +26,6 @@ from clusterlens.ui.parts.subset_run import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import SEED, TREE, Choice
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 KINDS = {
     "Result": "result",
@@ -317,10 +316,10 @@ class PartitionBar(Card):
         if chosen is None:
             return
         name = self._name.value_input.strip() or chosen.title
-        values = chosen.choice.values(session.analysis.samples)
+        values = chosen.choice.values(session.analysis.selected_run.dataset)
         if await session.act("keep partition", partition=values, name=name):
             self._name.param.update(value="", value_input="")
-            last = session.analysis.ensemble.n_partitions - 1
+            last = session.analysis.selected_run.ensemble.n_partitions - 1
             session.look.param.update(model=last, partition="model")
 
     async def _make_it_the_result(self, event: Any) -> None:
@@ -333,11 +332,11 @@ class PartitionBar(Card):
 
     def _labelled(self) -> tuple[str, Callable[[], bytes]]:
         """Return the name and the maker of the file of rows with clusters."""
-        chosen, samples = self._chosen, self.session.analysis.samples
+        chosen, samples = self._chosen, self.session.analysis.selected_run.dataset
+        assert chosen is not None, "only a drawn partition is offered as a file"
 
         def make() -> bytes:
-            rows = labelled_rows(samples, chosen.title, chosen.clusters, chosen.names)
-            return rows_to_csv(rows)
+            return rows_to_csv(labelled_rows(samples, chosen.clusters, chosen.names))
 
         return f"{samples.name} - clusters.csv", make
 
@@ -364,7 +363,7 @@ def _verdict(verdict: Verdict | None) -> str:
 def _again(chosen: Chosen, cluster: int | None) -> str:
     """Offer to cluster the rows of the selected cluster again."""
     size = 0 if cluster is None else chosen.sizes.get(cluster, 0)
-    if size < FEWEST_AGAIN:
+    if cluster is None or size < FEWEST_AGAIN:
         return ""
     words = f"Cluster the {whole(size)} rows of {safe(chosen.names[cluster])} again"
     return link(words, "again", kind="pill", css="cl-cluster-again")
@@ -373,7 +372,7 @@ def _again(chosen: Chosen, cluster: int | None) -> str:
 def _compared_run_words(result: Result) -> str:
     """Write the comparison of the run with another one, and its scope."""
     if result.error is not None:
-        reason = f"Not beside another run: {safe(explain(result.error))}"
+        reason = f"Not beside another run: {safe(result.failure)}"
         return f"<span class='cl-runs-compared'>{reason}</span>"
     if not result.ready or result.value is None:
         return ""

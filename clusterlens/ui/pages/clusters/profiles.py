@@ -19,7 +19,6 @@ from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.tab import WIDEST_EFFECT
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 SORTS = {
     "what separates most": "all",
@@ -240,7 +239,7 @@ def _comes_back(cluster: int, stable: pd.DataFrame | None) -> str:
     )
 
 
-def _cell(row: pd.Series) -> str:
+def _cell(row: Any) -> str:
     """Write a value on the colour of its effect."""
     effect = row["effect"]
     if not np.isfinite(effect):
@@ -306,13 +305,13 @@ def _stability_note(
         return (
             f"found again: {result.stable.sum()} of {len(result.clusters)} more than "
             f"by chance; mean Jaccard over {len(result.similarities)} bootstrap runs "
-            f"({stability.check.settings}){of}; muted: copies without groups"
+            f"({stability.settings}){of}; muted: copies without groups"
         )
     if stability.state == "pending":
         return "drawing the samples again …"
     if stability.state == "failed":
         again = link("try again", "stability")
-        return f"stability: {safe(explain(stability.error))} {again}"
+        return f"stability: {safe(stability.failure)} {again}"
     takes, copies = (
         stability.cost(found.seconds),
         f"{TABLES - 1} copies without groups",

@@ -114,7 +114,7 @@ class ClusterRows(Card):
     def _csv(self) -> tuple[str, Callable[[], bytes]]:
         """Return the name and the maker of the file of members, in order."""
         found = self.session.derived.get("members").value
-        samples = self.session.analysis.samples
+        samples = self.session.analysis.selected_run.dataset
 
         def make() -> bytes:
             rows = attach_labels(samples, {}).loc[samples.row_ids[found.positions]]

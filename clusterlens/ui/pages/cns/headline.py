@@ -120,7 +120,7 @@ class CNSHeadline(Card):
     async def _to_fuzzy(self, event: Any) -> None:
         """Add the model and compare its shares of the seed stops."""
         if await self._add_model(event):
-            name = self.session.analysis.ensemble.names[-1]
+            name = self.session.analysis.selected_run.ensemble.names[-1]
             self.session.look.param.update(
                 page="fuzzy", fuzzy_case="table", fuzzy_u=f"shares {name}"
             )

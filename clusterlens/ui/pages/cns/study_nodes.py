@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,9 @@ from clusterlens.ui.work.jobs import Job
 
 # Size of the pictures of single steps, in pixels.
 STEP_SIZE = (118, 74)
-VERSIONS = tuple(product(("revised", "v2", "v1"), ("euclidean", "cosine")))
+VERSIONS: tuple[
+    tuple[Literal["revised", "v2", "v1"], Literal["euclidean", "cosine"]], ...
+] = tuple(product(("revised", "v2", "v1"), ("euclidean", "cosine")))
 # With more samples the published versions are not compared on the page.
 MOST_COMPARED = 20_000
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from clusterlens.ui.kit.components import Text
@@ -40,6 +41,7 @@ class CNSVersions(Card):
 
     def show(self, cns_versions: Versions, cns_version: Any, **more: Any) -> None:
         """Write the table; each row can be shown on the map and added to the pool."""
+        versions: Iterable[Any] = cns_versions.table.itertuples()
         rows = "".join(
             f"<tr><td>{_name(row, cns_version.value)}</td>"
             f"<td class='number'>{row.n_clusters}{_occupied(row)}</td>"
@@ -48,7 +50,7 @@ class CNSVersions(Card):
             f"<td class='number'>{fixed(row.criterion)}</td>"
             f"<td class='number'>{fixed(row.ari)}</td>"
             f"<td>{link('+ pool', f'add {row.version} {row.metric}')}</td></tr>"
-            for row in cns_versions.table.itertuples()
+            for row in versions
         )
         self._text.body = (
             "<table data-roving='map'><tr><th></th>"

@@ -32,7 +32,6 @@ from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 # Near-copies of the leader that reach both limits decide the ranking.
 FEWEST_COPIES = 3
@@ -164,7 +163,7 @@ def _equal_votes(run: Run) -> str:
     if run.votes == "models":
         return ""
     if run.votes == CHOSEN_VOTES:
-        voters = np.count_nonzero(run.ensemble.votes)
+        voters = int(np.count_nonzero(run.ensemble.votes))
         text = f"{whole(voters)} of {whole(len(run.ensemble))} vote"
         return badge(text, kind="cl-equal-votes spare") + " "
     text = who_votes(run.votes, run.ensemble)
@@ -245,7 +244,7 @@ def stability(result: Result, ranking: Ranking, first: str) -> str:
         return f"Not checked without each family; {link('check', 'robustness')}."
     if result.state == "failed":
         return (
-            f"The check without each family failed: {safe(explain(result.error))} "
+            f"The check without each family failed: {safe(result.failure)} "
             f"{link('Try again', 'robustness')}."
         )
     if not result.ready:
@@ -258,7 +257,7 @@ def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
     total = whole(agreement.ensemble.n_samples)
     if agreement.exact:
         return badge(f"all {total} samples", kind="short") + " "
-    some = whole(len(agreement.samples))
+    some = whole(agreement.n_compared)
     low, high = ranking.rank_ranges[ranking.order[0]]
     text = (
         f"estimate from {some} of {total} samples; the first may be {span(low, high)}"
@@ -296,7 +295,7 @@ def _null_chip(result: Result, seconds: Result) -> str:
         colour = LIGHT_COLOURS[weigh_copies(found).light]
         dot = f"<span class='dot' style='background:{colour}'></span>"
         words = "more than by chance" if found.p_value <= LEVEL else "no evidence"
-        title = f"{found.sentence} {copies_words(found)} {result.check.settings}."
+        title = f"{found.sentence} {copies_words(found)} {result.settings}."
         return (
             f"<span class='pill {css}' title='{safe(title)}'>{dot} groups: {words}, "
             f"p = {found.p_value:.2g}</span>"
@@ -306,7 +305,7 @@ def _null_chip(result: Result, seconds: Result) -> str:
     if result.state == "failed":
         return (
             f"<span class='pill {css}'>{COPIES_IN_WORDS}: "
-            f"{safe(explain(result.error))} "
+            f"{safe(result.failure)} "
             f"{link('try again', 'null_check')}</span>"
         )
     stopped, cost = result.stopped.capitalize(), result.cost(seconds.value)

@@ -131,7 +131,7 @@ class LinkList(Card):
         self, ranking: Ranking, links: Constraints | None, weight: Weight
     ) -> None:
         """Describe how links count; for a share, show the slider and the cost."""
-        if weight == EVIDENCE:
+        if isinstance(weight, str):
             self._weight.visible = False
             self._cost.body = f"<p class='muted'>{_EVIDENCE}</p>"
             return
@@ -160,10 +160,8 @@ class LinkList(Card):
                 obey_links=True,
             )
             return
-        run, weighted_ensemble = (
-            session.analysis.run,
-            session.derived.get("weighted_ensemble"),
-        )
+        run = session.analysis.selected_run
+        weighted_ensemble = session.derived.get("weighted_ensemble")
         votes = (
             own_votes(run.ensemble, weighted_ensemble.value)
             if weighted_ensemble.ready
@@ -173,7 +171,7 @@ class LinkList(Card):
         name = free_name(choice.title(run.ensemble), run.ensemble.names)
         values = choice.values(run.dataset)
         if await session.act("keep partition", partition=values, name=name):
-            session.look.model = session.analysis.ensemble.n_partitions - 1
+            session.look.model = session.analysis.selected_run.ensemble.n_partitions - 1
 
     def _import(self, event: Any) -> None:
         """Import the links of a file, all or none."""

@@ -104,7 +104,8 @@ def _draw(
     ensemble, xy = ranking.ensemble, model_map.coordinates
     families = list(dict.fromkeys(ensemble.families))
     canvas = Canvas(
-        *(_around(values) for values in xy.T),
+        _around(xy[:, 0]),
+        _around(xy[:, 1]),
         f"{len(rows)} distinct models; near ones agree. Arrow keys lead from one to "
         "the next, Enter selects it.",
         padding=(14, 10, 14, 10),
@@ -113,7 +114,8 @@ def _draw(
     for t in rows[::-1].tolist():
         alike = f", {times[copies[t]]} copies" if times[copies[t]] > 1 else ""
         canvas.dot(
-            *xy[t],
+            xy[t, 0],
+            xy[t, 1],
             cluster_colour(families.index(ensemble.families[t])),
             size=13 if t == rows[0] else 11,
             shape="square" if t == rows[0] else "",
@@ -125,10 +127,8 @@ def _draw(
             front=bool(copies[t] == here),
         )
     for hub in range(hubs.n_hubs) if hubs.n_hubs > 1 else ():
-        place = xy[hubs.labels == hub].mean(axis=0)
-        canvas.text(
-            *place, f"near-copies {hub + 1}", place="above", muted=True, shift=16
-        )
+        x, y = xy[hubs.labels == hub].mean(axis=0)
+        canvas.text(x, y, f"near-copies {hub + 1}", place="above", muted=True, shift=16)
     return canvas.markup()
 
 

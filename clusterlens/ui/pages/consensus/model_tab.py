@@ -23,7 +23,6 @@ from clusterlens.ui.parts.settings import plain_settings
 from clusterlens.ui.parts.tab import Tab, effect_rows
 from clusterlens.ui.state.partitions import Choice
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 SHOWN_COLUMNS = 6
 
@@ -169,7 +168,7 @@ class ModelTab(Tab):
             body = effect_rows(profiles.value.top(cluster, SHOWN_COLUMNS))
             body = f"<table class='profile'>{body}</table>"
         elif profiles.state == "failed":
-            body = f"<p class='failed'>{safe(explain(profiles.error))}</p>"
+            body = f"<p class='failed'>{safe(profiles.failure)}</p>"
         else:
             body = "<div class='skeleton'></div><div class='skeleton'></div>"
         name = mark(
@@ -183,10 +182,10 @@ class ModelTab(Tab):
 
     def _labelled_rows(self) -> tuple[str, Callable[[], bytes]]:
         """Return the name and the maker of the file of rows with clusters."""
-        analysis, shown, names = self.session.analysis, self._shown, self._names
-        samples, soft = analysis.samples, None
+        run, shown, names = self.session.analysis.selected_run, self._shown, self._names
+        samples, soft = run.dataset, None
         if shown.model is not None:
-            soft = analysis.ensemble.memberships.get(shown.model)
+            soft = run.ensemble.memberships.get(shown.model)
         clusters = self._clusters
         return f"{samples.name} - {shown.title}.csv", lambda: rows_to_csv(
             labelled_rows(samples, clusters, names, soft)

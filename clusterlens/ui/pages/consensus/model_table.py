@@ -151,7 +151,7 @@ class ModelTable(Card):
     def _file(self) -> tuple[str, Callable[[], bytes]]:
         """Return the name and the maker of the file of all columns."""
         table = self._shown
-        name = f"{self.session.analysis.samples.name} - models.csv"
+        name = f"{self.session.analysis.selected_run.dataset.name} - models.csv"
         return name, lambda: to_csv_bytes(table, index=False)
 
 
@@ -166,8 +166,7 @@ def ordered(table: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def _title(key: str) -> str:
-    entry = SCORES.get(key) or INDICES.get(key)
-    return FACTS.get(key) or entry.title
+    return FACTS.get(key) or (SCORES.get(key) or INDICES[key]).title
 
 
 def _choice(keys: list[str], chosen: list[str]) -> str:

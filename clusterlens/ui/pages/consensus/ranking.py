@@ -183,8 +183,9 @@ class RankingTable(Card):
             f"{_counted_from(links.value, since.value)}"
         )
         fits = answers is not None and not by_distance.value
-        known = {**more, "links": links, "ranking": ranking, "rows": rows}
-        known |= {"ensemble": ensemble, "copies": copies, "answers": answers}
+        known: dict[str, Any] = {**more, "links": links, "ranking": ranking}
+        known |= {"rows": rows, "ensemble": ensemble}
+        known |= {"copies": copies, "answers": answers}
         drawn = [ranking, fits and answers, short_ranking.value]
         for name in RESULTS:
             drawn += [known[name].state, known[name].value]
@@ -224,8 +225,8 @@ class RankingTable(Card):
 
 def _silent(ensemble: Ensemble) -> str:
     """Write how many models and kept partitions are ranked without a vote."""
-    kept = np.count_nonzero(ensemble.weights == 0)
-    models = np.count_nonzero(ensemble.votes == 0) - kept
+    kept = int(np.count_nonzero(ensemble.weights == 0))
+    models = int(np.count_nonzero(ensemble.votes == 0)) - kept
     silent = [count(models, "model")] * bool(models)
     silent += [count(kept, "kept partition")] * bool(kept)
     return f" · ○ {' and '.join(silent)} without a vote" if silent else ""

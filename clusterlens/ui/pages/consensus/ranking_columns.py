@@ -197,8 +197,8 @@ def fit(answers: Answers, rows: np.ndarray) -> Values:
 )
 def without_family(ranking: Ranking, rows: np.ndarray, robustness: Result) -> Values:
     """Return the ranks without any one family, on a logarithmic axis."""
-    ends = low, high = [[None] * len(rows)] * 2
-    ranges = [_unknown(robustness)] * len(rows)
+    low: list[float | None] = [None] * len(rows)
+    high, ranges = low, [_unknown(robustness)] * len(rows)
     n = ranking.ensemble.n_partitions
     if robustness.ready:
         ends = robustness.value.lowest[rows], robustness.value.highest[rows]

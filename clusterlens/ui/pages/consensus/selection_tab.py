@@ -138,13 +138,15 @@ class SelectionTab(Tab):
 
     def _join_all(self, event: Any) -> None:
         """Link the selected rows as one class."""
-        samples, brush = self.session.analysis.samples, self.session.look.brush
+        samples = self.session.analysis.selected_run.dataset
+        brush = self.session.look.brush
         rows = plain_ids(samples.row_ids[brush.positions])
         self.session.act_now("join rows", rows=rows)
 
     def _selected_rows(self) -> tuple[str, Callable[[], bytes]]:
         """Return the name and the maker of the file of the selected rows."""
-        samples, brush = self.session.analysis.samples, self.session.look.brush
+        samples = self.session.analysis.selected_run.dataset
+        brush = self.session.look.brush
         rows = samples.row_ids[brush.positions]
         return "selection.csv", lambda: rows_to_csv(
             attach_labels(samples, {}).loc[rows]

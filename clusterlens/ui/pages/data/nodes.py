@@ -111,8 +111,8 @@ def _histogram(present: pd.Series) -> tuple[str, str, np.ndarray]:
         bins = np.array([len(finite)])
     else:
         bins = np.histogram(finite, bins=max(steps, 1), range=(low, high))[0]
-    ends = (present[numbers == value].iloc[0] for value in (low, high))
-    return *(_write_end(value) for value in ends), bins
+    first, last = (present[numbers == value].iloc[0] for value in (low, high))
+    return _write_end(first), _write_end(last), bins
 
 
 def _whole(present: pd.Series) -> bool:
@@ -231,9 +231,9 @@ def preview(table: Dataset, dataset: Dataset | None, look_rows_as: str) -> Previ
     """Return the first rows as they were read, or as features of the pool."""
     if look_rows_as == "features" and dataset is not None:
         X = dataset.X
-        shown = X[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
+        features = X[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
         names = list(dataset.feature_names[:PREVIEW_COLUMNS])
-        cells = [[f"{value:.3g}" for value in row] for row in shown.tolist()]
+        cells = [[f"{value:.3g}" for value in row] for row in features.tolist()]
         ids = dataset.row_ids[:PREVIEW_ROWS]
         return Preview(names, list(map(str, ids)), cells, *X.shape)
     frame = (dataset or table).table

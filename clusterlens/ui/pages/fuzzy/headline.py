@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from clusterlens.compute.fuzzy.concordance import NDC
@@ -67,8 +68,8 @@ class FuzzyHeadline(Card):
                     sizing_mode="stretch_width",
                     styles={"flex": "3 1 120px", "max-width": "268px"},
                 ),
-                lambda which=which: self._key(which),
-                lambda key, which=which: look.param.update(**{f"fuzzy_{which}": key}),
+                partial(self._key, which),
+                partial(setattr, look, f"fuzzy_{which}"),
             )
             for which in "uv"
         }

@@ -242,7 +242,7 @@ def adjusted(
     job: Job, u: FuzzyPartition, v: FuzzyPartition, precision: float, model: str
 ) -> Adjusted:
     """Return the values under one random model: both random, then one side fixed."""
-    options = {"precision": precision, "n_pairs": _pairs(precision)}
+    options: dict[str, Any] = {"precision": precision, "n_pairs": _pairs(precision)}
 
     def value(fixed: Literal["u", "v"] | None) -> AdjustedIndex:
         return adjusted_ndc(u, v, model, fixed, _SEED, **options, **job.kernels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -183,7 +183,8 @@ def sorted_keys(keys: tuple[str, ...], table: pd.DataFrame, by: str) -> list[str
     if by not in keys:
         return list(keys)
     like = {by: np.inf}
-    for row in table.itertuples():
+    rows: Iterable[Any] = table.itertuples()
+    for row in rows:
         if by in (row.u, row.v):
             like[row.v if row.u == by else row.u] = row.value
     return sorted(keys, key=lambda key: -like[key])

@@ -111,7 +111,7 @@ def _triangle(side: Side) -> str:
     if side.fit.kind == "dirichlet":
         for cell, weight in _density(side.fit.alpha):
             canvas.area((cell @ corners).tolist(), opacity=0.5 * weight)
-    canvas.line([*corners.tolist(), [0, 0]], opacity=0.5)
+    canvas.line([*corners.tolist(), (0, 0)], opacity=0.5)
     rows = side.partition.memberships
     step = -(-len(rows) // _TRIANGLE_POINTS)
     for row, label in zip(rows[::step], side.labels[::step], strict=True):

@@ -14,7 +14,6 @@ from clusterlens.ui.kit.words import caveat, error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, SIDES
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 OWN = "#0b7d7d"
 # Distance between the names of models, relative to the width of the chart.
@@ -162,7 +161,7 @@ def _row(model: str, result: Result, low: float, *, hidden: bool, chosen: bool) 
     kind = "row chosen" if chosen else "row"
     if not result.ready:
         text = (
-            f"<p class='failed'>{safe(explain(result.error))}</p>"
+            f"<p class='failed'>{safe(result.failure)}</p>"
             if result.error
             else "<div class='skeleton'></div>"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -109,9 +110,10 @@ def _again(found: ClusterStability | None) -> dict[int, str]:
     """Return the cell of each cluster with its stability."""
     if found is None:
         return {}
+    rows: Iterable[Any] = found.to_frame().itertuples()
     return {
         row.Index: _scale(row.jaccard, row.by_chance, row.stable, row.reading)
-        for row in found.to_frame().itertuples()
+        for row in rows
     }
 
 
@@ -120,11 +122,12 @@ def _apart(found: ClusterSeparation | None) -> dict[int, str]:
     if found is None:
         return {}
     readings = ("not apart", "apart")
+    rows: Iterable[Any] = found.to_frame().itertuples()
     return {
         row.Index: _scale(
             row.consistency, row.by_chance, row.apart, readings[row.apart]
         )
-        for row in found.to_frame().itertuples()
+        for row in rows
     }
 
 

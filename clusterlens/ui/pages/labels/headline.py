@@ -34,7 +34,6 @@ from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 LABELS = "labels"
 _NO_TABLE = (
@@ -166,11 +165,11 @@ class LabelsHeadline(Card):
         if not stability_model.ready:
             return ""
         found: StabilityModel = stability_model.value
-        name = self.session.analysis.ensemble.names[found.model]
+        name = self.session.analysis.selected_run.ensemble.names[found.model]
         by = f"Other samples are clustered by “{safe(name)}”"
         if found.agreement < 1:
             by += f", the closest model (ARI {fixed(found.agreement)})"
-        seed = f", {again.check.settings}" if again.ready else ""
+        seed = f", {again.settings}" if again.ready else ""
         return f"{by}{seed}."
 
     async def _do(self, what: str) -> None:
@@ -185,6 +184,7 @@ class LabelsHeadline(Card):
         def wanted(lines: Lines) -> list[str]:
             names = [lines.samples(analysis)]
             if not labels.code:
+                assert analysis.result is not None, "these labels are of the result"
                 names.append(_write_result(lines, analysis.result, *names))
             elif labels.of_run:
                 names.append(lines.ensemble(str(analysis.run_id)))
@@ -232,7 +232,7 @@ def _offer(stability_model: Result, again: Result) -> str:
     if again.state == "pending":
         return "<span class='muted'>drawing the samples again …</span>"
     if again.state == "failed":
-        return f"{safe(explain(again.error))} {link('Try again', 'again')}"
+        return f"{safe(again.failure)} {link('Try again', 'again')}"
     if again.ready or not stability_model.ready:
         return ""
     cost = again.cost(stability_model.value.seconds)
@@ -249,7 +249,8 @@ def _scope_words(labels: EvaluatedLabels) -> str:
     if labels.n_left_out:
         rows = count(labels.n_left_out, "row")
         left_out = badge(f"{rows} without a {labels.noun} left out", kind="estimate")
-    scale = labels.dataset.prepared.settings.get("scale", "standard")
+    prepared = labels.dataset.prepared
+    scale = prepared.settings.get("scale", "standard") if prepared else "standard"
     columns = count(labels.dataset.X.shape[1], "feature")
     return (
         f"It rests on {columns}, scaling “{safe(scale)}”: another scaling, another "
@@ -326,7 +327,8 @@ def _extremes(labels: EvaluatedLabels, check: LabelCheck) -> str:
     table = check.pairs.dropna(subset="score")
     if not len(table):
         return ""
-    low, high = table.loc[table["score"].idxmin()], table.loc[table["score"].idxmax()]
+    scores = table["score"].to_numpy()
+    low, high = table.iloc[scores.argmin()], table.iloc[scores.argmax()]
 
     def named(row: Any) -> str:
         a, b = (safe(labels.name(int(row[key]))) for key in ("class_a", "class_b"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from clusterlens.compute.formatting import percent, whole
@@ -132,12 +133,13 @@ class ClassPair(Card):
     def _text(self, labels: EvaluatedLabels, pair: PairOfClasses) -> str:
         share = percent(pair.view.variance_share)
         a, b = (safe(labels.name(k)) for k in (pair.a, pair.b))
+        columns: Iterable[Any] = pair.columns.head(_COLUMNS).itertuples()
         rows = "".join(
             f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
             f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"
             f"{_signed(row.text_a)}</td><td class='number'>{_signed(row.text_b)}</td>"
             "</tr>"
-            for row in pair.columns.head(_COLUMNS).itertuples()
+            for row in columns
         )
         table = (
             "<table><tr><th>most apart</th><th class='number' "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,8 @@ def pair_table(
     """Write the triangle of scores as a table of buttons."""
     classes = list(labels.sizes)
     numbered = len(classes) <= _NUMBERED
-    rows = {(int(r.class_a), int(r.class_b)): r for r in check.pairs.itertuples()}
+    pairs: Iterable[Any] = check.pairs.itertuples()
+    rows = {(int(r.class_a), int(r.class_b)): r for r in pairs}
     marks = _marks([str(labels.name(b)) for b in classes])
     body = ""
     for at, b in enumerate(classes):
@@ -206,7 +208,8 @@ def _strip(labels: EvaluatedLabels, check: LabelCheck, opened: tuple[int, ...]) 
     canvas = Canvas((low, 1.02), (0, 1), words, padding=(12, 22, 12, 20))
     canvas.line([(low, 0.5), (1.02, 0.5)], opacity=0.25)
     canvas.ticks([(v, f"{v:g}") for v in (0, 0.25, 0.5, 0.75, 1)], -0.1)
-    for row in table.itertuples():
+    rows: Iterable[Any] = table.itertuples()
+    for row in rows:
         names = f"{labels.name(int(row.class_a))} and {labels.name(int(row.class_b))}"
         at = (int(row.class_a), int(row.class_b))
         canvas.dot(

@@ -45,6 +45,11 @@ class _Line(NamedTuple):
     dbcv: float
     kind: str = ""
 
+    @property
+    def scores(self) -> tuple[float, float]:
+        """Return both scores."""
+        return self.score, self.dbcv
+
 
 class LabelScales(Card):
     """CH_btwn and DBCV of the classes among values of well-known data sets."""
@@ -154,7 +159,7 @@ def draw_scales(lines: list[_Line]) -> str:
     for line in lines:
         _join(canvas, line, place(line.score, 0), place(line.dbcv, 1))
     for side, chosen, x in ((0, lines, _LEFT), (1, known, _RIGHT)):
-        places = [place(line[1 + side], side) for line in chosen]
+        places = [place(line.scores[side], side) for line in chosen]
         texts = apart(places, _GAP, (0.0, 1.0))
         for line, y, at in zip(chosen, texts, places, strict=True):
             _write(canvas, line, side, x, (at, y))
@@ -194,13 +199,13 @@ def _write(
     outwards = -1 if side == 0 else 1
     place, y = at
     canvas.line([(x, place), (x + 0.03 * outwards, y)], opacity=0.3, width=1)
-    title = f"{line.name}: {fixed(line[1 + side], 3)}"
+    title = f"{line.name}: {fixed(line.scores[side], 3)}"
     colour = OWN if own else "#8a949c"
     canvas.dot(x, place, colour, size=13 if own else 8, title=title)
     name_markup = safe(line.name)
     name, value = (
         f"<bdi title='{name_markup}'>{name_markup}</bdi>",
-        fixed(line[1 + side]),
+        fixed(line.scores[side]),
     )
     canvas.text(
         x + 0.04 * outwards,

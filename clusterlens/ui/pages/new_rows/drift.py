@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clusterlens.compute._validation import UNLABELLED
@@ -85,7 +85,7 @@ def _nowhere(found: Drifted) -> str:
 def _returned(found: Migration, names: Mapping[int, str]) -> str:
     """Write how many rows return, how many stayed, and where most others went."""
     n = found.n_returned
-    moves = found.counts.stack()
+    moves: Any = found.counts.stack()
     moves = moves[[then != now for then, now in moves.index]]
     most = moves[moves > 0].nlargest(SHOWN_MOVES)
     names = {**names, UNLABELLED: "nowhere"}
@@ -106,10 +106,8 @@ def _returned(found: Migration, names: Mapping[int, str]) -> str:
 def _columns(found: Drifted) -> str:
     columns = found.drift.columns
     top = max(float(columns["psi"].max()), _LEAST_TOP)
-    rows = "".join(
-        _column(row, found.columns[row.column], top)
-        for row in columns.head(SHOWN_COLUMNS).itertuples()
-    )
+    shown: Iterable[Any] = columns.head(SHOWN_COLUMNS).itertuples()
+    rows = "".join(_column(row, found.columns[row.column], top) for row in shown)
     more = len(columns) - SHOWN_COLUMNS
     note = f"<p class='muted'>{count(more, 'column')} more, less changed.</p>"
     return (

@@ -108,7 +108,7 @@ def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
     gaps = [float(one.isna().mean()) for one in (then, now)]
     change, index = _largest_change(then, now)
     is_other = abs(gaps[1] - gaps[0]) > _LEAST_GAPS
-    if is_other and _index(*gaps, len(then), len(now)) > index:
+    if is_other and _index(gaps[0], gaps[1], len(then), len(now)) > index:
         return "gaps", percent(gaps[0]), percent(gaps[1])
     return change
 
@@ -132,9 +132,9 @@ def _largest_change(
         for one in (then, now)
     ):
         spread = float(then.std())
-        means = [float(one.mean()) for one in (then, now)]
-        change = abs(means[1] - means[0]) / spread if spread > 0 else 0.0
-        return ("mean", *(_mean(mean, spread) for mean in means)), change**2
+        old_mean, new_mean = float(then.mean()), float(now.mean())
+        change = abs(new_mean - old_mean) / spread if spread > 0 else 0.0
+        return ("mean", _mean(old_mean, spread), _mean(new_mean, spread)), change**2
     old, new = (
         one.astype(object).map(str, na_action="ignore").value_counts(normalize=True)
         for one in (then, now)

@@ -20,7 +20,6 @@ from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.file_part import offer_parts, part_select
 from clusterlens.ui.server.uploads import NEW_TABLE, FileTaker
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 CSS = """
 .share { display: grid; grid-template-columns: minmax(0, 1fr) 110px; gap: 0 8px;
@@ -202,7 +201,7 @@ def _not_placed(results: tuple[Result, ...], choice: str) -> str:
         another = f"choose another of <b>{safe(choice)}</b> above, " if choice else ""
         return (
             "<div class='failed' role='alert'><p><b>This table cannot be placed.</b> "
-            f"{safe(explain(failed[0].error))}</p><p>Browse for another table, "
+            f"{safe(failed[0].failure)}</p><p>Browse for another table, "
             f"{another}or undo to go back to the one before.</p></div>"
         )
     if any(result.state == "declined" for result in results):

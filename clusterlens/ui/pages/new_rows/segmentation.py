@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -168,10 +168,11 @@ def _typing(typing: Result) -> str:
         return ""
     tool: TypingTool = typing.value
     steps = tool.accuracy[tool.accuracy["used"]]
+    questions: Iterable[Any] = steps.itertuples()
     rows = "".join(
         f"<tr><td class='number'>{row.n_questions}</td><td>{safe(row.column)}</td>"
         f"<td class='number'>{percent(row.accuracy)}</td></tr>"
-        for row in steps.itertuples()
+        for row in questions
     )
     return (
         "<div class='cl-typing-tool'><h3>Typing tool</h3><p><b>"

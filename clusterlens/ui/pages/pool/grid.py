@@ -460,7 +460,7 @@ class _Blocks:
             parts.append(
                 f"<p class='wrong' role='alert'>{safe(self.counts[at].error)}</p>"
             )
-        if beyond:
+        if beyond and entry.limit is not None:
             does = "left out" if not entry.on else "slow at this size"
             again = "" if entry.on else link("Run it all the same", f"switch {at}")
             parts.append(

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from clusterlens.compute.formatting import count, whole
+from clusterlens.compute.notes import as_note
 from clusterlens.compute.pool.specs import POOLS, pool_grids
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.widgets import safe
@@ -38,7 +39,7 @@ def size_limits() -> dict[int, dict[str, str]]:
     for name, preset in POOLS.items():
         if callable(preset):
             continue
-        for note in pool_grids(name, _BEYOND_ALL)[1]:
+        for note in map(as_note, pool_grids(name, _BEYOND_ALL)[1]):
             other = note.numbers.get("other", "")
             found.setdefault(note.numbers["limit"], {})[note.subject] = other
     return {limit: found[limit] for limit in sorted(found)}

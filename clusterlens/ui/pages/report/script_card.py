@@ -123,7 +123,7 @@ class ScriptCard(Card):
             self._ran = script
             if error is not None:
                 self._verdict = f"<span class='warn'>{safe(explain(error))}</span>"
-            elif replayed.difference:
+            elif replayed is not None and replayed.difference:
                 self._verdict = f"<span class='warn'>{safe(replayed.difference)}</span>"
             else:
                 self._verdict = badge("checked: same labels and scores")

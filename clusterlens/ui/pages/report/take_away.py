@@ -232,7 +232,7 @@ class TakeAway(Card):
         found, file, session = gather(self.session), FILES.get(key), self.session
         if found is None or file is None:
             return
-        name = f"{file_stem(found.analysis.table.name)}-{file.ending}"
+        name = f"{file_stem(found.table.name)}-{file.ending}"
 
         save_file(
             session, self._download, name, file.title, lambda: file.make(found, session)

@@ -13,7 +13,6 @@ from clusterlens.ui.nodes.result_verdict import Row, Verdict
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
 from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
 
 # Node with the estimate of each check, and the reason if it cannot be run.
 COSTS = {
@@ -111,7 +110,7 @@ def _row(row: Row, checks: Mapping[str, Result]) -> str:
     check, (cost, impossible) = checks.get(name), COSTS.get(row.key, ("", ""))
     basis, answer = safe(row.basis), safe(row.answer)
     if check is not None and check.ready and check.check is not None:
-        basis += f" <span class='settings'>{check.check.settings}.</span>"
+        basis += f" <span class='settings'>{check.settings}.</span>"
     css = {"in part": "part"}.get(row.light, row.light)
     return (
         f"<div class='row {css} cl-verdict-{row.key}' {_light(row.light)}>"
@@ -132,7 +131,7 @@ def _offer(
     if check.state == "pending":
         return "<span class='muted'>measuring …</span> "
     if check.state == "failed":
-        return f"{safe(explain(check.error))} {link('Try again', name)} "
+        return f"{safe(check.failure)} {link('Try again', name)} "
     if cost is None:
         declined = check.state == "declined"
         return link("Measure it", name, kind="pill", css="cl-ask") if declined else ""

@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from clusterlens import __version__
 from clusterlens.compute._plain import MOST_VALUES, largest_unpacked, read_plain
 from clusterlens.compute.formatting import whole
+from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.measured import read_checks
 from clusterlens.ui.server.memory.records import Records, check_row
 from clusterlens.ui.server.memory.rows import CheckRow
@@ -194,8 +195,8 @@ def _log(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
     return log
 
 
-class _Contents:
-    """Contents of an archive listed in its log, with the interface of `Contents`."""
+class _Contents(Contents):
+    """Contents of an archive listed in its log, for reading only."""
 
     def __init__(
         self, archive: zipfile.ZipFile, held: Iterable[str], max_bytes: int

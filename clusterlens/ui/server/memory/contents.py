@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from clusterlens.ui.work.private_files import (
@@ -30,7 +30,7 @@ _YOUNG_SECONDS = 3600
 _PIECE = 1_000_000
 
 
-def is_key(value: object) -> bool:
+def is_key(value: object) -> TypeGuard[str]:
     """Return whether a value has the form of a SHA-256 in hexadecimal digits."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 

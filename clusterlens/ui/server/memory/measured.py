@@ -176,7 +176,7 @@ def _unpack_numbers(arrays: Arrays, about: About) -> KSelection:
     n, kinds = len(numbers), about.pop("references")
     deepest = 2 * np.sqrt(about["n_samples"] + 1)  # bound of valleys by definition
     data = _curves(arrays, "data", (n,), deepest)
-    more = {
+    more: dict[str, Any] = {
         "references": {k: _curves(arrays, k, (None, n), deepest) for k in kinds},
         "p_values": {k: _take(arrays, f"p {k}", (n,), 0, 1) for k in kinds},
         "gain": _take(arrays, "gain", (n,), -_MOST_GAIN, _MOST_GAIN),

@@ -149,6 +149,12 @@ class Memory(param.Parameterized):
             server.memories.add(self)
 
     @property
+    def _open_store(self) -> Store:
+        """The store, where one is certain."""
+        assert self.store is not None, "nothing is kept here"
+        return self.store
+
+    @property
     def revision(self) -> int:
         """Number of writes of the analysis."""
         return self._kept.revision
@@ -245,7 +251,8 @@ class Memory(param.Parameterized):
     async def _note(self) -> None:
         """Write the running work."""
         (intents, ended), analysis = self._to_note(), self.analysis
-        await self._server.in_thread(lambda: self.store.note(analysis, intents, ended))
+        store = self._open_store
+        await self._server.in_thread(lambda: store.note(analysis, intents, ended))
         if self._is_over:  # the session has ended meanwhile
             await self._leave([intent.id for intent in intents])
             return
@@ -260,7 +267,7 @@ class Memory(param.Parameterized):
 
     async def find_work(self) -> None:
         """Find interrupted work, and work that runs elsewhere."""
-        store, analysis = self.store, self.analysis
+        store, analysis = self._open_store, self.analysis
         try:
             alive, interrupted = await self._server.in_thread(
                 lambda: store.under_way(analysis)
@@ -282,7 +289,8 @@ class Memory(param.Parameterized):
 
     async def take(self, intent: Intent) -> bool:
         """Claim interrupted work for this page; return False if another page did."""
-        is_taken = await self._server.in_thread(lambda: self.store.take(intent.id))
+        store = self._open_store
+        is_taken = await self._server.in_thread(lambda: store.take(intent.id))
         self._settle(intent)
         if is_taken:
             self.under_way = (*self.under_way, intent)
@@ -291,9 +299,8 @@ class Memory(param.Parameterized):
 
     async def dismiss(self, intent: Intent) -> None:
         """Forget interrupted work."""
-        await self._server.in_thread(
-            lambda: self.store.note(self.analysis, (), {intent.id})
-        )
+        store, analysis = self._open_store, self.analysis
+        await self._server.in_thread(lambda: store.note(analysis, (), {intent.id}))
         self._settle(intent)
 
     def _settle(self, intent: Intent) -> None:
@@ -331,19 +338,20 @@ class Memory(param.Parameterized):
     async def _write_look(self) -> None:
         """Write the view, for the next time the analysis is opened."""
         analysis, page, look = self.analysis, self._look.page, plain_look(self._look)
-        await self._server.in_thread(lambda: self.store.write_look(analysis, look))
+        store = self._open_store
+        await self._server.in_thread(lambda: store.write_look(analysis, look))
         self._page = page
 
     async def _write(self) -> None:
         """Write changes that the store lacks, and notify other pages."""
-        history, look = self._history, plain_look(self._look)
+        store, history, look = self._open_store, self._history, plain_look(self._look)
         page = self._look.page
         steps, cursor, kept = history.steps, history.cursor, self._kept
         _, ended = self._to_note()
 
         def write() -> SavedHistory:
             time.sleep(_DEBOUNCE_SECONDS)  # the end waits for this thread
-            return _write(self.store, kept, steps, cursor, look, self.files, ended)
+            return _write(store, kept, steps, cursor, look, self.files, ended)
 
         self._kept = await self._server.in_thread(write)
         self._forget(ended)
@@ -351,26 +359,27 @@ class Memory(param.Parameterized):
         if self._kept.id != kept.id:
             self.param.update(interrupted=(), on_other_pages=())
         self.param.update(analysis=self._kept.id, saved_at=time.time())
-        for key in [key for key in list(self.files) if key in self.store.contents]:
+        for key in [key for key in list(self.files) if key in store.contents]:
             self.files.pop(key, None)
         self._tell_others()
 
     async def _write_checks(self) -> None:
         """Write new checks, and notify the other pages of the analysis."""
-        held, kept, store = self._checks.held, self._kept, self.store
-        new = newer(held, kept.checks)
+        held, kept, store = self._checks.held, self._kept, self._open_store
+        new, analysis = newer(held, kept.checks), kept.id
+        assert analysis is not None, "an analysis with steps in the store has an id"
         await self._server.in_thread(
-            lambda: store.write_checks(kept.id, write_checks(new, store.contents))
+            lambda: store.write_checks(analysis, write_checks(new, store.contents))
         )
         self._kept = replace(kept, checks=held)
         self.saved_at = time.time()
         self._tell_others()
 
-    async def _read_checks(self) -> None:
+    async def _read_checks(self, store: Store, analysis: str) -> None:
         """Load the checks of other pages."""
         kept, held = self._kept, self._checks.held
         stored, _ = await self._server.in_thread(
-            lambda: _stored_checks(self.store, kept.id, held)
+            lambda: _stored_checks(store, analysis, held)
         )
         self._kept = replace(kept, checks={**kept.checks, **stored})
         self._checks.put(*newer(stored, held))
@@ -389,17 +398,17 @@ class Memory(param.Parameterized):
 
     async def _follow(self) -> None:
         """Load the changes of others, and apply unsaved steps on top."""
-        kept, store = self._kept, self.store
-        if kept.id is None:
+        analysis, store = self._kept.id, self._open_store
+        if analysis is None:
             return
-        await self._read_checks()
+        await self._read_checks(store, analysis)
         kept = self._kept
-        revision = await self._server.in_thread(lambda: store.revision(kept.id))
+        revision = await self._server.in_thread(lambda: store.revision(analysis))
         if revision == kept.revision:
             return
         try:
             theirs, notes, _ = await self._server.in_thread(
-                lambda: read(store, kept.id)
+                lambda: read(store, analysis)
             )
         except StoreError:
             raise
@@ -469,7 +478,8 @@ class Memory(param.Parameterized):
     async def _leave(self, ids: Collection[str]) -> None:
         """Mark running work as interrupted, and notify other pages."""
         try:
-            await self._server.in_thread(lambda: self.store.leave(ids))
+            store = self._open_store
+            await self._server.in_thread(lambda: store.leave(ids))
         except Exception as error:
             _LOG.error("What was interrupted cannot be noted", exc_info=error)
         self._tell_others()
@@ -550,7 +560,7 @@ def _write(
     steps: tuple[Step, ...],
     cursor: int,
     look: dict[str, Any],
-    files: Files,
+    files: Mapping[str, bytes],
     ended: Collection[str],
 ) -> SavedHistory:
     """Write changes to the stored state; a new table begins a new analysis."""

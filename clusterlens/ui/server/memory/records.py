@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields, replace
+from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -193,7 +194,7 @@ class Records:
                 "dataset": self._write_dataset(run.dataset, analysis),
                 "pool": plain(run.pool),
                 "random_state": run.random_state,
-                "found": self._keep(run.ensemble, lambda run=run: pack(run.ensemble)),
+                "found": self._keep(run.ensemble, partial(pack, run.ensemble)),
                 "kept": plain(run.kept),
                 "votes": run.votes,
                 "stopped of": run.stopped_of,
@@ -305,7 +306,7 @@ class Records:
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
         return [
-            {"name": t.name, "rows": self._keep(t, lambda t=t: pack_soft(t), t.name)}
+            {"name": t.name, "rows": self._keep(t, partial(pack_soft, t), t.name)}
             for t in tables
         ]
 
@@ -315,7 +316,7 @@ class Records:
         return tuple(
             self._find(
                 record["rows"],
-                lambda data, name=record["name"]: unpack_soft(name, data),
+                partial(unpack_soft, record["name"]),
                 record["name"],
             )
             for record in records
@@ -442,12 +443,7 @@ def check_row(row: Row) -> None:
 
 def _defaults() -> dict[str, Any]:
     """Return the fields of an empty analysis; a record may lack newer ones."""
-    return {
-        field.name: field.default
-        if field.default is not MISSING
-        else field.default_factory()  # type: ignore[misc]
-        for field in fields(Analysis)
-    }
+    return dict(vars(Analysis()))
 
 
 def _preset(record: Mapping[str, Any], n_samples: int) -> PresetUsed | None:

@@ -125,8 +125,9 @@ def read_analysis(
             what = f"its step {k + 1}"
             held = sorted(holds.get(position, ()))
             _compare(digest, k, *texts, held)
-            given, changes = map(read_values, texts[-2:])
-            rows.append(Row(*texts[:-2], given, changes, frozenset(held)))
+            kind, title, at, *plain = texts
+            given, changes = map(read_values, plain)
+            rows.append(Row(kind, title, at, given, changes, frozenset(held)))
         what = "its entry"
         revision, cursor, about, look, digest = head
         _compare(digest, analysis, cursor, about, look, *(row[0] for row in found))

@@ -146,7 +146,7 @@ def _alone(
     """
 
     @wraps(does)
-    def call(self: Store, *given: _Given.args, **more: _Given.kwargs) -> _Found:
+    def call(self: Store, /, *given: _Given.args, **more: _Given.kwargs) -> _Found:
         if threading.current_thread() is self._thread:
             return does(self, *given, **more)
         try:
