@@ -18,10 +18,17 @@ WRITE_ANEW = """() => {
     if (model.data?.body?.includes("cl-data-only")) model.data.body += " ";
 }"""
 
-# Style sheets of the table of columns arrive, as they do when it is slowly opened.
-STYLES_COME = f"""() => {{ {FIND}
-  const sheets = find(document, ".cl-roles").shadowRoot.querySelectorAll("link");
+# A page that is slowly opened: style sheets arrive, and what is around changes the size.
+SETTLE = f"""async () => {{ {FIND}
+  const host = find(document, ".cl-roles");
+  const sheets = host.shadowRoot.querySelectorAll("link");
   for (const sheet of sheets) sheet.dispatchEvent(new Event("load"));
+  const grid = host.shadowRoot.querySelector(".tabulator");
+  const before = grid.clientHeight;
+  host.style.maxHeight = before - 20 + "px";
+  await new Promise((done) => new ResizeObserver(() => {{
+    if (grid.clientHeight < before) setTimeout(done);
+  }}).observe(grid));
   return sheets.length;
 }}"""
 
@@ -92,7 +99,7 @@ def test_from_a_file_with_hostile_names_to_another_role_and_back(app, tmp_path):
     app.locator(".cl-roles [tabulator-field=role].tabulator-cell").first.click()
     role = app.get_by_text("ignore", exact=True).last
     expect(role).to_be_visible()
-    assert app.evaluate(STYLES_COME)
+    assert app.evaluate(SETTLE)
     role.click()
     prepared(app).to_contain_text("120 samples × 2 features", timeout=LONG)
     app.locator(".cl-undo button").click()
