@@ -18,7 +18,7 @@ WRITE_ANEW = """() => {
     if (model.data?.body?.includes("cl-data-only")) model.data.body += " ";
 }"""
 
-# A page that is slowly opened: style sheets arrive, and what is around changes the size.
+# While a page opens, style sheets arrive and the table changes its size.
 SETTLE = f"""async () => {{ {FIND}
   const host = find(document, ".cl-roles");
   const sheets = host.shadowRoot.querySelectorAll("link");

@@ -266,7 +266,7 @@ def table(
             "columns": columns,
             # Cells take the focus without opening, so arrow keys can walk them.
             "editTriggerEvent": "click",
-            # Panel draws the rows for another size, too, but leaves an open field alone.
+            # Panel, too, draws rows for another size, but leaves an open field alone.
             "autoResize": False,
         },
         css_classes=[css],
