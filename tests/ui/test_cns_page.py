@@ -25,6 +25,7 @@ from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work import derived
+from tests.support.pages import IDLE
 from tests.ui.loop import taking, wait_until_idle
 from tests.ui.test_lessons_page import enlarge_text
 from tests.ui.test_main_job import WATCH_LATE, assert_changes, picture
@@ -586,10 +587,13 @@ def settled(app):
 def test_keys_move_the_pixels_of_the_map_and_no_card(kept):
     app = kept("wine", page="cns")
     choice = settled(app)
-    cards = app.locator(".cl-cns-settings")
-    top = cards.bounding_box()["y"]
+    summary = app.locator(".cl-cns-summary")
+    expect(summary).to_contain_text("3 clusters", timeout=LONG)
     app.locator(".cl-membership-map .bk-Canvas").wait_for(timeout=LONG)
     before = picture(app, ".cl-membership-map")
+    app.wait_for_function(IDLE, timeout=LONG)
+    cards = app.locator(".cl-cns-settings")
+    top = cards.bounding_box()["y"]
     slider = app.locator(".cl-alpha input[type=range]")
     slider.focus()
     slider.press("End")
@@ -598,11 +602,10 @@ def test_keys_move_the_pixels_of_the_map_and_no_card(kept):
     field = app.get_by_label("exact value of Clusters K")
     field.fill("7")
     field.press("Enter")
-    expect(app.locator(".cl-cns-summary")).to_contain_text("7 clusters", timeout=LONG)
+    expect(summary).to_contain_text("7 clusters", timeout=LONG)
     expect(field).to_have_value("7")
     # Hardly any row reaches a seed, which takes more words.
     app.locator(".cl-neighbours input[type=range]").press("Home")
-    summary = app.locator(".cl-cns-summary")
     expect(summary).to_contain_text("undecided (they reach no", timeout=LONG)
     assert cards.bounding_box()["y"] == top
     app.locator(".cl-n-clusters input[type=range]").press("ArrowRight")
