@@ -69,9 +69,13 @@ sessionStorage.setItem('opened', 'once');
 """
 # Ends the connection in the middle of a message.
 CUT = """
-const socket = window.sockets.at(-1);
-socket.onmessage({data: '{"msgid": "1", "msgtype": "PATCH-DOC"}'});
-socket.close();
+const socket = window.sockets.at(-1), deliver = socket.onmessage;
+socket.onmessage = (event) => {
+  deliver.call(socket, event);
+  if (String(event.data).includes('"msgtype"')) socket.close();
+};
+for (const part of ['{"msgid": "1", "msgtype": "SERVER-INFO-REQ"}', '{}', '{}'])
+  socket.send(part);
 """
 
 
