@@ -138,11 +138,11 @@ def test_data_a_long_table_of_columns_is_scrolled_by_keys(kept, tmp_path):
     path.write_text("\n".join(",".join(map(str, line)) for line in [heads, *rows]))
     app = enter(kept(path, page="data"), ".cl-roles .tabulator-row")
     go_to(app, "[tabulator-field=role].tabulator-cell", most=20)
-    for k in range(1, 4):
-        app.keyboard.press("PageDown")
-        row = app.locator(".cl-roles .tabulator-row").filter(
-            has_text=f"column {10 * k}"
-        )
+    for k in range(4):
+        if k:
+            app.keyboard.press("PageDown")
+        name = re.compile(rf"column {10 * k}(?!\d)")
+        row = app.locator(".cl-roles .tabulator-row").filter(has_text=name)
         expect(row.locator("[tabulator-field=role]")).to_be_focused()
         expect(row).to_be_in_viewport(ratio=0.9)
         app.evaluate(WRITE_ROWS_ANEW, ".cl-roles")
