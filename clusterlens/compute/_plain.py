@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,13 @@ LONGEST_TEXT = 100_000
 MOST_NESTED = 50
 # A value takes some 60 bytes in memory.
 MOST_VALUES = 2_000_000
-# A quoted text, or a mark that begins, ends or separates values.
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},:]', re.DOTALL)
+# Characters that are counted at a time, and what each byte of JSON is.
+_CHUNK = 2**14
+_QUOTE, _BACKSLASH = b'"\\'
+_OPENS, _CLOSES, _SEPARATES = (
+    np.isin(np.arange(256), list(marks)) for marks in (b"[{", b"]}", b",:")
+)
+_MARKS = _OPENS | _CLOSES | _SEPARATES
 
 
 def largest_unpacked(n_packed: int, most: int) -> int:
@@ -169,19 +173,38 @@ def read_plain(text: str | bytes, most: int, most_values: float = MOST_VALUES) -
             f"it is {whole(len(text))} characters long, the limit is {whole(most)}"
         )
     text = text if isinstance(text, str) else text.decode()
-    level, n_values = 0, 1
-    for found in _MARK.finditer(text):
-        mark = found[0]
-        if mark in ("{", "["):
-            level += 1
-        elif mark in ("}", "]"):
-            level -= 1
-            continue
-        n_values += mark in ("{", "[", ",", ":")
-        if level > MOST_NESTED:
+    for n_values, deepest in _counts(text):
+        if deepest > MOST_NESTED:
             raise ValueError(f"its brackets are nested more than {MOST_NESTED} deep")
         if n_values > most_values:
             raise ValueError(
                 f"it has more than {whole(most_values)} values; that many are not taken"
             )
     return json.loads(text)
+
+
+def _counts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the values so far, and the deepest level, after each chunk of JSON.
+
+    O(n) time, whatever the text holds.
+    """
+    n_values, level, n_quotes, n_backslashes = 1, 0, 0, 0
+    for start in range(0, len(text), _CHUNK):
+        chunk = text[start : start + _CHUNK].encode("utf-8", "surrogatepass")
+        codes = np.frombuffer(chunk, np.uint8)
+        others = np.concatenate(
+            [[-1 - n_backslashes], np.flatnonzero(codes != _BACKSLASH)]
+        )
+        n_backslashes = len(codes) - 1 - int(others[-1])
+        quotes = np.flatnonzero(codes == _QUOTE)
+        before = others[np.searchsorted(others, quotes) - 1]
+        # After an odd number of backslashes, a quote is a part of the text.
+        quotes = quotes[(quotes - before) % 2 == 1]
+        marks = np.flatnonzero(_MARKS[codes])
+        is_outside = (n_quotes + np.searchsorted(quotes, marks)) % 2 == 0
+        n_quotes += len(quotes)
+        found = codes[marks[is_outside]]
+        levels = level + np.cumsum(_OPENS[found].astype(int) - _CLOSES[found])
+        level = int(levels[-1]) if len(levels) else level
+        n_values += int(np.count_nonzero(_OPENS[found] | _SEPARATES[found]))
+        yield n_values, int(levels.max(initial=level))

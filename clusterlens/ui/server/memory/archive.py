@@ -20,7 +20,7 @@ from typing import IO, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from clusterlens import __version__
-from clusterlens.compute._plain import MOST_VALUES, largest_unpacked, read_plain
+from clusterlens.compute._plain import largest_unpacked, read_plain
 from clusterlens.compute.formatting import whole
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.measured import read_checks
@@ -33,7 +33,7 @@ FORMAT = 2
 SUFFIX = ".clusterlens"
 MAX_BYTES = 4_000_000_000
 _LOG, _CONTENTS = "analysis.json", "contents/"
-_MAX_LOG_BYTES, _VALUES_PER_BYTE = 200_000_000, 4
+_MAX_LOG_BYTES, _MAX_LOG_VALUES = 50_000_000, 4_000_000
 
 
 class ArchiveError(ValueError):
@@ -179,9 +179,7 @@ def _log(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Any]:
         raise ArchiveError(f"its log claims {whole(info.file_size)} bytes")
     with archive.open(info) as file:
         text = file.read(_MAX_LOG_BYTES + 1)
-    # So that a small file cannot contain many values; real logs compress less.
-    most_values = MOST_VALUES + _VALUES_PER_BYTE * packed
-    log = read_plain(text, _MAX_LOG_BYTES, most_values)
+    log = read_plain(text, _MAX_LOG_BYTES, _MAX_LOG_VALUES)
     if not isinstance(log, dict) or not isinstance(log.get("format"), int):
         raise ArchiveError("its log has no format")
     if log["format"] > FORMAT:
