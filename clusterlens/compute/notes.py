@@ -49,6 +49,10 @@ WORDS: Mapping[str, str] = {
         "Landmarks that favour rare rows count as much as others in every model: no "
         "method of the pool obeys their weights."
     ),
+    "noise is a cluster on all rows": (
+        "Scores and distances of models on all rows count noise as one cluster, though "
+        "it says nothing in the run."
+    ),
     "few held-back rows": (
         "{rows} rows are left beside the landmarks; {needed} are needed to measure "
         "their error."

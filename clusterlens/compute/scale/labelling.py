@@ -92,6 +92,8 @@ class Given:
         for part in (self.ensemble.labels, self.ensemble.votes, self.labels):
             found.update(part.tobytes())
         found.update(repr(self.ensemble.names).encode())
+        if self.ensemble.noise != "cluster":
+            found.update(self.ensemble.noise.encode())
         return found.hexdigest()
 
 
@@ -343,6 +345,7 @@ class _GivenStages(Stages):
                 families=given.families,
                 specs=given.specs,
                 weights=given.weights,
+                noise=given.noise,
             ).save(path)
         return super()._models(name, X, pool, run)
 

@@ -343,7 +343,7 @@ class Stages:
         sizes = whole.consensus
         n_uniform = int(sampled.landmarks.uniform.sum())
         seen = [smallest_group_seen(whole.n_rows, n_uniform, k) for k in (1, 10)]
-        distances = 1 - whole.overlaps.adjusted_rand
+        distances = 1 - whole.overlaps(models.noise).adjusted_rand
         return ScaledRun(
             folder=str(self.folder.path),
             n_rows=sampled.source.n_rows,
@@ -355,9 +355,16 @@ class Stages:
             consensus_error=tuple(errors.iloc[-1].tolist()),
             distances=distances[np.ix_(order, order)],
             smallest_seen=(seen[0], seen[1]),
-            notes=(*sampled.notes, *models.notes),
+            notes=(*sampled.notes, *models.notes, *_noise_notes(models)),
             profiles=whole.profiles,
         )
+
+
+def _noise_notes(models: Ensemble) -> list[Note]:
+    """Say where the meaning of noise is not obeyed."""
+    if models.noise == "silent" and models.n_noise.any():
+        return [Note("noise is a cluster on all rows")]
+    return []
 
 
 def _without_memberships(ensemble: Ensemble) -> Ensemble:

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from scipy.sparse import csr_array
 
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import IntArray
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, NoiseMeans
 from clusterlens.compute.ensemble.overlaps import Overlaps
 from clusterlens.compute.ranking.progressive import (
     ProgressiveRanking,
@@ -45,6 +46,8 @@ class WholeTable:
         after another, those of model t from `starts[t]`.
     starts : array of int64, shape (n_models + 1,)
         Where the codes of each model start.
+    is_noise : array of bool, shape (n_codes,)
+        Codes that are noise.
     drawn : array of int, shape (n_models, n_drawn)
         Labels of rows that were drawn uniformly.
     consensus : dict of int to int
@@ -58,14 +61,14 @@ class WholeTable:
     n_rows: int
     tables: csr_array
     starts: IntArray
+    is_noise: npt.NDArray[np.bool_]
     drawn: IntArray
     consensus: dict[int, int]
     n_nowhere: int
     profiles: ClusterProfiles
 
-    @property
-    def overlaps(self) -> Overlaps:
-        """Pairs of models compared on all rows."""
+    def overlaps(self, noise: NoiseMeans) -> Overlaps:
+        """Compare pairs of models on all rows; silent noise counts as a cluster."""
         n_models = len(self.starts) - 1
         cells = self.tables.tocoo()
         rows, columns = (
@@ -74,9 +77,15 @@ class WholeTable:
         )
         counts = cells.data.astype(np.float64)
         pair = rows * n_models + columns
+        together = np.ones(len(counts), dtype=bool)
+        if noise == "singletons":
+            together = ~(self.is_noise[cells.row] | self.is_noise[cells.col])
         sums = [
             np.bincount(pair, values, n_models**2).reshape(n_models, n_models)
-            for values in (counts**2, counts * np.log(counts))
+            for values in (
+                counts ** (1 + together),
+                counts * np.log(counts) * together,
+            )
         ]
         squares, logs = sums
         return Overlaps(self.n_rows, squares.astype(np.int64), np.asarray(logs, float))
@@ -89,7 +98,8 @@ class WholeTable:
         Parameters
         ----------
         landmarks : Ensemble
-            Names, families and votes of the models.
+            Names, families and votes of the models, and what their noise means; silent
+            noise counts as a cluster.
         seed : int
             Chooses which rows are compared first.
         run : RunOptions
@@ -105,9 +115,10 @@ class WholeTable:
             landmarks.names,
             landmarks.families,
             weights=landmarks.weights,
+            noise="singletons" if landmarks.noise == "singletons" else "cluster",
             specs=landmarks.specs,
         )
-        joined = self.overlaps.squares.diagonal()
+        joined = self.overlaps(ensemble.noise).squares.diagonal()
         votes = zip(ensemble.votes.tolist(), joined.tolist(), strict=True)
         threshold = -(-sum(vote * pairs for vote, pairs in votes) // self.n_rows**2)
         more = self.n_rows > self.drawn.shape[1]
@@ -149,6 +160,7 @@ def read_whole(plan: LabelPlan, seed: int, run: RunOptions) -> WholeTable:
         int(groups.sizes.sum()),
         tables,
         starts,
+        np.concatenate(clusters) == NOISE,
         np.concatenate(parts, axis=1),
         dict(zip(known.tolist(), sizes, strict=True)),
         n_nowhere,

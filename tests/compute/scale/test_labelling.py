@@ -115,6 +115,29 @@ def test_sizes_and_profiles_of_all_rows_are_those_of_the_table_in_memory(path, m
     assert dict(run.clusters.itertuples(index=False)) == sizes
 
 
+@pytest.mark.parametrize("noise", ["cluster", "singletons", "silent"])
+def test_noise_on_all_rows_means_what_it_means_in_the_run(path, models, noise):
+    landmarks, ensemble = models
+    labels = ensemble.labels.astype(int)
+    labels[labels == 1] = -1
+    told = cl.Ensemble(labels, ensemble.names, noise=noise)
+    out = path.parent / noise
+    run = cl.label_rows(path, out, landmarks, told, labels[1] + 5, n_jobs=1)
+    table = labels_of(run)
+    found = cl.Ensemble(table[list(told.names)].to_numpy().T, told.names)
+    assert (found.labels == -1).any()
+    other = {"cluster": "singletons"}.get(noise, "cluster")
+    obeyed = "singletons" if noise == "singletons" else "cluster"
+    shown = run.models.set_index("model")
+    for means in {obeyed, other}:
+        whole = cl.rank_partitions(found.replace(noise=means))
+        score = pd.Series(whole.values, told.names)[shown.index]
+        is_within = score.between(shown["score_low"] - 1e-9, shown["score_high"] + 1e-9)
+        assert is_within.all() == (means == obeyed)
+    said = "count noise as one cluster" in " ".join(run.notes)
+    assert said == (noise == "silent")
+
+
 def test_the_error_is_that_of_the_same_partition_on_rows_that_are_no_landmarks(folder):
     path = folder / "t.parquet"
     pd.concat([make_table()] * 2).to_parquet(path)

@@ -10,7 +10,8 @@ from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.scale.whole import WholeTable, one_hot_table
 
 
-def test_sums_over_pieces_are_the_overlaps_of_all_rows():
+@pytest.mark.parametrize("noise", ["cluster", "singletons"])
+def test_sums_over_pieces_are_the_overlaps_of_all_rows(noise):
     rng = np.random.default_rng(0)
     labels = np.array([rng.integers(-1, k, 900) for k in (2, 5, 3, 40)])
     clusters = [np.unique(row) for row in labels]
@@ -19,24 +20,28 @@ def test_sums_over_pieces_are_the_overlaps_of_all_rows():
         one_hot_table(list(labels[:, some]), clusters, starts)
         for some in np.array_split(np.arange(900), 7)
     ]
-    whole = WholeTable(900, sum(parts[1:], parts[0]), starts, labels, {}, 0, None)
-    expected = partition_overlaps(Ensemble(labels))
-    np.testing.assert_array_equal(whole.overlaps.squares, expected.squares)
-    np.testing.assert_allclose(whole.overlaps.logs, expected.logs, atol=1e-9)
+    facts = (starts, np.concatenate(clusters) == -1, labels, {}, 0, None)
+    found = WholeTable(900, sum(parts[1:], parts[0]), *facts).overlaps(noise)
+    expected = partition_overlaps(Ensemble(labels, noise=noise))
+    np.testing.assert_array_equal(found.squares, expected.squares)
+    np.testing.assert_allclose(found.logs, expected.logs, atol=1e-9)
 
 
 @pytest.mark.parametrize("n", [480, 900])
-def test_noise_counts_in_the_ranking_as_in_memory(n):
+@pytest.mark.parametrize("noise", ["cluster", "singletons"])
+def test_noise_counts_in_the_ranking_as_in_memory(n, noise):
     rng = np.random.default_rng(0)
     labels = np.array([rng.integers(-1, k, n) for k in (2, 3, 3, 4)])
     clusters = [np.unique(row) for row in labels]
     starts = np.cumsum([0, *map(len, clusters)])
     tables = one_hot_table(list(labels), clusters, starts)
-    ensemble = Ensemble(labels)
-    whole = WholeTable(n, tables, starts, labels, {}, 0, None)
+    ensemble = Ensemble(labels, noise=noise)
+    facts = (starts, np.concatenate(clusters) == -1, labels, {}, 0, None)
+    whole = WholeTable(n, tables, *facts)
     found = whole.rank(ensemble, 0, RunOptions(n_jobs=1))
     expected = rank_partitions(ensemble, "discotec-binary")
     assert found.exact
     np.testing.assert_array_equal(found.ranking.values, expected.values)
-    single = rank_partitions(ensemble.replace(noise="singletons"), "discotec-binary")
-    assert not np.allclose(single.values, expected.values)
+    other = {"cluster": "singletons", "singletons": "cluster"}[noise]
+    others = rank_partitions(ensemble.replace(noise=other), "discotec-binary")
+    assert not np.allclose(others.values, expected.values)
