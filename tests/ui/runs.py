@@ -83,7 +83,7 @@ class Runs:
             query = keep(self._server.home, self.path, steps, page="consensus")
             page.goto(f"{self._server.address}/app?{query}", timeout=PATIENCE)
             expect(page.locator(".cl-headline")).to_contain_text(
-                "if a majority must agree", timeout=PATIENCE
+                "if a majority must agree"
             )
         except Exception:
             page.close()
@@ -112,9 +112,7 @@ def back_to_run(app: Page) -> None:
         expect(redo).to_have_attribute("aria-label", f"Redo: {step}")
     expect(app.locator(".cl-ranking-table")).to_be_hidden()
     app.keyboard.press("Control+Shift+Z")
-    expect(app.locator(".cl-headline")).to_contain_text(
-        "if a majority must agree", timeout=PATIENCE
-    )
+    expect(app.locator(".cl-headline")).to_contain_text("if a majority must agree")
     # The second click on a front tab closes the drawer of narrow pages.
     for tab in ("sample", "model", "model"):
         app.locator(f".cl-inspector .cl-tab-{tab}").click()

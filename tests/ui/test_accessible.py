@@ -89,15 +89,15 @@ def open_iris(app: Page) -> None:
     app.locator(".cl-ranking-table .ranked").first.wait_for(timeout=4 * LONG)
     picture(app, ".cl-consensus-matrix")
     assert app.evaluate("clicks") <= 2
-    expect(app.locator(".cl-job")).to_be_hidden(timeout=LONG)
+    expect(app.locator(".cl-job")).to_be_hidden()
 
 
 def turn_to(app: Page, key: str) -> None:
     """Show a page, and wait until no work on it is running."""
     app.locator(f".cl-nav-{key} button").click()
     page = app.locator(f".cl-page-{key}").first
-    expect(page).to_be_visible(timeout=LONG)
-    expect(page.locator(".skeleton")).to_have_count(0, timeout=LONG)
+    expect(page).to_be_visible()
+    expect(page.locator(".skeleton")).to_have_count(0)
     app.wait_for_function(IDLE, timeout=LONG)
 
 

@@ -27,17 +27,17 @@ def table(server, tmp_path):
 def test_a_table_on_the_disk_of_the_server_is_labelled_as_a_whole(table, app):
     app.locator(".cl-draw-landmarks button").click(timeout=LONG)
     size = "600 landmarks of 600"
-    expect(app.locator(".cl-state")).to_contain_text(size, timeout=LONG)
+    expect(app.locator(".cl-state")).to_contain_text(size)
     run_pool(app)
     app.locator(".cl-nav-clusters button").click()
     app.locator(".cl-page-clusters .cl-choose-result button").click(timeout=LONG)
     app.locator(".cl-nav-all-rows button").click()
     app.locator(".cl-label-rows button").click(timeout=LONG)
     summary = app.locator(".cl-all-rows-summary")
-    expect(summary).to_contain_text("600 rows have the labels of", timeout=LONG)
+    expect(summary).to_contain_text("600 rows have the labels of")
     sizes, ranking = (app.locator(f".cl-all-rows-{it}") for it in ("sizes", "ranking"))
-    expect(sizes).to_contain_text("cluster 1", timeout=LONG)
-    expect(ranking).to_contain_text("k-means", timeout=LONG)
+    expect(sizes).to_contain_text("cluster 1")
+    expect(ranking).to_contain_text("k-means")
     app.wait_for_function(PICTURED, arg=[".cl-all-rows-figure"], timeout=LONG)
     labels = [path for path in table.parent.iterdir() if path != table]
     assert [path.name[:14] for path in labels] == ["visits-labels-"]

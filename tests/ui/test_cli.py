@@ -14,9 +14,7 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui import cli
 from clusterlens.ui.server.server import Server
-from tests.support.pages import PATIENCE, wait_for_content
-
-LONG = 60_000
+from tests.support.pages import wait_for_content
 
 
 @pytest.fixture(autouse=True)
@@ -139,9 +137,7 @@ def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
         page.goto(address)
         wait_for_content(page)
         expect(page.locator(".cl-opening")).to_be_hidden()
-        expect(page.locator(".cl-prepared")).to_contain_text(
-            "go into the pool", timeout=PATIENCE
-        )
+        expect(page.locator(".cl-prepared")).to_contain_text("go into the pool")
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0

@@ -573,14 +573,14 @@ def open_wine(app):
     app.locator(".cl-nav-cns button").click()
     app.locator(".cl-to-data").click()
     app.locator(".cl-gallery .card", has_text="Wine").locator(".cl-data-only").click()
-    expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
+    expect(app.locator(".cl-prepared")).to_contain_text("178 samples")
     app.locator(".cl-nav-cns button").click()
 
 
 def settled(app):
     """Return an expectation of the choice, once it is the automatic one."""
     found = expect(app.locator(".cl-cns-automatic"))
-    found.to_contain_text("This is the automatic choice", timeout=LONG)
+    found.to_contain_text("This is the automatic choice")
     return found
 
 
@@ -588,7 +588,7 @@ def test_keys_move_the_pixels_of_the_map_and_no_card(kept):
     app = kept("wine", page="cns")
     choice = settled(app)
     summary = app.locator(".cl-cns-summary")
-    expect(summary).to_contain_text("3 clusters", timeout=LONG)
+    expect(summary).to_contain_text("3 clusters")
     app.locator(".cl-membership-map .bk-Canvas").wait_for(timeout=LONG)
     before = picture(app, ".cl-membership-map")
     app.wait_for_function(IDLE, timeout=LONG)
@@ -597,19 +597,19 @@ def test_keys_move_the_pixels_of_the_map_and_no_card(kept):
     slider = app.locator(".cl-alpha input[type=range]")
     slider.focus()
     slider.press("End")
-    choice.to_contain_text("Back to the automatic choice", timeout=LONG)
+    choice.to_contain_text("Back to the automatic choice")
     assert_changes(app, ".cl-membership-map", before)
     field = app.get_by_label("exact value of Clusters K")
     field.fill("7")
     field.press("Enter")
-    expect(summary).to_contain_text("7 clusters", timeout=LONG)
+    expect(summary).to_contain_text("7 clusters")
     expect(field).to_have_value("7")
     # Hardly any row reaches a seed, which takes more words.
     app.locator(".cl-neighbours input[type=range]").press("Home")
-    expect(summary).to_contain_text("undecided (they reach no", timeout=LONG)
+    expect(summary).to_contain_text("undecided (they reach no")
     assert cards.bounding_box()["y"] == top
     app.locator(".cl-n-clusters input[type=range]").press("ArrowRight")
-    expect(field).to_have_value("8", timeout=LONG)
+    expect(field).to_have_value("8")
 
 
 # Ends and value of a slider, with the places of its thumb and its mark.
@@ -644,7 +644,7 @@ def test_the_steps_can_be_played_on_a_narrow_page_with_larger_text(kept):
     app.set_viewport_size({"width": 1024, "height": 768})
     enlarge_text(app)
     play = app.locator(".cl-cns-play").get_by_role("button", name="play")
-    expect(play).to_be_visible(timeout=LONG)
+    expect(play).to_be_visible()
     assert play.evaluate(
         "(part) => part.getBoundingClientRect().right"
         " <= part.closest('p').getBoundingClientRect().right - 16"

@@ -55,28 +55,26 @@ def test_from_the_gallery_to_a_run(app):
     pale = app.locator("nav button.pale")
     expect(pale).to_have_count(len(PAGES) - 2)  # all except Data and Lessons
     app.locator(".cl-example", has_text="Iris").locator(".cl-load-example").click()
-    prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
+    prepared(app).to_contain_text("150 samples × 4 features")
     expect(app.locator(".cl-gallery")).to_be_hidden()
     expect(pale).to_have_count(0)
     app.get_by_role("button", name="Next: choose a pool").click()
     estimate = expect(app.locator(".cl-estimate"))
     choose(app, ".cl-preset", "quick")
-    estimate.to_contain_text("14models", timeout=LONG)
+    estimate.to_contain_text("14models")
     field = app.get_by_role("textbox", name="add to k of k-means", exact=True)
     field.fill("18-20")
     field.press("Enter")
-    estimate.to_contain_text("17models", timeout=LONG)
+    estimate.to_contain_text("17models")
     field.fill("one")
     field.press("Enter")
     wrong = app.locator(".cl-grids p.wrong")
-    expect(wrong).to_contain_text(
-        "one: n_clusters of k-means cannot be one", timeout=LONG
-    )
-    expect(app.get_by_role("button", name="Run the pool")).to_be_enabled(timeout=LONG)
+    expect(wrong).to_contain_text("one: n_clusters of k-means cannot be one")
+    expect(app.get_by_role("button", name="Run the pool")).to_be_enabled()
     app.get_by_role("button", name="Run the pool").click()
-    expect(app.locator(".cl-map")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-map")).to_be_visible()
     app.get_by_role("button", name="Pool", exact=True).click()
-    expect(app.locator(".cl-outcome")).to_contain_text("of 17 models", timeout=LONG)
+    expect(app.locator(".cl-outcome")).to_contain_text("of 17 models")
 
 
 def test_a_button_that_is_written_anew_while_it_is_pressed_is_clicked(app):
@@ -84,26 +82,26 @@ def test_a_button_that_is_written_anew_while_it_is_pressed_is_clicked(app):
     app.mouse.down()
     app.evaluate(WRITE_ANEW)
     app.mouse.up()
-    prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
+    prepared(app).to_contain_text("150 samples × 4 features")
 
 
 def test_from_a_file_with_hostile_names_to_another_role_and_back(app, tmp_path):
     app.locator(".cl-file input[type=file]").set_input_files(write_table(tmp_path))
-    prepared(app).to_contain_text("120 samples × 5 features", timeout=LONG)
+    prepared(app).to_contain_text("120 samples × 5 features")
     expect(app.locator(".cl-roles")).to_contain_text(HOSTILE)
     app.locator(".cl-roles [tabulator-field=values].tabulator-cell").nth(2).click()
     legend = expect(app.locator(".cl-prepared-legend"))
-    legend.to_contain_text(f"shaded by {HOSTILE}", timeout=LONG)
+    legend.to_contain_text(f"shaded by {HOSTILE}")
     app.get_by_role("button", name="as features").click()
-    expect(app.locator(".cl-preview")).to_contain_text(f"town={HOSTILE}", timeout=LONG)
+    expect(app.locator(".cl-preview")).to_contain_text(f"town={HOSTILE}")
     app.locator(".cl-roles [tabulator-field=role].tabulator-cell").first.click()
     role = app.get_by_text("ignore", exact=True).last
     expect(role).to_be_visible()
     assert app.evaluate(SETTLE)
     role.click()
-    prepared(app).to_contain_text("120 samples × 2 features", timeout=LONG)
+    prepared(app).to_contain_text("120 samples × 2 features")
     app.locator(".cl-undo button").click()
-    prepared(app).to_contain_text("120 samples × 5 features", timeout=LONG)
+    prepared(app).to_contain_text("120 samples × 5 features")
     assert app.evaluate("window.hacked") is None
 
 
@@ -151,9 +149,9 @@ DRAG = """([type, name, text]) => {
 def test_tables_are_pasted_or_dropped_on_any_page_and_broken_ones_refused(app):
     rows = [f"{k * 0.37 % 5:.2f}\t{k * k % 7 + 0.5}" for k in range(30)]
     app.evaluate(PASTE, "<html>\n<p>no table</p>")
-    expect(app.locator(".cl-notice-error")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-notice-error")).to_be_visible()
     app.evaluate(PASTE, "\n".join(["a\tb", *rows]))
-    prepared(app).to_contain_text("30 samples × 2 features", timeout=LONG)
+    prepared(app).to_contain_text("30 samples × 2 features")
     app.get_by_role("button", name="Consensus", exact=True).click()
     overlay = app.get_by_text("Drop the table: it opens in this window")
     file = ["other.csv", "\n".join(["c,d", *rows[:20]]).replace("\t", ",")]
@@ -161,7 +159,7 @@ def test_tables_are_pasted_or_dropped_on_any_page_and_broken_ones_refused(app):
     expect(overlay).to_be_visible()
     app.evaluate(DRAG, ["drop", *file])
     expect(overlay).to_be_hidden()
-    prepared(app).to_contain_text("20 samples × 2 features", timeout=LONG)
+    prepared(app).to_contain_text("20 samples × 2 features")
     state = expect(app.locator(".cl-state"))
     state.to_contain_text("other.csv · 20 × 2")
     app.get_by_role("button", name="another table").click()
@@ -174,27 +172,27 @@ def test_tables_are_pasted_or_dropped_on_any_page_and_broken_ones_refused(app):
     labels = "\n".join(["one,two", *(f"{k % 2},{k % 3}" for k in range(30))])
     dragged = {"dataTransfer": app.evaluate_handle(FILE, ["labels.csv", labels])}
     zone = app.locator(".cl-import-file .takes-files")
-    expect(zone).to_be_visible(timeout=LONG)
+    expect(zone).to_be_visible()
     zone.dispatch_event("dragover", dragged)
     expect(overlay).to_be_hidden()
     zone.dispatch_event("drop", dragged)
-    state.to_contain_text("2 models", timeout=LONG)
+    state.to_contain_text("2 models")
 
 
 def test_a_table_may_be_removed_while_it_is_built(kept):
     app = kept("blobs", page="data")
-    expect(app.locator(".tabulator-row").first).to_be_visible(timeout=LONG)
+    expect(app.locator(".tabulator-row").first).to_be_visible()
     assert app.evaluate(REMOVED) == 0
 
 
 def test_nothing_scrolls_on_one_screen(kept):
     app = kept("blobs", page="data")
-    prepared(app).to_contain_text("go into the pool", timeout=LONG)
+    prepared(app).to_contain_text("go into the pool")
     for width, height in ((1440, 900), (1280, 720)):
         app.set_viewport_size({"width": width, "height": height})
         for page in ("data", "pool"):
             app.locator(f".cl-nav-{page} button").click()
-            expect(app.locator(f".cl-page-{page}")).to_be_visible(timeout=LONG)
+            expect(app.locator(f".cl-page-{page}")).to_be_visible()
             box = app.locator(f".cl-page-{page}").bounding_box()
             assert box["y"] + box["height"] <= height
             assert box["x"] + box["width"] <= width
@@ -212,12 +210,12 @@ def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(kept):
     app.get_by_role("button", name="Take this pool").click()
     start = app.get_by_role("button", name="Run the pool")
     for button in ("Cancel the run", "Stop and keep"):
-        expect(app.locator(".cl-estimate")).to_contain_text("5models", timeout=LONG)
-        expect(start).to_be_enabled(timeout=LONG)
+        expect(app.locator(".cl-estimate")).to_contain_text("5models")
+        expect(start).to_be_enabled()
         start.click()
         grid = app.locator(".cl-progress-grid")
-        expect(grid.locator("i.d[data-at]")).to_have_count(3, timeout=LONG)
-        expect(grid.locator("i.r[data-at]")).to_have_count(1, timeout=LONG)
+        expect(grid.locator("i.d[data-at]")).to_have_count(3)
+        expect(grid.locator("i.r[data-at]")).to_have_count(1)
         grid.locator("i.f[data-at]").hover()
         expect(grid.locator(".tip")).to_contain_text("k-means k=200failed")
         expect(grid.locator("[tabindex='0']")).to_have_count(1)
@@ -228,11 +226,11 @@ def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(kept):
         expect(grid.locator("[tabindex='0']")).to_be_focused()
         expect(grid.locator(".tip")).to_contain_text("k-means k=2done")
         app.get_by_role("button", name=button).click()
-        expect(grid).to_be_hidden(timeout=LONG)
+        expect(grid).to_be_hidden()
         if button == "Cancel the run":
             expect(app.locator(".cl-outcome")).not_to_contain_text("models kept")
-    expect(app.locator(".cl-map")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-map")).to_be_visible()
     app.get_by_role("button", name="Pool", exact=True).click()
     outcome = expect(app.locator(".cl-outcome"))
-    outcome.to_contain_text("3 of 5 models kept", timeout=LONG)
+    outcome.to_contain_text("3 of 5 models kept")
     outcome.to_contain_text("Stopped after 4 of 5 models; not fitted: Gaussian mixture")

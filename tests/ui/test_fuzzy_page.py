@@ -537,13 +537,13 @@ def test_the_copied_python_gives_the_numbers_of_the_page():
 def test_the_toy_example_opens_in_a_browser(app):
     app.locator(".cl-nav-fuzzy button").click()
     app.locator(".cl-toy").first.click(timeout=LONG)
-    expect(app.locator(".cl-fuzzy-toy tr")).to_have_count(11, timeout=LONG)
+    expect(app.locator(".cl-fuzzy-toy tr")).to_have_count(11)
     app.locator(".cl-fuzzy-toy button", has_text="HighF – EvenH").click()
-    expect(app.locator(".cl-fuzzy-summary")).to_contain_text("0.282", timeout=LONG)
+    expect(app.locator(".cl-fuzzy-summary")).to_contain_text("0.282")
     app.locator(".cl-fuzzy-guide button.answer", has_text="No, both").click()
     app.locator(".cl-fuzzy-guide button.answer", has_text="Cluster sizes").click()
     sentence = app.locator(".cl-fuzzy-sentence")
-    expect(sentence).to_contain_text("Fit model", timeout=LONG)
+    expect(sentence).to_contain_text("Fit model")
     app.keyboard.press("a")
     size = "() => document.documentElement.style.fontSize == '130%'"
     app.wait_for_function(size, timeout=LONG)

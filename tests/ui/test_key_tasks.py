@@ -52,7 +52,7 @@ def go_to(app: Page, css: str, words: str = "", *, most: int, key: str = "Tab") 
 
 def enter(app: Page, css: str) -> Page:
     """Skip from the start of the document to the page, once it shows an element."""
-    expect(app.locator(css).first).to_be_visible(timeout=LONG)
+    expect(app.locator(css).first).to_be_visible()
     app.wait_for_function(IDLE, timeout=LONG)
     go_to(app, ".cl-skip", most=2)
     app.keyboard.press("Enter")
@@ -68,7 +68,7 @@ def write(app: Page, text: str) -> None:
 
 def walk_table(app: Page, css: str, *, most: int) -> None:
     """Reach the buttons of a table by Tab, another by an arrow, and leave by Tab."""
-    expect(app.locator(css).nth(1)).to_be_visible(timeout=LONG)
+    expect(app.locator(css).nth(1)).to_be_visible()
     app.wait_for_function(IDLE, timeout=LONG)
     go_to(app, css, most=most)
     first = app.evaluate_handle(FOCUSED)
@@ -94,7 +94,7 @@ def test_another_page_is_chosen_in_the_navigation(iris):
     app = iris("consensus", ".cl-ranking-table .ranked")
     go_to(app, ".cl-nav-clusters", most=20, key="Shift+Tab")
     app.keyboard.press("Enter")
-    expect(app.locator(".cl-page-clusters")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-page-clusters")).to_be_visible()
     expect(app.locator(".cl-ranking-table")).to_be_hidden()
     go_to(app, ".cl-page-clusters", most=len(PAGES) + 1)
 
@@ -103,7 +103,7 @@ def test_data_an_example_is_opened_and_a_role_set_in_its_table(app):
     enter(app, ".cl-gallery .card")
     go_to(app, ".cl-data-only", "Iris", most=40)
     app.keyboard.press("Enter")
-    expect(app.locator(".cl-roles")).to_contain_text("petal width", timeout=LONG)
+    expect(app.locator(".cl-roles")).to_contain_text("petal width")
     app.wait_for_function(IDLE, timeout=LONG)
     role = app.locator(".cl-roles [tabulator-field=role].tabulator-cell")
     go_to(app, "[tabulator-field=role].tabulator-cell", most=20)
@@ -117,7 +117,7 @@ def test_data_an_example_is_opened_and_a_role_set_in_its_table(app):
     for _ in range(ROLES.index("ignore")):
         app.keyboard.press("ArrowDown")
     app.keyboard.press("Enter")
-    expect(app.locator(".cl-role-chips")).to_contain_text("ignore 1", timeout=LONG)
+    expect(app.locator(".cl-role-chips")).to_contain_text("ignore 1")
     expect(role.nth(1)).to_contain_text("ignore")
     expect(role.nth(1)).to_be_focused()
     app.keyboard.press("Tab")
@@ -128,7 +128,7 @@ def test_data_an_example_is_opened_and_a_role_set_in_its_table(app):
     assert not app.evaluate(IS_AT, [".cl-roles", ""])
     go_to(app, ".cl-roles", most=2)
     app.keyboard.press("Control+z")
-    expect(role.nth(1)).to_contain_text("numeric", timeout=LONG)
+    expect(role.nth(1)).to_contain_text("numeric")
 
 
 def test_data_a_long_table_of_columns_is_scrolled_by_keys(kept, tmp_path):
@@ -165,7 +165,7 @@ def test_data_recent_analyses_are_one_stop_of_tab(kept, server):
 
 def test_pool_a_smaller_pool_is_chosen_and_run(kept):
     app = enter(kept("iris", page="pool"), ".cl-preset")
-    expect(app.locator(".cl-estimate")).to_contain_text("models", timeout=LONG)
+    expect(app.locator(".cl-estimate")).to_contain_text("models")
     go_to(app, ".cl-preset", most=10)
     app.keyboard.press("Enter")
     app.locator(".MuiMenuItem-root:focus").wait_for()
@@ -175,7 +175,7 @@ def test_pool_a_smaller_pool_is_chosen_and_run(kept):
     expect(app.locator(".MuiMenuItem-root")).to_have_count(0)
     expect(app.locator(".cl-preset").get_by_role("combobox")).to_have_text("quick")
     app.wait_for_function(IDLE, timeout=LONG)
-    expect(app.locator(".cl-run-pool button")).to_be_enabled(timeout=LONG)
+    expect(app.locator(".cl-run-pool button")).to_be_enabled()
     go_to(app, ".cl-run-pool", most=40)
     app.keyboard.press("Enter")
     words = "if a majority must agree"
@@ -187,7 +187,7 @@ def test_consensus_another_model_is_read(iris):
     go_to(app, ".cl-ranking-table", most=10)
     app.keyboard.press("ArrowDown")
     second = app.locator(".cl-ranking-table .ranked").nth(1)
-    expect(second).to_have_class(re.compile("front"), timeout=LONG)
+    expect(second).to_have_class(re.compile("front"))
 
 
 def test_consensus_links_are_one_stop_of_tab(iris):
@@ -216,17 +216,17 @@ def test_clusters_a_consensus_is_cut_named_and_made_the_result(iris):
     go_to(app, ".cl-partition-kind", "Consensus", most=10)
     app.keyboard.press("Enter")
     sentence = app.locator(".cl-clusters-sentence")
-    expect(sentence).to_contain_text("consensus", timeout=LONG)
+    expect(sentence).to_contain_text("consensus")
     go_to(app, ".cl-icicle", "2", most=30)
     app.keyboard.press("ArrowDown")
     app.keyboard.press("Enter")
-    expect(app.locator(".cl-icicle .front")).to_contain_text("3", timeout=LONG)
-    expect(sentence).to_contain_text("3 clusters", timeout=LONG)
+    expect(app.locator(".cl-icicle .front")).to_contain_text("3")
+    expect(sentence).to_contain_text("3 clusters")
     app.wait_for_function(IDLE, timeout=LONG)
     go_to(app, ".cl-cluster-name", most=30)
     write(app, "small flowers")
     profile = app.locator(".cl-profile")
-    expect(profile).to_contain_text("small flowers", timeout=LONG)
+    expect(profile).to_contain_text("small flowers")
     go_to(app, "[data-do^=inspect]", most=20)
     row = app.locator(".cl-rows button[data-do^=inspect]")
     app.keyboard.press("ArrowDown")
@@ -234,7 +234,7 @@ def test_clusters_a_consensus_is_cut_named_and_made_the_result(iris):
     go_to(app, ".cl-choose-result", most=60, key="Shift+Tab")
     app.keyboard.press("Enter")
     result = app.get_by_role("button", name="Result", exact=True)
-    expect(result).to_be_visible(timeout=LONG)
+    expect(result).to_be_visible()
 
 
 def test_all_rows_an_explanation_is_opened_and_closed(iris):
@@ -253,18 +253,18 @@ def test_verdict_an_open_question_is_answered(iris):
     n_open = asks.count()
     go_to(app, ".cl-ask", "second", most=20)
     app.keyboard.press("Enter")
-    expect(asks).to_have_count(n_open - 1, timeout=LONG)
+    expect(asks).to_have_count(n_open - 1)
 
 
 def test_labels_another_pair_of_classes_is_drawn(iris):
     app = iris("labels", ".cl-label-pairs .pairs")
     heading = app.locator(".cl-pair-heading")
-    expect(heading).to_contain_text("versicolor", timeout=LONG)
+    expect(heading).to_contain_text("versicolor")
     go_to(app, ".pairs", "setosa and versicolor", most=15)
     app.keyboard.press("ArrowDown")
     assert app.evaluate(IS_AT, [".pairs button", "setosa and virginica"])
     app.keyboard.press("Enter")
-    expect(heading).to_contain_text("setosa", timeout=LONG)
+    expect(heading).to_contain_text("setosa")
     walk_table(app, ".cl-merge", most=30)
 
 
@@ -274,7 +274,7 @@ def test_new_rows_a_segmentation_is_kept_and_given_a_table(iris, tmp_path):
     write(app, "flowers")
     go_to(app, ".cl-keep-segmentation", most=10)
     app.keyboard.press("Enter")
-    expect(app.locator(".cl-segmentation")).to_contain_text("3", timeout=LONG)
+    expect(app.locator(".cl-segmentation")).to_contain_text("3")
     path = tmp_path / "new.csv"
     load_example("iris").table.head(20).to_csv(path, index=False)
     app.wait_for_function(IDLE, timeout=LONG)
@@ -283,7 +283,7 @@ def test_new_rows_a_segmentation_is_kept_and_given_a_table(iris, tmp_path):
     go_to(app, ".cl-new-table", most=30)
     expect(app.locator(".cl-new-table button")).to_be_focused()
     app.keyboard.press("Enter")
-    expect(app.locator(".cl-assigned")).to_contain_text("20", timeout=LONG)
+    expect(app.locator(".cl-assigned")).to_contain_text("20")
     walk_table(app, "[data-do^=read]", most=30)
 
 
@@ -292,7 +292,7 @@ def test_report_a_note_is_written_and_rows_are_saved(iris):
     go_to(app, ".cl-note", most=25)
     write(app, "seen by keys")
     report = app.frame_locator(".cl-report iframe").locator("body")
-    expect(report).to_contain_text("seen by keys", timeout=LONG)
+    expect(report).to_contain_text("seen by keys")
     go_to(app, ".cl-export-rows", most=10)
     with app.expect_download() as download:
         app.keyboard.press("Enter")
@@ -302,7 +302,7 @@ def test_report_a_note_is_written_and_rows_are_saved(iris):
 def test_fuzzy_a_pair_is_opened_in_the_square_of_all_pairs(iris):
     app = iris("fuzzy", ".cl-fuzzy-pairs .square")
     square = app.locator(".cl-fuzzy-pairs .square")
-    expect(square).to_be_visible(timeout=LONG)
+    expect(square).to_be_visible()
     go_to(app, ".square", most=40)
     app.keyboard.press("ArrowRight")
     app.keyboard.press("ArrowDown")
@@ -320,7 +320,7 @@ def test_fuzzy_a_pair_is_opened_in_the_square_of_all_pairs(iris):
 def test_cns_all_three_settings_are_steered(iris):
     app = iris("cns", ".cl-n-clusters")
     summary = app.locator(".cl-cns-summary")
-    expect(summary).to_contain_text("alpha", timeout=LONG)
+    expect(summary).to_contain_text("alpha")
     for css in (".cl-n-clusters", ".cl-neighbours", ".cl-alpha"):
         slider = app.locator(f"{css} input[type=range]")
         go_to(app, css, most=20)
@@ -331,7 +331,7 @@ def test_cns_all_three_settings_are_steered(iris):
     app.keyboard.press("ArrowRight")
     app.keyboard.press("Enter")
     second = app.locator(".steps button").nth(1)
-    expect(second).to_have_attribute("aria-pressed", "true", timeout=LONG)
+    expect(second).to_have_attribute("aria-pressed", "true")
     go_to(app, ".cl-versions", most=60)
     app.keyboard.press("Enter")
     walk_table(app, "[data-do^=show], [data-do^=add]", most=30)
@@ -353,4 +353,4 @@ def test_lessons_a_lesson_is_opened_and_its_first_step_shown(kept):
     app.keyboard.press("n")
     expect(coach.get_by_role("button", name="Next")).to_be_focused()
     app.keyboard.press("Enter")
-    expect(title).not_to_have_text(first, timeout=LONG)
+    expect(title).not_to_have_text(first)

@@ -231,7 +231,7 @@ def test_links_are_made_by_keys_are_one_stop_of_tab_and_their_buttons_have_names
     rows = app.locator(LINKS)
     # The focus is still in the navigation.
     app.keyboard.press("Space")
-    expect(app.locator(".cl-must")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-must")).to_be_visible()
     app.keyboard.press("m")
     expect(rows).to_have_count(1)
     app.keyboard.press("Control+z")
@@ -261,7 +261,7 @@ def test_links_are_made_by_keys_are_one_stop_of_tab_and_their_buttons_have_names
 def test_an_answer_sends_the_new_order_before_the_other_cards(app):
     n_links = app.locator(LINKS).count()
     app.locator(".cl-suggestions button[data-do]").first.click(timeout=LONG)
-    expect(app.locator(".cl-must")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-must")).to_be_visible()
     messages = []
     network = app.context.new_cdp_session(app)
     network.on(
@@ -368,8 +368,8 @@ def test_enter_opens_the_model_of_a_row_in_clusters_and_is_in_the_list_of_keys(a
     front = app.locator(".cl-ranking-table .ranked.front .model")
     name = front.get_attribute("title").partition(" · ")[0]
     app.keyboard.press("Enter")
-    expect(app.locator(".cl-partition")).to_be_visible(timeout=LONG)
-    expect(app.locator(".cl-clusters-sentence")).to_contain_text(name, timeout=LONG)
+    expect(app.locator(".cl-partition")).to_be_visible()
+    expect(app.locator(".cl-clusters-sentence")).to_contain_text(name)
 
 
 def test_enter_is_for_what_has_the_focus_not_for_a_select_that_is_drawn_anew(app):

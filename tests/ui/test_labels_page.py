@@ -574,14 +574,14 @@ def test_the_copied_python_gives_the_numbers_of_the_page():
 
 def test_a_pair_of_classes_opens_in_a_browser(kept):
     app = kept("wine", page="labels")
-    expect(app.locator(".cl-verdict")).to_be_visible(timeout=LONG)
-    expect(app.locator(".cl-quick-pool")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-verdict")).to_be_visible()
+    expect(app.locator(".cl-quick-pool")).to_be_visible()
     heading = app.locator(".cl-pair-heading")
-    expect(heading).to_contain_text("the most mixed pair", timeout=LONG)
+    expect(heading).to_contain_text("the most mixed pair")
     app.locator(".cl-label-pairs button", has_text="0.98").click()
-    expect(heading).to_contain_text("score 0.98", timeout=LONG)
+    expect(heading).to_contain_text("score 0.98")
     app.locator(".cl-merge").first.click(timeout=LONG)
-    expect(app.locator(".cl-unmerge")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-unmerge")).to_be_visible()
 
 
 def test_clusters_are_looked_for_in_other_samples_by_a_click(kept):
@@ -589,11 +589,11 @@ def test_clusters_are_looked_for_in_other_samples_by_a_click(kept):
     app.locator(".cl-judged").get_by_role("combobox").click(timeout=LONG)
     app.locator(".MuiMenuItem-root").get_by_text("k-means k=4").first.click()
     verdict = app.locator(".cl-verdict")
-    expect(verdict).to_have_text("Not decided yet.", timeout=LONG)
-    expect(app.locator(".cl-label-agreement")).to_be_hidden(timeout=LONG)
+    expect(verdict).to_have_text("Not decided yet.")
+    expect(app.locator(".cl-label-agreement")).to_be_hidden()
     app.locator(".cl-check-again").click(timeout=LONG)
-    expect(verdict).to_have_text("Hardly.", timeout=LONG)
-    expect(app.locator(".cl-cluster-evidence .scale")).to_have_count(8, timeout=LONG)
+    expect(verdict).to_have_text("Hardly.")
+    expect(app.locator(".cl-cluster-evidence .scale")).to_have_count(8)
     expect(app.locator(".cl-cluster-evidence .scale.passes")).to_have_count(0)
 
 

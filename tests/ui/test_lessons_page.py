@@ -66,23 +66,23 @@ def expect_accessible(app):
 def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     app.locator(".cl-gallery .cl-data-only").first.click()
     state = expect(app.locator(".cl-state"))
-    state.to_contain_text("blobs", timeout=LONG)
+    state.to_contain_text("blobs")
     app.get_by_role("button", name="Lessons", exact=True).click()
     app.locator("button.lesson", has_text="Most typical is not true").click()
     coach = app.locator(".cl-coach")
-    expect(coach).to_contain_text("See the rings", timeout=LONG)
+    expect(coach).to_contain_text("See the rings")
     colour = app.locator(".cl-page-lessons .cl-colour-by")
     expect(app.locator(".cl-page-lessons .cl-headline")).to_contain_text(
         "Gaussian mixture (full) k=3", timeout=2 * LONG
     )
-    expect(colour).to_have_css("outline-style", "solid", timeout=LONG)
+    expect(colour).to_have_css("outline-style", "solid")
     colour.get_by_role("combobox").click()
     app.locator(".MuiMenuItem-root").get_by_text("given labels", exact=True).click()
-    expect(coach).to_contain_text("as anybody would draw them", timeout=LONG)
+    expect(coach).to_contain_text("as anybody would draw them")
     expect(colour).not_to_have_css("outline-style", "solid")
     following = coach.get_by_role("button", name="Next")
     following.click()
-    expect(coach.locator("h2")).to_have_text("Meet the leader", timeout=LONG)
+    expect(coach.locator("h2")).to_have_text("Meet the leader")
     go_on(coach, "Find the rings")
     show = coach.get_by_role("button", name="Show me")
     assert show.evaluate(N_LINES) == 1
@@ -94,22 +94,21 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
             "the leader, rank 1 of 42agrees with the labels 0.00",
             "yours, rank 41 of 42agrees with the labels 1.00",
         ],
-        timeout=LONG,
     )
     maps = coach.locator(".beside img").evaluate_all("all => all.map(e => e.src)")
     assert len(set(maps)) == 2
     following.click()
-    expect(coach.locator("h2")).to_have_text("Ask the majority", timeout=LONG)
+    expect(coach.locator("h2")).to_have_text("Ask the majority")
     # Inside the card, because its place clips everything outside.
     card = app.locator(".cl-page-lessons .cl-threshold.cl-card")
-    expect(card).to_have_css("outline", "rgb(224, 123, 0) solid 2px", timeout=LONG)
+    expect(card).to_have_css("outline", "rgb(224, 123, 0) solid 2px")
     expect(card).to_have_css("outline-offset", "-3px")
     coach.get_by_role("button", name="Show me").click()
-    expect(coach).to_contain_text("stands at rank 34", timeout=LONG)
+    expect(coach).to_contain_text("stands at rank 34")
     expect_accessible(app)
     app.keyboard.press("Control+z")
     majority = expect(app.locator(".cl-page-lessons .cl-threshold-text"))
-    majority.to_contain_text("the average agreement", timeout=LONG)
+    majority.to_contain_text("the average agreement")
     coach.get_by_role("button", name="Back").click()
     expect(coach.locator("h2")).to_have_text("Find the rings")
     state.to_contain_text("rings")
@@ -127,11 +126,11 @@ def test_on_a_narrow_page_neither_coach_nor_drawer_covers_what_is_to_be_done(app
     expect(leader).to_be_visible(timeout=2 * LONG)
     go_on(coach, "Say what you know")
     cannot = app.locator(".cl-page-lessons .cl-cannot")
-    expect(cannot).to_have_css("outline-style", "solid", timeout=LONG)
+    expect(cannot).to_have_css("outline-style", "solid")
     for part in (cannot, coach.locator(".task")):
         assert part.evaluate(IS_ON_TOP), part
     cannot.click()
-    expect(coach).to_contain_text("One pair of", timeout=LONG)
+    expect(coach).to_contain_text("One pair of")
     enlarge_text(app)
     assert coach.evaluate(IS_WHOLE)
 
@@ -159,7 +158,7 @@ def test_the_lesson_on_labels_is_accessible_before_and_after_a_merge(app):
     coach, page = app.locator(".cl-coach"), app.locator(".cl-page-lessons")
     show = coach.get_by_role("button", name="Show me")
     expect(show).to_be_visible(timeout=2 * LONG)  # once the lesson is open
-    expect(page.get_by_text("No Python to copy")).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("No Python to copy")).to_be_visible()
     expect_accessible(app)
     titles = ("Cake beats rings", "Ask density", "Three species", "Make them one")
     for title in titles:
@@ -199,7 +198,7 @@ def test_next_is_off_while_a_step_is_set_up(app):
     app.locator("button.lesson", has_text="Labels that are no clusters").click()
     coach = app.locator(".cl-coach")
     following = coach.get_by_role("button", name="Next")
-    expect(following).to_be_disabled(timeout=LONG)
+    expect(following).to_be_disabled()
     following.focus()
     expect(coach.get_by_role("button", name="Show me")).to_be_visible(timeout=2 * LONG)
     expect(following).to_be_enabled()

@@ -42,19 +42,17 @@ def drop_file(app: Page, path: Path) -> None:
 
 def load(app: Page, path: Path) -> None:
     drop_file(app, path)
-    expect(app.locator(".cl-prepared")).to_contain_text(
-        "go into the pool", timeout=LONG
-    )
+    expect(app.locator(".cl-prepared")).to_contain_text("go into the pool")
 
 
 def run_pool(app: Page, preset: str = "quick") -> None:
     app.locator(".cl-next button").click()
-    expect(app.locator(".cl-estimate")).to_contain_text("models", timeout=LONG)
+    expect(app.locator(".cl-estimate")).to_contain_text("models")
     choose(app, ".cl-preset", preset)
     app.locator(".cl-run-pool button").click(timeout=LONG)
     headline = app.locator(".cl-headline")
     for words in ("Closest to what this pool agrees on", "if a majority must agree"):
-        expect(headline).to_contain_text(words, timeout=LONG)
+        expect(headline).to_contain_text(words)
 
 
 # The figure inside the first element with a class, null before there is one.
@@ -161,7 +159,7 @@ def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(blobs):
     app = blobs
     picture(app, ".cl-consensus-matrix")
     drag_over(app, ".cl-consensus-matrix .bk-Canvas")
-    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed", timeout=LONG)
+    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed")
     expect(app.locator("table.cl-brushed tr").nth(1)).to_be_visible()
     app.get_by_role("button", name="Clear").click()
     expect(app.locator(".cl-inspector")).to_contain_text("Drag a box")
@@ -197,7 +195,7 @@ def test_another_threshold_and_a_click_on_a_sample(blobs):
     assert_changes(app, ".cl-binarised-matrix", before)
     app.mouse.click(*sample_places(app)[0])
     inspected = app.locator(".cl-inspected")
-    expect(inspected).to_contain_text("Row", timeout=LONG)
+    expect(inspected).to_contain_text("Row")
     expect(inspected).to_contain_text("Disagreement of the pool")
 
 
@@ -206,19 +204,17 @@ def test_another_role_prepares_the_table_again(kept, tmp_path):
     expect(app.locator(".cl-prepared")).to_contain_text("240 samples × 3 features")
     app.locator(".cl-roles [tabulator-field=role].tabulator-cell").first.click()
     app.locator(".tabulator-edit-list-item").get_by_text("ignore").click()
-    expect(app.locator(".cl-prepared")).to_contain_text(
-        "240 samples × 2 features", timeout=LONG
-    )
+    expect(app.locator(".cl-prepared")).to_contain_text("240 samples × 2 features")
     expect(app.locator(".cl-notes")).to_contain_text("length")
 
 
 def test_cancel_stops_the_pool_and_changes_nothing(kept, tmp_path):
     app = kept(write_blobs(tmp_path, rows=6000), page="pool")
-    expect(app.locator(".cl-estimate")).to_contain_text("models", timeout=LONG)
+    expect(app.locator(".cl-estimate")).to_contain_text("models")
     app.get_by_role("button", name="Run the pool").click()
     app.get_by_role("button", name="Cancel", exact=True).click()
     expect(app.locator(".cl-notice-info")).to_contain_text(
-        "Cancelled: Run the pool. Nothing was changed.", timeout=LONG
+        "Cancelled: Run the pool. Nothing was changed."
     )
     expect(app.get_by_role("button", name="Run the pool")).to_be_enabled()
 
@@ -228,7 +224,7 @@ def test_a_bad_file_gets_a_message_with_a_remedy(app, tmp_path):
     path.write_bytes(b"PAR1 this is not a table PAR1")
     drop_file(app, path)
     notice = app.locator(".cl-notice-error")
-    expect(notice).to_contain_text("broken.parquet", timeout=LONG)
+    expect(notice).to_contain_text("broken.parquet")
     assert "Traceback" not in notice.inner_text()
     load(app, write_blobs(tmp_path))
 
@@ -240,15 +236,15 @@ def test_hostile_names_are_shown_and_never_run(kept, tmp_path):
     path = tmp_path / "hostile & co.csv"
     frame.to_csv(path, index=False)
     app = kept(path, pool_run(rows=len(frame)), page="data")
-    expect(app.locator(".cl-roles")).to_contain_text(HOSTILE, timeout=LONG)
+    expect(app.locator(".cl-roles")).to_contain_text(HOSTILE)
     app.locator(".cl-nav-consensus button").click()
-    expect(app.locator(".cl-model")).to_contain_text(HOSTILE, timeout=LONG)
+    expect(app.locator(".cl-model")).to_contain_text(HOSTILE)
     picture(app, ".cl-consensus-matrix")
     box = app.locator(".cl-consensus-matrix .bk-Canvas").bounding_box()
     app.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5)
     expect(app.locator(".bk-tooltip-content").first).to_contain_text(HOSTILE)
     drag_over(app, ".cl-map .bk-Canvas")
-    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed", timeout=LONG)
+    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed")
     assert app.evaluate("window.hacked") is None
 
 
@@ -268,10 +264,10 @@ def test_a_button_that_is_offered_before_it_watches_can_be_clicked(app, tmp_path
     app.evaluate(WATCH_LATE)
     app.locator(".cl-nav-pool button").click()
     button = app.locator(".cl-run-pool button").first
-    expect(button).to_be_disabled(timeout=LONG)
+    expect(button).to_be_disabled()
     app.locator(".cl-nav-data button").click()
     load(app, write_blobs(tmp_path))
     app.locator(".cl-nav-pool button").click()
-    expect(app.locator(".cl-estimate")).to_contain_text("at the peak", timeout=LONG)
+    expect(app.locator(".cl-estimate")).to_contain_text("at the peak")
     app.evaluate("watchNow()")
     expect(button).to_be_enabled()

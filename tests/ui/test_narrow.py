@@ -71,7 +71,7 @@ def assert_uncut(app: Page, css: str) -> None:
 
 def turn_to(app: Page, key: str) -> None:
     app.locator(f".cl-nav-{key} button").click()
-    expect(app.locator(f".cl-page-{key}").first).to_be_visible(timeout=LONG)
+    expect(app.locator(f".cl-page-{key}").first).to_be_visible()
     app.wait_for_function(IDLE, timeout=LONG)
 
 
@@ -148,9 +148,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(kept, tmp_pa
     assert ready["box"][2] - ready["box"][0] > 250
 
     turn_to(app, "consensus")
-    expect(app.locator(".cl-headline")).to_contain_text(
-        "if a majority must agree", timeout=LONG
-    )
+    expect(app.locator(".cl-headline")).to_contain_text("if a majority must agree")
     app.set_viewport_size({"width": 1440, "height": 900})
     app.locator(".cl-model table.profile td.cut").first.wait_for()
     cells = within(app, ".cl-model table.profile td.cut")
@@ -194,7 +192,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(kept, tmp_pa
     assert len(rows) >= 5
     assert all(low["box"][3] <= card["box"][3] for low in rows)
     titles = app.locator(".cl-compare p.cut")
-    expect(titles).to_have_count(2, timeout=LONG)
+    expect(titles).to_have_count(2)
     for title in titles.all():
         expect(title).to_have_attribute("title", title.inner_text())
     turn_to(app, "labels")
@@ -215,7 +213,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(kept, tmp_pa
         assert name["box"][2] <= cell["box"][2]
     turn_to(app, "consensus")
     choose(app, ".cl-votes", "each family")
-    expect(app.locator(".cl-threshold .needed")).to_contain_text("votes", timeout=LONG)
+    expect(app.locator(".cl-threshold .needed")).to_contain_text("votes")
     assert_uncut(app, ".cl-threshold .needed")
     assert_inside(app, ".cl-threshold-majority", ".cl-threshold.cl-card")
 
@@ -367,9 +365,7 @@ def test_numbers_of_many_clusters_neither_cover_each_other_nor_are_cut(blobs):
     rows = blobs.locator(".rows-of-k")
     for k in (10, 12, 14):
         rows.locator(f"button[data-do='{k}']").click(timeout=LONG)
-        expect(rows.locator(f".front button[data-do='{k}']")).to_be_visible(
-            timeout=LONG
-        )
+        expect(rows.locator(f".front button[data-do='{k}']")).to_be_visible()
     for size, n_seen in (((1440, 900), 13), ((1024, 768), 2)):
         blobs.set_viewport_size({"width": size[0], "height": size[1]})
         blobs.wait_for_function(IDLE, timeout=LONG)

@@ -41,16 +41,14 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
 
     give(app, lacking)
     expect(app.locator(".cl-assigned")).to_contain_text(
-        "The table has no column 'width'", timeout=LONG
+        "The table has no column 'width'"
     )
     expect(app.locator(".cl-verdict")).to_contain_text("cannot be placed")
 
     give(app, second)
-    expect(app.locator(".cl-verdict")).to_contain_text(
-        "100 of 100 rows placed", timeout=LONG
-    )
+    expect(app.locator(".cl-verdict")).to_contain_text("100 of 100 rows placed")
     expect(app.locator(".cl-assigned")).to_contain_text("Shares then and now")
-    expect(app.locator(".cl-drift-columns")).to_contain_text("length", timeout=LONG)
+    expect(app.locator(".cl-drift-columns")).to_contain_text("length")
     with app.expect_download(timeout=LONG) as download:
         app.locator(".cl-take-csv").click()
     rows = pd.read_csv(download.value.path(), index_col=0)
@@ -72,7 +70,7 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
         )
     )
     named = app.locator(selector, has_text="occasional visitors").first
-    expect(named).to_be_visible(timeout=LONG)
+    expect(named).to_be_visible()
     cells = within(app, selector)
     assert not [one["text"] for one in cells if one["cut"] and one["text"]]
     assert app.locator(".cl-new-row-text .takes").first.evaluate(BEYOND) <= 1
@@ -85,7 +83,5 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     [tooltip], [around] = within(app, ".MuiTooltip-tooltip"), within(app, HEADLINE)
     assert inside(tooltip, around)
     app.locator(".cl-refit button").click()
-    expect(app.locator(".cl-refitted")).to_contain_text(
-        "kept name and colour", timeout=LONG
-    )
+    expect(app.locator(".cl-refitted")).to_contain_text("kept name and colour")
     expect(app.locator(".cl-rules")).to_contain_text("second.csv")

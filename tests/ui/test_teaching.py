@@ -34,7 +34,7 @@ def ask_about(page, *ends):
     for end in ends:
         page.mouse.click(*end(places))
     asked = page.locator(".cl-pair").filter(has_text="Together in")
-    expect(asked).to_be_visible(timeout=LONG)
+    expect(asked).to_be_visible()
 
 
 def leftmost(places):
@@ -51,9 +51,9 @@ def topmost(places):
 
 def expect_links(page, number):
     """Wait until so many links are listed, and the headline is complete."""
-    expect(page.locator(".cl-links tr")).to_have_count(number, timeout=LONG)
+    expect(page.locator(".cl-links tr")).to_have_count(number)
     complete = re.compile(rf"a majority must agree.*of {number} link", re.DOTALL)
-    expect(page.locator(".cl-headline").first).to_contain_text(complete, timeout=LONG)
+    expect(page.locator(".cl-headline").first).to_contain_text(complete)
 
 
 def answer_a_suggestion(page):
@@ -67,7 +67,7 @@ def answer_a_suggestion(page):
     ends = suggested.inner_text().split(" – ")
     suggested.click(timeout=LONG)
     asked = page.locator(".cl-pair p").filter(has_text=re.compile(".*".join(ends)))
-    expect(asked).to_be_visible(timeout=LONG)
+    expect(asked).to_be_visible()
     page.keyboard.press("m")
     until(page, lambda: ranked() != before)
 
@@ -92,7 +92,7 @@ def test_what_is_taught_by_clicks_keys_and_a_lasso_outlives_a_kill(page, served)
     wait_for_pictures(page, ".cl-map")
     begin_linking(page)
     headline = page.locator(".cl-headline").first
-    expect(headline).to_contain_text("a majority must agree", timeout=LONG)
+    expect(headline).to_contain_text("a majority must agree")
     place = page.locator(".cl-map").first.bounding_box()
     assert place["height"] > 240
     for number, end in enumerate([leftmost, rightmost], 1):
@@ -126,10 +126,10 @@ def test_what_is_taught_by_clicks_keys_and_a_lasso_outlives_a_kill(page, served)
     wait_for_pictures(page, ".cl-map")
     lasso(page, places_at_rest(page))
     join = page.locator(".cl-join button")
-    expect(join).to_be_enabled(timeout=LONG)
+    expect(join).to_be_enabled()
     join.click()
     page.locator(".cl-inspector .cl-tab-links").click()
-    expect(page.locator(".cl-links tr").nth(3)).to_be_visible(timeout=LONG)
+    expect(page.locator(".cl-links tr").nth(3)).to_be_visible()
     page.keyboard.press("Control+z")
     expect_links(page, 3)
     assert not errors

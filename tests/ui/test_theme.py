@@ -171,7 +171,7 @@ def test_the_name_of_the_labels_is_whole_and_in_the_colours_of_the_theme(
     app = kept(path, page="labels")
     app.set_viewport_size({"width": 1024, "height": 768})
     name = app.locator(".cl-label-scales b bdi")
-    expect(name).to_have_count(2, timeout=LONG)
+    expect(name).to_have_count(2)
     [chart] = within(app, ".cl-label-scales")
     names_shown = within(app, ".cl-label-scales b:has(bdi)")
     assert all(inside(one, chart) for one in names_shown)
@@ -180,7 +180,7 @@ def test_the_name_of_the_labels_is_whole_and_in_the_colours_of_the_theme(
     # Colours fade into another theme.
     light = name.first.evaluate("e => getComputedStyle(e).color")
     app.get_by_role("button", name="Toggle theme").click()
-    expect(name.first).not_to_have_css("color", light, timeout=LONG)
+    expect(name.first).not_to_have_css("color", light)
     app.get_by_role("button", name="Toggle theme").click()
-    expect(name.first).to_have_css("color", light, timeout=LONG)
+    expect(name.first).to_have_css("color", light)
     app.evaluate("localStorage.removeItem('cl-theme')")

@@ -19,7 +19,7 @@ from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.records import Records
 from clusterlens.ui.state.analysis import Run
 from tests.ui.loop import run, wait_until_idle
-from tests.ui.test_main_job import LONG, choose
+from tests.ui.test_main_job import choose
 from tests.ui.test_session import session_with
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -212,7 +212,7 @@ def test_a_run_renamed_while_its_votes_are_weighed_keeps_name_and_votes():
 
 def test_the_typical_half_votes_until_another_way_is_chosen(spent):
     badge = spent.locator(".cl-equal-votes")
-    expect(badge).to_have_text(re.compile(r"\d+ of \d+ vote"), timeout=LONG)
+    expect(badge).to_have_text(re.compile(r"\d+ of \d+ vote"))
     voters, models = map(int, re.findall(r"\d+", badge.inner_text()))
     assert models / 2 <= voters < models
     silent = spent.locator(".ranked > .model > .times", has_text="○")
@@ -221,5 +221,5 @@ def test_the_typical_half_votes_until_another_way_is_chosen(spent):
     expect(spent.locator(".cl-model .cl-no-vote")).to_have_text("no vote")
     expect(spent.locator(".cl-threshold")).to_contain_text(f"of {voters} models")
     choose(spent, ".cl-votes", "each model")
-    expect(badge).to_have_count(0, timeout=LONG)
+    expect(badge).to_have_count(0)
     expect(silent).to_have_count(0)

@@ -132,7 +132,7 @@ def test_pairs_in_a_row_leave_map_and_headline_in_sight_and_unsure_asks_another(
     app.set_viewport_size({"width": 1024, "height": 768})
     app.keyboard.press("s")
     title = app.locator(".cl-pair p", has_text="B row")
-    expect(title).to_be_visible(timeout=LONG)
+    expect(title).to_be_visible()
     drawer = app.locator(".cl-inspector").bounding_box()
     shown = app.locator(".cl-map").bounding_box()
     assert shown["y"] + shown["height"] <= drawer["y"] + 1
@@ -143,7 +143,7 @@ def test_pairs_in_a_row_leave_map_and_headline_in_sight_and_unsure_asks_another(
         assert drawer["y"] < box["y"] < drawer["y"] + drawer["height"] - box["height"]
     pair = title.inner_text()
     app.keyboard.press("u")
-    expect(title).not_to_have_text(pair, timeout=LONG)
+    expect(title).not_to_have_text(pair)
     expect(app.locator(".cl-inspector .cl-tab-links")).to_have_text("Links")
     expect(app.locator(".cl-headline")).to_contain_text("Closest to what this pool")
     app.keyboard.press("Escape")
@@ -176,7 +176,7 @@ def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
 
     def is_on(page: str) -> None:
         here = app.locator(".cl-rail [aria-current=page]")
-        expect(here).to_contain_text(page, timeout=LONG)
+        expect(here).to_contain_text(page)
 
     load(app, write_blobs(tmp_path))
     app.get_by_role("button", name="Next: choose a pool").click()
@@ -196,10 +196,10 @@ def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
     app.locator(".cl-state").get_by_role("button", name="another table").click()
     load(app, write_blobs(tmp_path, rows=100, name="others.csv"))
     expect(app.locator(".cl-state")).to_contain_text("others")
-    expect(app).not_to_have_url(re.compile(first), timeout=LONG)
+    expect(app).not_to_have_url(re.compile(first))
     expect(app.locator(".cl-saved")).to_contain_text("saved")
     app.go_back()
-    expect(app.locator(".cl-state")).to_contain_text("blobs", timeout=LONG)
+    expect(app.locator(".cl-state")).to_contain_text("blobs")
     is_on("Pool")
 
 
@@ -252,7 +252,7 @@ def test_a_file_of_links_can_be_dropped_on_the_button_that_takes_it(app):
     button.dispatch_event("dragover", dragged)
     expect(overlay).to_be_hidden()
     button.dispatch_event("drop", dragged)
-    expect(app.locator(".cl-links")).to_contain_text("1 link", timeout=LONG)
+    expect(app.locator(".cl-links")).to_contain_text("1 link")
     expect(overlay).to_be_hidden()
 
 
@@ -300,11 +300,11 @@ def test_a_button_that_is_held_before_it_moves_clicks_and_selects(app):
     hold(*first)
     app.mouse.up()
     front = app.locator(".cl-inspector .tab.front")
-    expect(front).to_contain_text("Sample", timeout=LONG)
+    expect(front).to_contain_text("Sample")
     hold(first[0] - 4, first[1] - 4)
     app.mouse.move(last[0] + 4, last[1] + 60, steps=6)
     app.mouse.up()
-    expect(front).to_contain_text("Selection", timeout=LONG)
+    expect(front).to_contain_text("Selection")
 
 
 def test_the_zoom_survives_another_model_shading_and_threshold(app):
@@ -351,7 +351,7 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(spen
     app.get_by_label("Seed").fill("1")
     app.get_by_label("Seed").press("Enter")
     app.get_by_role("button", name="Run the pool", exact=True).click()
-    expect(app.locator(".cl-run")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-run")).to_be_visible()
     picture(app, ".cl-consensus-matrix")
     draw = random.Random(0)
     rows = app.locator(".cl-ranking-table .ranked")
@@ -373,13 +373,13 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(spen
         draw.choice(moves)()
     rows.nth(n_rows - 1).click()
     last = name_of(rows.nth(n_rows - 1))
-    expect(app.locator(".cl-model-name")).to_contain_text(last, timeout=LONG)
+    expect(app.locator(".cl-model-name")).to_contain_text(last)
     expect(rows).to_have_count(n_rows)
     expect(app.locator(".cl-ranking-table .ranked.front")).to_have_count(1)
     for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
         assert picture(app, css).any()
     expect(app.locator(".cl-threshold")).to_contain_text("Agreement needed")
-    expect(app.locator(".cl-headline")).to_contain_text("Closest to", timeout=LONG)
+    expect(app.locator(".cl-headline")).to_contain_text("Closest to")
 
 
 def test_page_that_is_long_in_coming_says_so(fresh):

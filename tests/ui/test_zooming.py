@@ -419,7 +419,7 @@ def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(blobs, cells):
     joined = cells.ensemble.votes @ (codes[:, row] == codes[:, column])
     joined_words = f"together in {joined} of {cells.ensemble.n_votes} voting models"
     words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\W*{joined_words}")
-    expect(tooltip).to_have_text(words, timeout=LONG)
+    expect(tooltip).to_have_text(words)
 
 
 # The lines that follow the pointer, for each matrix: whether visible, and where.
@@ -495,7 +495,7 @@ def test_zoom_links_and_order_hold_together_and_outlive_a_reload(blobs, cells):
             timeout=LONG,
         )
     assert cells_in_view(app)[0]["view"] == zoomed
-    expect(app).to_have_url(re.compile("matrix_view"), timeout=LONG)
+    expect(app).to_have_url(re.compile("matrix_view"))
     app.reload()
     for css in MATRICES:
         picture(app, css)

@@ -269,7 +269,7 @@ def test_a_page_that_lost_its_server_before_it_had_content_opens_anew(page, serv
     page.goto(f"{server.address}/app")
     page.route("**/app", lambda route: route.abort())
     sentence = page.locator(".cl-opening")
-    expect(sentence).to_contain_text("server does not answer", timeout=PATIENCE)
+    expect(sentence).to_contain_text("server does not answer")
     page.unroute("**/app")
     wait_for_content(page)
     expect(sentence).to_have_count(0)
@@ -283,7 +283,7 @@ def test_a_websocket_that_does_not_open_is_told(page, server):
     sentence = page.locator(".cl-opening")
     expect(sentence).to_contain_text("being prepared")
     page.clock.fast_forward("00:30")
-    expect(sentence).to_contain_text("websocket does not open", timeout=PATIENCE)
+    expect(sentence).to_contain_text("websocket does not open")
 
 
 def load_iris(page, served):
@@ -292,9 +292,7 @@ def load_iris(page, served):
     card = page.locator(".cl-gallery .card", has_text="iris").first
     card.hover()
     card.locator(".cl-data-only").click()
-    expect(page.locator(".cl-prepared")).to_contain_text(
-        "go into the pool", timeout=PATIENCE
-    )
+    expect(page.locator(".cl-prepared")).to_contain_text("go into the pool")
 
 
 def begin_quick_run(page, held):
@@ -302,10 +300,10 @@ def begin_quick_run(page, held):
     held.start()
     load_iris(page, held)
     page.get_by_role("button", name="Next: choose a pool").click()
-    expect(page.locator(".cl-estimate")).to_contain_text("models", timeout=PATIENCE)
+    expect(page.locator(".cl-estimate")).to_contain_text("models")
     choose(page, ".cl-preset", "quick")
     page.get_by_role("button", name="Run the pool").click()
-    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY, timeout=PATIENCE)
+    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY)
 
 
 def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_server(
@@ -318,13 +316,13 @@ def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_serv
     page.evaluate(CUT)
     page.wait_for_function("document.querySelector('.cl-lost')")
     page.locator(".cl-lost").wait_for(state="detached")
-    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY, timeout=PATIENCE)
-    expect(page.locator(".cl-saved")).to_contain_text("saved", timeout=PATIENCE)
+    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY)
+    expect(page.locator(".cl-saved")).to_contain_text("saved")
     assert page.evaluate("window.isTheSame")
 
     held.kill()
     banner = page.locator(".cl-lost")
-    expect(banner).to_contain_text("Connection lost at", timeout=PATIENCE)
+    expect(banner).to_contain_text("Connection lost at")
     expect(banner).to_contain_text(re.compile(r"All that was done until \d.* is saved"))
     expect(banner).to_contain_text(re.compile(r"Not saved: Run the pool at \d+ of \d+"))
     expect(banner).to_contain_text("Trying to reconnect")
@@ -337,10 +335,10 @@ def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_serv
     assert not page.evaluate("window.isTheSame")
     expect(banner).to_have_count(0)
     expect(offer).to_contain_text(re.compile(r"“Run the pool” was .* at \d+ of \d+"))
-    expect(page.locator(".cl-state")).to_contain_text("iris", timeout=PATIENCE)
+    expect(page.locator(".cl-state")).to_contain_text("iris")
     Path(held.home, "go").touch()
     page.get_by_role("button", name="Run again").click()
-    expect(page.locator(".cl-headline")).to_contain_text("Closest to", timeout=PATIENCE)
+    expect(page.locator(".cl-headline")).to_contain_text("Closest to")
     expect(offer).to_have_count(0)
 
     session = Session(Server(Store(held.home)))
@@ -355,9 +353,9 @@ def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_serv
 def test_a_reload_during_a_run_has_its_progress_and_can_cancel_it(watched, held):
     page = watched
     begin_quick_run(page, held)
-    expect(page.locator(".cl-saved")).to_contain_text("saved", timeout=PATIENCE)
+    expect(page.locator(".cl-saved")).to_contain_text("saved")
     page.reload()
-    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY, timeout=PATIENCE)
+    expect(page.locator(".cl-job")).to_contain_text(UNDER_WAY)
     progress = page.locator(".cl-run-progress")
     expect(progress).to_contain_text(re.compile(r"Run 1\s*[1-9]\d* of"))
     expect(page.locator(".cl-run-pool button")).to_be_disabled()
@@ -365,13 +363,13 @@ def test_a_reload_during_a_run_has_its_progress_and_can_cancel_it(watched, held)
     # The page shows the running pool, not the default.
     expect(page.locator(".cl-preset").get_by_role("combobox")).to_have_text("quick")
     page.get_by_role("button", name="Cancel the run").click()
-    expect(page.locator(".cl-job")).to_contain_text("Cancelling", timeout=PATIENCE)
+    expect(page.locator(".cl-job")).to_contain_text("Cancelling")
     Path(held.home, "go").touch()
-    expect(page.locator(".cl-job")).to_be_hidden(timeout=PATIENCE)
+    expect(page.locator(".cl-job")).to_be_hidden()
     expect(progress).to_be_hidden()
     notice = page.locator(".notice", has_text="Cancelled: Run the pool")
-    expect(notice).to_be_visible(timeout=PATIENCE)
-    expect(page.locator(".cl-run-pool button")).to_be_enabled(timeout=PATIENCE)
+    expect(notice).to_be_visible()
+    expect(page.locator(".cl-run-pool button")).to_be_enabled()
     expect(page.locator(".cl-outcome")).not_to_contain_text("run 1")
 
 
@@ -382,9 +380,9 @@ def test_a_page_of_which_nothing_is_kept_asks_before_it_is_loaded_anew(watched, 
     load_iris(page, held)
     held.kill()
     banner = page.locator(".cl-lost")
-    expect(banner).to_contain_text("Nothing of this page is kept", timeout=PATIENCE)
+    expect(banner).to_contain_text("Nothing of this page is kept")
     held.start()
-    expect(banner).to_contain_text("has nothing of this page", timeout=PATIENCE)
+    expect(banner).to_contain_text("has nothing of this page")
     expect(page.locator(".cl-prepared")).to_contain_text("go into the pool")
     page.get_by_role("button", name="Load the page anew").click()
     page.locator(".cl-gallery").wait_for()
