@@ -21,7 +21,7 @@ LONGEST_TEXT = 100_000
 MOST_NESTED = 50
 # A value takes some 60 bytes in memory.
 MOST_VALUES = 2_000_000
-# Characters that are counted at a time, and what each byte of JSON is.
+# Characters that are counted at a time, and the bytes that mean something in JSON.
 _CHUNK = 2**14
 _QUOTE, _BACKSLASH = b'"\\'
 _OPENS, _CLOSES, _SEPARATES = (
