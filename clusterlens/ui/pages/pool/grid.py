@@ -23,6 +23,7 @@ from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.settings import HIDDEN, WORDS, named, plain_value
 from clusterlens.ui.server.memory.pools import LONGEST_NAME
 from clusterlens.ui.state.drafts import (
+    LONGEST_TEXT,
     SHARES,
     Entries,
     Entry,
@@ -107,6 +108,7 @@ class PoolGrid(Card):
             sizing_mode="stretch_both",
             rows=18,
             auto_grow=False,
+            max_length=LONGEST_TEXT,
             margin=(6, 0),
             css_classes=["cl-pool-text"],
         )
@@ -282,7 +284,7 @@ class PoolGrid(Card):
 
     def _take_text(self, event: Any) -> None:
         try:
-            self._change(entries=read_entries(self._text.value))
+            self._change(entries=read_entries(self._text.value_input))
         except ValueError as error:
             self._wrong.body = f"<p class='warn' role='alert'>{safe(error)}</p>"
         else:
