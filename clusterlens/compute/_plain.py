@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -83,7 +84,7 @@ class Record:
         value = self.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._wrong(key, "a number")
-        if not low <= value <= high or not math.isfinite(value):
+        if not low <= value <= high or not abs(value) <= sys.float_info.max:
             raise self._wrong(key, f"from {low} to {high}")
         return float(value)
 

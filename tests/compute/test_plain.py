@@ -1,6 +1,7 @@
-"""JSON of any origin is counted before values are made of it."""
+"""JSON of any origin: counted before values are made of it, and its numbers."""
 
 import json
+import math
 import tracemalloc
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterlens.compute import _plain
-from clusterlens.compute._plain import MOST_NESTED, read_plain
+from clusterlens.compute._plain import MOST_NESTED, Record, read_plain
+from clusterlens.compute._validation import DataError
 from tests.processor_time import at_most
 
 VALUES = st.recursive(
@@ -116,3 +118,9 @@ def test_bytes_are_utf_8_alone():
         read_plain('["a"]'.encode("utf-16"), 99)
     with pytest.raises(ValueError, match="limit is 3"):
         read_plain(b"[1,2]", 3)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), math.inf, math.nan])
+def test_a_number_beyond_double_precision_is_refused(value):
+    with pytest.raises(DataError, match="width"):
+        Record({"width": value}, "the model").number("width")

@@ -8,6 +8,7 @@ entries. Values are never converted: an accepted value is used as it is.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -98,7 +99,7 @@ def number(low: float = -math.inf) -> Shape:
 
     def check(value: Any) -> None:
         is_number = type(value) is float or type(value) is int
-        if not is_number or not (math.isfinite(value) and low <= value):
+        if not is_number or not (low <= value and abs(value) <= sys.float_info.max):
             raise ShapeError(expected, value)
 
     return check

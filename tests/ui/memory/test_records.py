@@ -415,6 +415,21 @@ def test_notes_that_earlier_versions_wrote_as_sentences_are_read():
     assert (note, note.kind) == ("a: no luck", "said")
 
 
+@pytest.mark.parametrize("name", [{"a": 1}, ["k-means"], 1, None])
+def test_a_clusterer_of_a_kept_model_is_a_text(name):
+    data = packed.pack(Ensemble([[0, 0, 1]], specs=[{"clusterer": name}]))
+    with pytest.raises(ValueError, match="clusterer"):
+        packed.unpack(data)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan")])
+def test_a_setting_of_a_kept_model_is_a_number_of_double_precision(value):
+    arrays, about = arrays_from_bytes(packed.pack(Ensemble([[0, 0, 1]])))
+    about["specs"] = [{"clusterer": "k-means", "tol": value}]
+    with pytest.raises(ValueError, match="tol"):
+        packed.unpack(arrays_to_bytes(arrays, about))
+
+
 def test_arrays_come_back_and_cannot_claim_more_than_there_is():
     arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(["x", "yy"])}
     data = arrays_to_bytes(arrays, {"k": [1, "two"]})

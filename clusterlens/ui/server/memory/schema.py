@@ -179,6 +179,7 @@ INTENTS: dict[str, Shape] = {
 }
 # Answers of a model made for answers to each held-out answer.
 _HELD_OUT = record(dict.fromkeys(ANSWERS, sequence(row(COUNT, COUNT))))
+_ASKED = {HELD_OUT: _HELD_OUT, "clusterer": TEXT}
 # Plain values beside the arrays of an ensemble, and of uploaded memberships.
 _NOTE = row(choice(*WORDS), LONG_TEXT, record(others=any_of(LONG_TEXT, COUNT)))
 ENSEMBLE = record(
@@ -186,7 +187,7 @@ ENSEMBLE = record(
         "names": sequence(LONG_TEXT),
         "families": sequence(LONG_TEXT),
         "noise": NOISE_MEANS,
-        "specs": sequence(record(optional={HELD_OUT: _HELD_OUT}, others=plain)),
+        "specs": sequence(record(optional=_ASKED, others=plain)),
         "notes": sequence(any_of(LONG_TEXT, _NOTE)),
         "memberships": sequence(COUNT),
     }
