@@ -246,7 +246,7 @@ class BinarisedMatrix(Matrix):
         if not binarised.tile.exact:
             text = "estimated: pairs of each pixel sampled"
             sampled = " " + badge(text, kind="estimate")
-        needed = f"Together in at least {threshold_in_force} of {voters(ensemble)}"
+        needed = f"Joined by at least {threshold_in_force} of {voters(ensemble)}"
         self._note.body = f"<p class='muted cut whole'>{_FILLED}{needed}{sampled}</p>"
         if answers is not None:
             # Equal heights of both notes keep both squares equal.

@@ -21,10 +21,7 @@ GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden;
   min-height: calc((var(--cl-scale, 1) - 1) * 3400px); }
-/* Where there is little height, more of it is for the matrices, but not with larger
-   text, of which the card of the map has two lines. */
-@media (max-height: 800px) { :host { --cl-agreement: 82px;
-  --cl-matrices: calc(1.45 - (var(--cl-scale, 1) - 1) * 0.9); } }
+@media (max-height: 800px) { :host { --cl-agreement: 82px; } }
 @container (max-width: 1262px) {
   :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
 }
@@ -34,6 +31,8 @@ GRID = """
 }
 """
 AGREEMENT = "var(--cl-agreement, 98px) + (var(--cl-scale, 1) - 1) * 240px"
+# The picture of the map is as high as the matrices.
+HALF, HALF_WITH_LEGEND = "1 1 0", "1 1 12px"
 ROW = {"display": "flex", "gap": "8px", "min-height": "0"}
 
 
@@ -48,8 +47,8 @@ class ConsensusPage(Page):
             partial(BinarisedMatrix, partner=consensus), Threshold, Inspector
         )
         self._map_of_models, self._table = yield from self.each(MapOfModels, ModelTable)
-        self._samples = share(sample_map.view, "1 1 0")
-        self._models = share(self._map_of_models.view, "1 1 0")
+        self._samples = share(sample_map.view, HALF_WITH_LEGEND)
+        self._models = share(self._map_of_models.view, HALF_WITH_LEGEND)
         matrices = pn.Row(
             consensus.view,
             binarised.view,
@@ -57,7 +56,7 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
-        self._matrices = share(matrices, "var(--cl-matrices, 1.2) 1 0")
+        self._matrices = share(matrices, HALF)
         self._around = (
             share(headline.view, "0 0 auto"),
             share(threshold.view, f"0 0 calc({AGREEMENT})"),
