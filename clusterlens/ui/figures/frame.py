@@ -24,11 +24,13 @@ from bokeh.models import (
 from bokeh.models.tools import SelectTool, WheelZoomTool
 from bokeh.plotting import figure as Figure
 
+from clusterlens.ui.kit.style import FONT
 from clusterlens.ui.plots.samples import View
 
 _DEBOUNCE_SECONDS = 0.03
 # Numbers and letters have a background of their own, legible in the dark theme, too.
 ON_A_GROUND = {
+    "text_font": FONT,
     "text_font_style": "bold",
     "text_color": "#14181d",
     "background_fill_color": "#ffffff",
@@ -247,6 +249,8 @@ class Frame:
                 major_tick_out=3,
                 minor_tick_out=0,
                 axis_label_text_font_style="normal",
+                axis_label_text_font=FONT,
+                major_label_text_font=FONT,
             )
             axis.js_on_change("major_label_text_color", laid_out)
 

@@ -17,6 +17,7 @@ from bokeh.models import (
 from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, View
 from clusterlens.ui.figures.map_frame import MapFrame
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
+from clusterlens.ui.kit.style import FONT
 
 # Largest distance of a click from a sample, and largest number of legend entries.
 CLICK_PIXELS = 10
@@ -141,6 +142,7 @@ class MapFigure(MapFrame):
                 text="letter",
                 x_offset=10,
                 y_offset=-7,
+                text_font=FONT,
                 text_font_style="bold",
                 text_font_size="16px",
                 text_color="#14181d",

@@ -6,6 +6,9 @@ import re
 
 ACCENT = "#0b6e6e"
 ACCENT_DARK = "#3db8b3"
+# Comes with the components, as their icons do, so that texts are equally wide on every
+# machine.
+FONT = "Roboto, Arial, 'Liberation Sans', sans-serif"
 # Focus ring for keyboard users.
 RING = {
     "MuiButtonBase": {
@@ -45,7 +48,7 @@ THEME = {
             "primary": {"main": ACCENT},
             "background": {"default": "#f5f8fa", "paper": "#ffffff"},
         },
-        "typography": {"fontFamily": "Arial, 'Liberation Sans', sans-serif"},
+        "typography": {"fontFamily": FONT},
         "shape": {"borderRadius": 6},
         "components": RING,
     },
@@ -54,7 +57,7 @@ THEME = {
             "primary": {"main": ACCENT_DARK},
             "background": {"default": "#10141a", "paper": "#1c2026"},
         },
-        "typography": {"fontFamily": "Arial, 'Liberation Sans', sans-serif"},
+        "typography": {"fontFamily": FONT},
         "shape": {"borderRadius": 6},
         "components": RING,
     },
