@@ -39,6 +39,9 @@ RING = {
             "root": {"&.Mui-focused": {"backgroundColor": "var(--panel-surface-color)"}}
         }
     },
+    "MuiFormControlLabel": {
+        "styleOverrides": {"label": {"fontSize": "calc(14px * var(--cl-scale, 1))"}}
+    },
     # A tooltip inside its button would be no wider than the button.
     "MuiTooltip": {"styleOverrides": {"popper": {"width": "max-content"}}},
 }

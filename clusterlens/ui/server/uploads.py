@@ -212,7 +212,7 @@ const OVERLAY = `position:fixed;inset:12px;z-index:2000;pointer-events:none;
   border:3px dashed #0b8a8a;background:rgba(11,138,138,.2);color:#fff;
   text-shadow:0 0 3px #000,0 0 10px #000`;
 const ZONE = `display:flex;align-items:center;justify-content:center;gap:12px;
-  padding:12px;border:1.5px dashed #0b8a8a;border-radius:6px;
+  padding:12px;border:1.5px dashed #0b8a8a;border-radius:6px;font-size:14px;
   background:color-mix(in srgb,#0b8a8a 6%,transparent)`;
 const BUTTON = `all:unset;cursor:pointer;padding:7px 18px;border-radius:6px;
   background:#0b6e6e;color:#fff;font-weight:600;font-size:14px`;

@@ -50,11 +50,20 @@ class LoadTable(Card):
     def build(self) -> Any:
         jobs = self.session.jobs
         self._browse = pn.Row(
-            Text("<p class='drop'>Drop a table here &ensp;or</p>", stylesheets=[CSS]),
-            FileTaker(self.session.receive, css_classes=["cl-file"], width=120),
+            Text(
+                "<p class='drop'>Drop a table here &ensp;or</p>",
+                stylesheets=[CSS],
+                sizing_mode=None,
+            ),
+            FileTaker(self.session.receive, css_classes=["cl-file"]),
             margin=0,
             sizing_mode="stretch_width",
-            styles={"align-items": "center", "gap": "14px", "flex": "none"},
+            styles={
+                "align-items": "center",
+                "justify-content": "center",
+                "gap": "14px",
+                "flex": "none",
+            },
         )
         formats = "".join(f"<span>{name}</span>" for name in FORMATS)
         self._formats = Text(

@@ -109,7 +109,9 @@ class Recent(Card):
     def _write(self) -> None:
         shown = list(self._entries.values())[:_SHOWN]
         self.text.body = _table([_row(e, e.id == self._renamed) for e in shown]) or (
-            "<div class='empty'>Nothing yet: drop a table or open an example.</div>"
+            "<div class='empty'><b>Nothing yet: drop a table or open an example.</b> "
+            "Each analysis is kept here with its runs, answers and checks, to go on "
+            "with after a break.</div>"
         )
 
     def _do(self, what: str) -> None:

@@ -13,6 +13,7 @@ from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
 from clusterlens.ui.pages.new_rows.drift_nodes import Drifted
 from clusterlens.ui.pages.new_rows.nodes import Placed
+from clusterlens.ui.pages.new_rows.picture import future_page
 from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.partitions import free_name
@@ -161,12 +162,16 @@ class NewRowsHeadline(Card):
 def _before(run_id: str | None, result: AnalysisResult | None) -> str:
     """Write the next step while there is no segmentation."""
     if result is not None:
-        return f"<p><b>Keep {safe(result.title)} for new rows.</b> {WHAT_FOR}</p>"
+        keep = f"<p><b>Keep {safe(result.title)} for new rows.</b> {WHAT_FOR}</p>"
+        return keep + future_page()
     way = TO_A_RUN
     if run_id is not None:
         chosen = link("Choose a result on Clusters", "clusters", css="cl-to-clusters")
         way = f"{chosen}, then keep it here"
-    return f"<div class='empty'><b>Nothing is kept yet.</b> {way}. {WHAT_FOR}</div>"
+    return (
+        f"<div class='empty'><b>Nothing is kept yet.</b> {way}. {WHAT_FOR}"
+        f"{future_page()}</div>"
+    )
 
 
 def _refitted(kept: KeptPartition) -> str:

@@ -77,7 +77,6 @@ class PoolGrid(Card):
                 label="Count identical partitions once",
                 size="small",
                 margin=(6, 0, 0, 6),
-                sx={"& .MuiFormControlLabel-label": {"fontSize": "13px"}},
                 css_classes=["cl-distinct"],
             ),
             lambda: self._draft.distinct_only,
