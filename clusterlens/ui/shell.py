@@ -59,7 +59,7 @@ nav p { margin: 8px 0 2px;
   color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 nav button { all: unset; box-sizing: border-box; width: 100%; min-height: 52px;
   padding: 6px 2px; line-height: 1.2; cursor: pointer; }
-nav button:not(:has(span)) { min-height: 0; padding: 3px 2px 7px; font-size: .92em; }
+nav button:not(:has(span)) { min-height: 0; padding: 3px 2px 7px; font-size: .857em; }
 nav button:hover { background: color-mix(in srgb, currentColor 7%, transparent); }
 nav button:focus-visible { outline-offset: -2px; }
 nav button.pale {

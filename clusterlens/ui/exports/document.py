@@ -95,7 +95,7 @@ SOURCES: dict[str, Callable[[Findings], bool]] = {
     "arXiv:2209.10042 (class labels).": lambda found: found.includes("labels"),
 }
 _STYLE = """
-body { font: 15px/1.45 Arial, 'Liberation Sans', sans-serif; color: #14181d;
+body { font: 15px/1.45 Roboto, Arial, 'Liberation Sans', sans-serif; color: #14181d;
   overflow-wrap: anywhere; max-width: 760px; margin: 32px auto; padding: 0 24px;
   background: #fff; }
 h1 { font-size: 25px; line-height: 1.2; margin: 0 0 4px; }

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import panel as pn
+from bokeh.core.properties import value
 from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.events import DoubleTap, Press, RangesUpdate, Tap
 from bokeh.models import (
@@ -30,7 +31,7 @@ from clusterlens.ui.plots.samples import View
 _DEBOUNCE_SECONDS = 0.03
 # Numbers and letters have a background of their own, legible in the dark theme, too.
 ON_A_GROUND = {
-    "text_font": FONT,
+    "text_font": value(FONT),
     "text_font_style": "bold",
     "text_color": "#14181d",
     "background_fill_color": "#ffffff",

@@ -281,7 +281,7 @@ class MatrixFigure(LiveFrame):
                 y_offset="down",
                 text_align="center",
                 text_baseline="middle",
-                text_font_size="11px",
+                text_font_size="12px",
                 **ON_A_GROUND,
             ),
         )

@@ -85,7 +85,7 @@ class MembershipMap(MapFrame):
                 y_offset="down",
                 text_align="center",
                 text_baseline="middle",
-                text_font_size="13px",
+                text_font_size="14px",
                 **ON_A_GROUND,
             ),
         )

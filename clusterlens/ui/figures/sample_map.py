@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from bokeh.core.properties import value
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
@@ -142,7 +143,7 @@ class MapFigure(MapFrame):
                 text="letter",
                 x_offset=10,
                 y_offset=-7,
-                text_font=FONT,
+                text_font=value(FONT),
                 text_font_style="bold",
                 text_font_size="16px",
                 text_color="#14181d",

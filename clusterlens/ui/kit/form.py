@@ -8,13 +8,13 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS, scaled
 
 FORM_CSS = scaled("""
-.chip { padding: 1px 9px; margin: 1px 4px 1px 0; border-radius: 11px; font-size: 12.5px;
+.chip { padding: 1px 9px; margin: 1px 4px 1px 0; border-radius: 11px; font-size: 12px;
   position: relative; background: color-mix(in srgb, currentColor 9%, transparent); }
 .chip button { all: unset; cursor: pointer; position: absolute; right: -3px; top: -4px;
   width: 15px; height: 15px; line-height: 14px; text-align: center; border-radius: 50%;
   font-size: 12px; opacity: 0; background: #5c6670; color: #fff; }
 .chip:hover button, .chip button:focus-visible { opacity: 1; }
-input.field { width: 20px; box-sizing: border-box; font: inherit; font-size: 12.5px;
+input.field { width: 20px; box-sizing: border-box; font: inherit; font-size: 12px;
   color: inherit; text-align: center; padding: 0 2px; height: 21px; border-radius: 11px;
   background: transparent; border: 1px dashed
   color-mix(in srgb, currentColor 45%, transparent); }

@@ -82,7 +82,7 @@ TEXT_CSS = scaled("""
 :focus-visible { outline: 2px solid #0b8a8a !important; }
 div:focus-visible { outline-offset: -2px; }
 b, span, button, td, th, dd, figcaption { unicode-bidi: plaintext; }
-h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
+h2 { font-size: 16px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 12px; } }
 @media (max-height: 800px) { .spare, .badge.spare, .how { display: none; } }
 @media (max-width: 1150px) { .detail { display: none; } }
@@ -95,10 +95,10 @@ p { margin: 2px 0; }
 .said { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap; }
 .chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
-  margin-right: 6px; background: rgba(0, 0, 0, .2); font-size: 13px; }
+  margin-right: 6px; background: rgba(0, 0, 0, .2); font-size: 14px; }
 @media (max-width: 1150px) { .chip { padding: 3px 8px; margin-right: 2px; } }
 button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12px;
-  font-size: 13px; border: 1px solid rgba(255, 255, 255, .6); }
+  font-size: 14px; border: 1px solid rgba(255, 255, 255, .6); }
 .chips { position: absolute; inset: -5px 0; display: flex; align-items: center;
   overflow: hidden; }
 .chips > .chip { flex: none; white-space: nowrap; }
@@ -123,7 +123,7 @@ button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px
   vertical-align: middle; }
 .scale-of { display: inline-block; width: 40px; height: 9px; }
 @media (max-width: 1150px) { .scale-of { width: 20px; }
-  .sides:has(> .cl-scale), .cut.whole { font-size: 11px; gap: 2px; } }
+  .sides:has(> .cl-scale), .cut.whole { font-size: 12px; gap: 2px; } }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; flex: none; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -134,7 +134,7 @@ th { font-weight: 400;
 td.number, th.number { text-align: right; }
 .name { white-space: nowrap; }
 ul { margin: 4px 0; padding-left: 18px; }
-button.link { all: unset; cursor: pointer; font-weight: 600;
+button.link { all: unset; cursor: pointer; font-weight: 700;
   color: color-mix(in srgb, #0b8a8a var(--cl-mixed, 72%), currentColor); }
 button.link:hover, .badge button.link { text-decoration: underline; }
 .badge button.link { color: inherit; }
@@ -146,13 +146,13 @@ button.pill { all: unset; display: inline-block; cursor: pointer; padding: 2px 1
   border-radius: 12px; font-size: 12px; margin-right: 6px; border: 1px solid
   color-mix(in srgb, currentColor 30%, transparent); }
 button.pill:hover { border-color: #0b8a8a; }
-h3 { font-size: 13px; margin: 10px 0 2px; padding-top: 8px; border-top: 1px solid
+h3 { font-size: 14px; margin: 10px 0 2px; padding-top: 8px; border-top: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); }
 h3 small { font-weight: 400; opacity: .7; }
 .right { float: right; font-weight: 400; }
 .between { display: flex; justify-content: space-between; gap: 6px; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; margin: 4px 0;
-  font-size: 12.5px; }
+  font-size: 12px; }
 dt { color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 dd { margin: 0; overflow-wrap: anywhere; }
 .track { height: 8px; background: color-mix(in srgb, currentColor 9%, transparent);
@@ -174,7 +174,7 @@ table.profile { table-layout: fixed; } table.profile td, table.profile th {
 table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 33%; }
 table.profile td:nth-child(3), table.profile th:nth-child(3),
 table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 21%; }
-table.profile td.number { font-size: 13px; }
+table.profile td.number { font-size: 14px; }
 .stack { display: grid; align-items: center; }
 .stack > * { grid-area: 1 / 1; min-width: 0; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
@@ -193,13 +193,13 @@ table.profile td.number { font-size: 13px; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }
-table.profile th { font-size: 11.5px; }
-@media (max-width: 1350px) { table.profile th { font-size: 10px; }
-  table.profile td { font-size: 12.5px; } }
+table.profile th { font-size: 12px; }
+@media (max-width: 1350px) { table.profile th { font-size: 12px; }
+  table.profile td { font-size: 12px; } }
 .tabs { display: flex; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); margin: 0 -12px 8px; }
 .tab { all: unset; cursor: pointer; flex: 1; text-align: center; padding: 10px 2px 8px;
-  font-size: 13px; border-bottom: 2px solid transparent; opacity: .75; }
+  font-size: 14px; border-bottom: 2px solid transparent; opacity: .75; }
 .tab.front { border-color: #0b8a8a; font-weight: 700; opacity: 1;
   color: color-mix(in srgb, #0b8a8a var(--cl-mixed, 75%), currentColor); }
 .tab:focus-visible { outline-offset: -3px; }
@@ -212,7 +212,7 @@ table.profile th { font-size: 11.5px; }
   box-shadow: 0 6px 30px rgba(0, 0, 0, .4); margin: 0 auto; display: grid; gap: 0 28px;
   grid-template-columns: minmax(200px, 1fr) minmax(0, 1.6fr); }
 .keys .words { max-height: 62vh; overflow-y: auto; }
-.keys dl { display: block; font-size: 13px; }
+.keys dl { display: block; font-size: 14px; }
 .keys dt { color: inherit; font-weight: 700; margin-top: 6px; }
 .notice { box-shadow: 0 3px 14px rgba(0, 0, 0, .25); display: flex;
   overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 4px 12px;
@@ -248,11 +248,11 @@ table.profile th { font-size: 11.5px; }
 .row-of-k.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
 .row-of-k button { all: unset; cursor: pointer; text-align: right; }
 .row-of-k.front button { font-weight: 700; }
-.row-of-k .closest { font-size: .8em; color: #0b8a8a; vertical-align: 1px; }
+.row-of-k .closest { color: #0b8a8a; vertical-align: 1px; }
 .rows-of-k > .row-of-k { container-type: size; grid-template-rows: minmax(0, 1fr); }
 .parts { display: flex; gap: 1px; height: calc(100% - 3px); max-height: 22px; }
 .parts > div { overflow: hidden; text-align: center; border-radius: 2px;
-  font-size: 11px; min-width: 0; display: flex; align-items: center;
+  font-size: 12px; min-width: 0; display: flex; align-items: center;
   justify-content: center; font-variant-numeric: tabular-nums; }
 @container (max-height: 16px) { .parts { height: calc(100% - 1px); }
   .parts > div { line-height: 1; } }
@@ -269,12 +269,12 @@ table.profile th { font-size: 11.5px; }
   outline: 1px solid rgba(255, 255, 255, .8); }
 .strip-of-k > div { position: absolute; top: calc(50% - 3px); height: 7px;
   border-radius: 3px; min-width: 4px; }
-table.heat { border-collapse: separate; border-spacing: 2px; font-size: 12.5px;
+table.heat { border-collapse: separate; border-spacing: 2px; font-size: 12px;
   width: auto; min-width: 100%; }
 table.heat td, table.heat th { border: 0; padding: 4px 5px; white-space: nowrap;
   vertical-align: middle; }
 @media (max-height: 800px) { table.heat td { padding: 2px 5px; } }
-table.heat th { font-size: 11.5px; vertical-align: bottom; line-height: 1.15; }
+table.heat th { font-size: 12px; vertical-align: bottom; line-height: 1.15; }
 table.heat td.cell { text-align: center; border-radius: 3px; min-width: 38px; }
 table.heat th.cell { text-align: center; white-space: normal;
   overflow-wrap: break-word; }
@@ -290,7 +290,7 @@ table.heat button { all: unset; cursor: pointer; }
 table.heat tr[data-do] { cursor: pointer; }
 table.heat td .track { margin-top: 0; display: inline-block; width: 54px;
   min-width: 0; vertical-align: middle; margin-right: 6px; }
-table.cross { border-collapse: separate; border-spacing: 2px; font-size: 12.5px; }
+table.cross { border-collapse: separate; border-spacing: 2px; font-size: 12px; }
 table.cross td, table.cross th { border: 0; padding: 3px 5px; text-align: center;
   vertical-align: middle; }
 table.cross td.name, table.cross th.name { text-align: left; max-width: 110px; }
@@ -301,7 +301,7 @@ table.cross button.front { outline: 2px solid currentColor; }
   grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); }
 .small-multiples figure { margin: 0; min-width: 0; display: flex;
   flex-direction: column; min-height: 120px; }
-.small-multiples figcaption { font-size: 12.5px; line-height: 1.25; }
+.small-multiples figcaption { font-size: 12px; line-height: 1.25; }
 .small-multiples figcaption > div, .small-multiples figcaption b {
   overflow-wrap: anywhere; min-width: 0; }
 .small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
@@ -310,11 +310,11 @@ table.rows td, table.rows th { white-space: nowrap; }
 @media (max-width: 1350px) { .title { padding-right: 2px; } }
 button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
   height: 16px; line-height: 16px; margin-left: 7px; border-radius: 50%; flex: none;
-  font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
+  font-size: 12px; text-align: center; font-weight: 700; font-style: italic;
   border: 1px solid color-mix(in srgb, currentColor 45%, transparent);
   color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 @media (max-width: 1350px) { button.about { margin-left: 2px; width: 12px;
-  height: 12px; line-height: 12px; font-size: 9px; } }
+  height: 12px; line-height: 12px; font-size: 12px; } }
 button.about:hover { border-color: #0b8a8a; color: inherit; }
 button.about:focus-visible { outline-offset: 1px; }
 div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;
@@ -353,7 +353,7 @@ div.about .line > * { margin-bottom: 4px; }
 # Used inside the shadow root of each table, over the rules of the widget set.
 TABLE_CSS = scaled("""
 :focus-visible { outline: 2px solid #0b8a8a !important; outline-offset: -2px; }
-.pnx-tabulator.tabulator { font-size: 13px !important; }
+.pnx-tabulator.tabulator { font-size: 14px !important; }
 .pnx-tabulator.tabulator, .pnx-tabulator .tabulator-table,
 .pnx-tabulator .tabulator-header, .pnx-tabulator .tabulator-col,
 .pnx-tabulator .tabulator-footer { background: transparent !important; }
@@ -376,7 +376,7 @@ TABLE_CSS = scaled("""
 .pnx-tabulator .tabulator-row.tabulator-selected:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important;
   color: inherit !important; }
-.tabulator-edit-list.tabulator-popup-container { font-size: 13px;
+.tabulator-edit-list.tabulator-popup-container { font-size: 14px;
   background: var(--panel-surface-color); color: var(--panel-on-surface-color);
   border-color: color-mix(in srgb, currentColor 30%, transparent); }
 .tabulator-edit-list .tabulator-edit-list-item { color: inherit !important; }
@@ -409,15 +409,15 @@ NAME_UNSEEN = {"& .MuiFormLabel-root": {"display": "none"}}
 DENSE = {
     "& .MuiInputBase-root": {
         "height": "30px",
-        "fontSize": "calc(13px * var(--cl-scale, 1))",
+        "fontSize": "calc(14px * var(--cl-scale, 1))",
     },
-    "& .MuiInputLabel-root": {"fontSize": "calc(13px * var(--cl-scale, 1))"},
+    "& .MuiInputLabel-root": {"fontSize": "calc(14px * var(--cl-scale, 1))"},
     "& .MuiInputLabel-root:not(.MuiInputLabel-shrink)": {
         "transform": "translate(12px, 5px)"
     },
     "& .MuiSelect-select": {
         "padding": "4px 26px 4px 9px !important",
-        "fontSize": "calc(13px * var(--cl-scale, 1))",
+        "fontSize": "calc(14px * var(--cl-scale, 1))",
     },
     "@media (max-width: 1350px)": {
         "& .MuiInputLabel-root": {"maxWidth": "133%"},

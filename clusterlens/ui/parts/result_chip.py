@@ -22,7 +22,7 @@ CSS = scaled("""
 @media (max-width: 1250px) { :host { max-width: 236px; } }
 .result { all: unset; box-sizing: border-box; cursor: pointer; display: flex; gap: 6px;
   max-width: 100%; height: 26px; padding: 0 12px; border-radius: 13px;
-  align-items: center; font-size: 13px; background: #fff; color: #14181d;
+  align-items: center; font-size: 14px; background: #fff; color: #14181d;
   white-space: nowrap; }
 .result b { color: #0b6e6e; overflow: hidden; text-overflow: ellipsis;
   flex: 0 1 auto; }
@@ -38,7 +38,7 @@ CSS = scaled("""
   color: var(--panel-on-surface-color, #14181d);
   box-shadow: 0 6px 30px rgba(0, 0, 0, .35); white-space: normal; }
 .menu button { all: unset; box-sizing: border-box; display: block; width: 100%;
-  padding: 7px 10px; border-radius: 5px; cursor: pointer; font-size: 13.5px; }
+  padding: 7px 10px; border-radius: 5px; cursor: pointer; font-size: 14px; }
 .menu button:hover, .menu button:focus-visible {
   background: color-mix(in srgb, #0b8a8a 12%, transparent); }
 .menu small, .menu p { font-size: 12px;

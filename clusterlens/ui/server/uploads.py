@@ -215,7 +215,7 @@ const ZONE = `display:flex;align-items:center;justify-content:center;gap:12px;
   padding:12px;border:1.5px dashed #0b8a8a;border-radius:6px;font-size:14px;
   background:color-mix(in srgb,#0b8a8a 6%,transparent)`;
 const BUTTON = `all:unset;cursor:pointer;padding:7px 18px;border-radius:6px;
-  background:#0b6e6e;color:#fff;font-weight:600;font-size:14px`;
+  background:#0b6e6e;color:#fff;font-weight:700;font-size:14px`;
 const OUTLINED = `background:none;color:inherit;padding:6px 12px;
   border:1px solid #0b8a8a`;
 

@@ -30,7 +30,7 @@ class DistinguishingColumns(Card):
             size="small",
             width=190,
             margin=0,
-            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "14px"}},
             css_classes=["cl-cluster-name"],
         )
         self.control(self._name, self._written, self._rename)

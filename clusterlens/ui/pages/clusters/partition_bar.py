@@ -192,7 +192,7 @@ class PartitionBar(Card):
             min_width=105,
             max_width=190,
             margin=0,
-            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "14px"}},
             css_classes=["cl-keep-name"],
         )
         self._rows = SaveButton(

@@ -60,7 +60,7 @@ class ClusterProfilesTable(Card):
                 size="small",
                 width=130,
                 margin=0,
-                sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+                sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "14px"}},
                 css_classes=["cl-profile-query"],
             ),
             value="value_input",

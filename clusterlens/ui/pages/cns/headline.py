@@ -146,7 +146,7 @@ class CNSHeadline(Card):
             best = f", {'' if chosen else 'at '}the automatic choice{value}"
         found = count(cns_summary.solution.n_clusters, "cluster")
         self._text.body = excerpt(
-            f"<span style='font-size:15px'><b>{found}</b>; "
+            f"<span style='font-size:16px'><b>{found}</b>; "
             f"{whole(cns_summary.between)} of {whole(n)} samples lie between clusters"
             f"{_undecided(cns_summary)}. Criterion <b>{cns_summary.criterion:.3f}</b>"
             f"{best}.</span> {_empty_seeds(cns_summary)}<span class='muted'>The "

@@ -23,8 +23,8 @@ STEPS_CSS = """
 .steps button.shown { border-color: #0b8a8a; background:
   color-mix(in srgb, #0b8a8a 10%, transparent); }
 .steps img { display: block; width: 100%; height: 54px; object-fit: contain; }
-.steps b { display: block; font-size: .9em; line-height: 1.1; }
-.steps small { display: block; opacity: .75; font-size: .76em; white-space: nowrap;
+.steps b { display: block; font-size: .857em; line-height: 1.1; }
+.steps small { display: block; opacity: .75; font-size: .857em; white-space: nowrap;
   overflow: hidden; }
 @container (max-width: 620px) {
   .steps { gap: 2px; }

@@ -138,7 +138,7 @@ class ModelTab(Tab):
         if shown.result_title:
             marks.append(badge("beside the result", kind="estimate"))
         return (
-            f"<p class='cl-model-name'><b style='font-size:15px'>"
+            f"<p class='cl-model-name'><b style='font-size:16px'>"
             f"{safe(shown.title)}</b> {' '.join(marks)}</p><dl>{rows}</dl>"
         )
 

@@ -38,7 +38,7 @@ SHOWN += ("seconds", "parameters")
 MOST_ROWS = 400
 
 TABLE_CSS = """
-table.models { font-size: .86em; width: auto; min-width: 100%; }
+table.models { font-size: .857em; width: auto; min-width: 100%; }
 .models th { position: sticky; top: 0; background: var(--cl-paper, Canvas);
   vertical-align: bottom; max-width: 130px; }
 .models th button { all: unset; cursor: pointer; }

@@ -111,7 +111,7 @@ def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
     )
     known = f" {badge(TITLES[read.linked.kind])}" if read.linked else ""
     return (
-        f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
+        f"<p style='font-size:16px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
         f"<p>{_buttons(read)}</p>"
         f"<div class='halves'><div>{_differences(read.differences)}</div><div>"
         f"{_readings(read, ensemble, needed)}<table>{rows}</table>"

@@ -16,7 +16,7 @@ from clusterlens.ui.kit.components import go_on
 from clusterlens.ui.kit.style import TEXT_CSS, scaled
 
 ROW_CSS = scaled("""
-.ranking { height: 100%; display: flex; flex-direction: column; font-size: 13px; }
+.ranking { height: 100%; display: flex; flex-direction: column; font-size: 14px; }
 .rows, .heads { overflow-y: auto; scrollbar-gutter: stable; scrollbar-width: thin; }
 .heads { overflow: hidden; flex: none; }
 .rows { flex: 1 1 0; min-height: 0; position: relative; }
@@ -28,10 +28,10 @@ ROW_CSS = scaled("""
   .row { grid-template-columns: var(--narrow); gap: 0 3px; }
   .row > .wide { display: none; }
 }
-.row.head { cursor: default; font-size: 11px; line-height: 1.15; height: auto;
+.row.head { cursor: default; font-size: 12px; line-height: 1.15; height: auto;
   align-items: end; padding-bottom: 3px; }
 .row.head > * { opacity: .75; }
-.axis { display: flex; justify-content: space-between; font-size: 10px;
+.axis { display: flex; justify-content: space-between; font-size: 12px;
   border-bottom: 1px solid currentColor; margin-right: 3px; }
 .row > .number { text-align: right; }
 .row > .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
@@ -42,11 +42,11 @@ ROW_CSS = scaled("""
 .name > .lead { flex-shrink: 100000; min-width: 1.6em; }
 .name > .lead:has(+ .tail:empty) { flex-shrink: 1; }
 .name > .lead:empty, .name > .tail:empty, .name > .times:empty { display: none; }
-.name > .times { flex: none; opacity: .7; font-size: 11px; }
+.name > .times { flex: none; opacity: .7; font-size: 12px; }
 .row:not(.head):hover { background: color-mix(in srgb, #0b8a8a 9%, transparent); }
 .row.front, .row.front:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important; }
-.since { display: none; flex: none; font-size: 12px; font-weight: 600;
+.since { display: none; flex: none; font-size: 12px; font-weight: 700;
   width: calc(25px * var(--cl-scale, 1));
   color: #0b8a8a; }
 .since.down { color: #b0620c; }
@@ -55,9 +55,9 @@ ROW_CSS = scaled("""
   background: color-mix(in srgb, currentColor 9%, transparent); }
 .bar > i { background: #0b7d7d; }
 .bar > i + i { background: #c2570c; }
-.bar > b { position: absolute; right: 0; top: -3px; font: 10px/15px Arial,
-  sans-serif; padding: 0 4px; border-radius: 8px; background: #fbe3d3;
-  color: #8a3b05; }
+.bar > b { position: absolute; right: 0; top: -3px; font-weight: 400;
+  font-size: 12px; line-height: 15px; padding: 0 4px; border-radius: 8px;
+  background: #fbe3d3; color: #8a3b05; }
 .bar > b:empty { display: none; }
 .bar > u { position: absolute; top: -2px; width: 2px; height: 13px;
   background: currentColor; }

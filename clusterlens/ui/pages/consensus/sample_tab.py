@@ -60,7 +60,7 @@ class SampleTab(Tab):
         )
         stops = ", ".join(DISAGREEMENT_COLOURS)
         self.text.body = (
-            f"<p><b style='font-size:15px'>Row {safe(read.row_id)}</b> "
+            f"<p><b style='font-size:16px'>Row {safe(read.row_id)}</b> "
             f"<span class='pill'>{chip}</span>"
             f"{link('Link from here', 'link', css='cl-link-here')} · "
             f"{link('Find in matrices', 'find', css='cl-find-here')}</p>"

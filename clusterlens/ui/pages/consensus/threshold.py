@@ -27,7 +27,7 @@ _LOW = """
 _TEXT = scaled(
     """
 :host { width: calc(172px * var(--cl-scale, 1)) !important; }
-.needed { font-size: 13px; white-space: nowrap; }
+.needed { font-size: 14px; white-space: nowrap; }
 p { margin: 1px 0; }
 """
     + _LOW

@@ -61,7 +61,7 @@ DRAW_VALUES = JSCode("""function (cell) {
     const span = document.createElement('span');
     span.textContent = text;
     span.dir = 'auto';
-    span.style.cssText = 'font-size:11px;white-space:nowrap;overflow:hidden;' +
+    span.style.cssText = 'font-size:12px;white-space:nowrap;overflow:hidden;' +
       'text-overflow:ellipsis;' + css;
     box.append(span);
     return span;
@@ -131,7 +131,7 @@ DRAW_REASON = JSCode("""function (cell) {
   const box = document.createElement('div'), text = document.createElement('span');
   box.style.cssText = 'display:flex;align-items:center;height:26px;margin:-4px 0';
   text.style.cssText = 'display:-webkit-box;-webkit-box-orient:vertical;' +
-    '-webkit-line-clamp:2;overflow:hidden;white-space:normal;font-size:11px;' +
+    '-webkit-line-clamp:2;overflow:hidden;white-space:normal;font-size:12px;' +
     'line-height:12px';
   text.className = 'reason';
   text.textContent = text.title = cell.getValue();

@@ -32,7 +32,7 @@ CSS = scaled("""
   background: linear-gradient(90deg, #440154, #3b528b, #21918c, #5ec962, #fde725); }
 .rows { display: grid; grid-template-columns: repeat(7, minmax(0, 1fr)); gap: 0 8px; }
 .group { display: flex; align-items: center; gap: 8px; margin: 5px 0 4px;
-  font-size: 12.5px; }
+  font-size: 12px; }
 .group::after { content: ""; flex: 1; border-top: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); }
 section { display: grid; grid-template-columns: subgrid; gap: 0 8px; min-width: 0;
@@ -49,14 +49,14 @@ section > .group { grid-column: 1 / -1; }
   color-mix(in srgb, currentColor 12%, transparent); }
 .picture img { height: 100%; width: 100%; object-fit: contain; }
 .told { padding: 6px 9px 8px; font-size: 12px; line-height: 1.28; }
-.told b { font-size: 13px; display: block; }
+.told b { font-size: 14px; display: block; }
 .told p { margin: 0 0 2px; }
 .opens { position: absolute; right: 8px; top: 64px; display: flex; gap: 6px;
   opacity: 0; }
 .first .opens { top: auto; bottom: 8px; }
 .first .opens, .card:hover .opens, .card:focus-within .opens { opacity: 1; }
 .opens button { all: unset; cursor: pointer; padding: 4px 10px; border-radius: 5px;
-  font-size: 12px; font-weight: 600; background: #0b6e6e; color: #fff;
+  font-size: 12px; font-weight: 700; background: #0b6e6e; color: #fff;
   border: 1px solid #0b6e6e; }
 .opens button.cl-data-only { background: var(--panel-surface-color, #fff);
   color: color-mix(in srgb, #0b6e6e var(--cl-mixed, 70%), currentColor); }

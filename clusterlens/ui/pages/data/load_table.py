@@ -22,8 +22,8 @@ LANDMARKS = (5_000, N_LANDMARKS, 50_000, 100_000)
 CSS = scaled("""
 .formats { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
 .formats span { border: 1px solid color-mix(in srgb, currentColor 25%, transparent);
-  border-radius: 5px; padding: 1px 8px; font-size: 12.5px; }
-.drop { font-size: 17px; font-weight: 700; text-align: right; }
+  border-radius: 5px; padding: 1px 8px; font-size: 12px; }
+.drop { font-size: 16px; font-weight: 700; text-align: right; }
 .center { text-align: center; }
 @media (max-width: 1150px) { .drop { font-size: 14px; white-space: nowrap; }
   .formats { gap: 4px; } .formats span { padding: 0 5px; } }

@@ -224,7 +224,7 @@ def _bars(projection: Projection) -> str:
     explained = projection.explained
     largest = max(float(explained[0]), 1e-9)
     rows = "".join(
-        "<div style='display:flex;align-items:center;gap:4px;font-size:11px;"
+        "<div style='display:flex;align-items:center;gap:4px;font-size:12px;"
         f"line-height:15px'><span style='width:15px'>{k + 1}</span>"
         f"<span style='height:8px;width:{48 * share / largest:.1f}px;background:"
         f"{'#0b8a8a' if k < 2 else '#8fa3ad'}'></span>{percent(share)}</div>"

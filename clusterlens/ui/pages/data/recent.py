@@ -22,7 +22,7 @@ from clusterlens.ui.server.memory.store import Entry, Store
 from clusterlens.ui.state.shapes import as_moment, fits, moment
 
 CSS = """
-table.recent { font-size: 13px; }
+table.recent { font-size: 14px; }
 table.recent td { padding: 4px 6px; vertical-align: baseline; }
 table.recent td, table.recent th { white-space: nowrap; }
 table.recent td.cut { width: 100%; max-width: 0; }

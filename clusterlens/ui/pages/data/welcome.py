@@ -19,9 +19,9 @@ every model by its distance to that consensus.</p><ol>
 </ol></div>"""
 WELCOME_CSS = scaled("""
 .welcome { display: flex; gap: 30px; justify-content: space-between; }
-.welcome .say { font-size: 17px; line-height: 1.3; margin: 0; max-width: 640px; }
+.welcome .say { font-size: 16px; line-height: 1.3; margin: 0; max-width: 640px; }
 .welcome ol { display: flex; gap: 12px; margin: 0; padding: 0; list-style: none;
-  counter-reset: step; font-size: 12.5px; }
+  counter-reset: step; font-size: 12px; }
 .welcome li { position: relative; padding-left: 32px; width: 168px;
   counter-increment: step;
   color: color-mix(in srgb, currentColor var(--cl-mixed, 75%), transparent); }

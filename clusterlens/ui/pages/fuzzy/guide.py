@@ -24,16 +24,16 @@ _GIVEN = {
 GUIDE_CSS = """
 button.answer { all: unset; cursor: pointer; display: flex; width: 100%;
   box-sizing: border-box; justify-content: space-between; gap: 8px; padding: 1px 6px;
-  font-size: .87em; border-radius: 4px; }
+  font-size: .857em; border-radius: 4px; }
 button.answer.chosen { background: color-mix(in srgb, #0b8a8a 13%, transparent); }
 button.answer:focus-visible { outline-offset: -2px; }
 button.answer .muted { white-space: nowrap; }
-.warn { font-size: .87em; }
-h4 { margin: 3px 0 1px; font-size: .9em; }
+.warn { font-size: .857em; }
+h4 { margin: 3px 0 1px; font-size: .857em; }
 @media (max-width: 1150px) {
-  h4 { margin: 1px 0 0; font-size: .82em; }
-  button.answer { font-size: .78em; line-height: 1.2; padding: 0 4px; gap: 4px; }
-  button.answer .muted { font-size: 11px; }
+  h4 { margin: 1px 0 0; font-size: .857em; }
+  button.answer { font-size: .857em; line-height: 1.2; padding: 0 4px; gap: 4px; }
+  button.answer .muted { font-size: 12px; }
 }
 """
 

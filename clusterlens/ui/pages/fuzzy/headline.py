@@ -170,7 +170,7 @@ class FuzzyHeadline(Card):
         toy = self.session.look.fuzzy_case == "toy"
         found: Choices = fuzzy_choices.value
         self._text.body = (
-            f"<p style='font-size:1.1em'>NDC <b>"
+            f"<p style='font-size:1.143em'>NDC <b>"
             f"{HIDDEN if fuzzy_hidden else fixed(float(fuzzy_ndc), 3)}</b> "
             f"<span class='muted'>{error(fuzzy_ndc.standard_error)}, unadjusted"
             f"</span> {_exactness(fuzzy_ndc)}</p><p>"

@@ -41,7 +41,7 @@ class FuzzyPage(Page):
         )
         right = yield from self.each(FuzzyGuide, FuzzyRows, FuzzyPairs)
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._places = [share(card.view, "1.05 1 0") for card in pictures]
+        self._places = [share(card.view, "0.9 1 0") for card in pictures]
         left = stacked(share(values.view, "1 1 0"), *self._places)
         self._side = {
             name: share(card.view, flex)

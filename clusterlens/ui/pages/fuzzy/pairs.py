@@ -25,7 +25,7 @@ _RANDOM = {
     True: "The partition of the row is fixed, that of the column random.",
 }
 PAIRS_CSS = """
-table.square { border-spacing: 1px; border-collapse: separate; font-size: .8em;
+table.square { border-spacing: 1px; border-collapse: separate; font-size: .857em;
   table-layout: fixed; }
 .square td, .square th { border: 0; padding: 0 1px; text-align: center; height: 20px; }
 /* Beside values that do not fit the card the names stay in sight. */
@@ -52,7 +52,7 @@ class FuzzyPairs(Card):
                 "Adjusted under",
                 {RANDOM_MODELS[key].title: key for key in MODELS},
                 css="cl-fuzzy-set-model",
-                width=150,
+                width=140,
             ),
         )
         fixed = self.bound(
@@ -61,7 +61,7 @@ class FuzzyPairs(Card):
                 "Random",
                 {"both sides": "", "column, row fixed": "u"},
                 css="cl-fuzzy-set-fixed",
-                width=130,
+                width=118,
             ),
         )
         self._save = SaveButton(

@@ -24,7 +24,7 @@ ROWS_CSS = """
 .side { display: flex; gap: 6px; min-height: 0; }
 .side > b { align-self: center; width: 14px; }
 .side > div { flex: 1 1 0; min-width: 0; max-width: 150px; display: flex;
-  flex-direction: column; text-align: center; font-size: .8em; }
+  flex-direction: column; text-align: center; font-size: .857em; }
 .side > div > .canvas { flex: 1 1 0; min-height: 26px; height: auto; }
 """
 

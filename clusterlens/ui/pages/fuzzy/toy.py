@@ -18,7 +18,7 @@ _TIE = 1e-6
 
 TOY_CSS = """
 td, th { white-space: nowrap; padding-block: 1px; }
-@media (max-width: 1150px) { table { font-size: .8em; } td, th { padding: 1px 3px; } }
+@media (max-width: 1150px) { table { font-size: .857em; } td, th { padding: 1px 3px; } }
 """
 
 

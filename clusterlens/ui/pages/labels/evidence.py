@@ -18,7 +18,7 @@ from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
 EVIDENCE_CSS = """
-table { width: 100%; font-size: .95em; }
+table { width: 100%; }
 td, th { white-space: nowrap; }
 td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
 .scale { position: relative; display: inline-block; width: 62px; height: 9px;
@@ -30,7 +30,7 @@ td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
 .scale i { position: absolute; top: -3px; bottom: -3px; width: 2px;
   background: currentColor; }
 @container (max-width: 400px) {
-  table { font-size: .86em; }
+  table { font-size: .857em; }
   td, th { padding: 3px 4px; }
   th { white-space: normal; }
   .scale { width: 22px; margin-right: 4px; }

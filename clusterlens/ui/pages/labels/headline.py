@@ -153,7 +153,7 @@ class LabelsHeadline(Card):
         )
         copies = beside_score(named_labels.dataset, dataset.value)
         self._text.body = (
-            f"<p style='font-size:1.1em'>{safe(question(named_labels))} "
+            f"<p style='font-size:1.143em'>{safe(question(named_labels))} "
             f"<b class='cl-verdict'>{label_verdict.answer}.</b> {grounds}</p>"
             f"<p class='muted'>{basis} {_scope_words(named_labels)} "
             f"<span class='cl-copies'>{copies}</span> · "

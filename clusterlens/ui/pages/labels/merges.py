@@ -17,9 +17,8 @@ from clusterlens.ui.work.derived import Result
 
 MERGES_CSS = """
 :host { container-type: inline-size; }
-table { font-size: .93em; }
 td.number, th.number { white-space: nowrap; }
-@container (max-width: 400px) { table { font-size: .88em; }
+@container (max-width: 400px) { table { font-size: .857em; }
   td, th { padding: 3px 4px; } td .wide { display: none; } }
 """
 

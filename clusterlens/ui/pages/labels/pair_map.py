@@ -19,11 +19,11 @@ from clusterlens.ui.work.derived import Result
 
 _COLUMNS = 6
 COLUMNS_CSS = """
-table { table-layout: fixed; font-size: .93em; }
+table { table-layout: fixed; }
 th:first-child { width: 34%; }
 th, td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 th, td { padding: 1px 6px; }
-@media (max-width: 1150px) { td, th { padding: 1px 3px; } table { font-size: .86em; }
+@media (max-width: 1150px) { td, th { padding: 1px 3px; } table { font-size: .857em; }
   th:first-child { width: 26%; } }
 """
 

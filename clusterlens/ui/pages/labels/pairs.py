@@ -30,7 +30,7 @@ PAIRS_CSS = """
 .pairs th { text-align: left; padding-right: 6px; color: inherit; width: 1px; }
 .pairs td { border-radius: 3px; min-width: 26px; }
 .pairs td.size { background: color-mix(in srgb, currentColor 7%, transparent);
-  font-size: .85em; }
+  font-size: .857em; }
 .pairs td.open { outline: 2px solid currentColor; }
 .pairs button { all: unset; display: block; width: 100%; height: var(--row);
   cursor: pointer; font-weight: 700; border-radius: 3px; }
@@ -38,7 +38,7 @@ PAIRS_CSS = """
 /* Whole names of the cell in focus, where the triangle leaves room. */
 .pairs:not(.few) button:focus-visible::after { content: attr(title); z-index: 1;
   position: absolute; inset: 0 0 auto auto; max-width: 45%;
-  font-weight: 400; font-size: 11px; line-height: 1.2; text-align: left;
+  font-weight: 400; font-size: 12px; line-height: 1.2; text-align: left;
   letter-spacing: 0; padding: 2px 4px; border-radius: 3px;
   pointer-events: none; white-space: normal;
   background: var(--panel-surface-color, #fff); color: var(--panel-on-surface-color);
@@ -53,15 +53,15 @@ PAIRS_CSS = """
 .pairs.some th span, .pairs.many th span { max-width: 114px; }
 .pairs.some { --most: 22px; }
 .pairs.some td, .pairs.some th, .pairs.some button { font-weight: 400;
-  font-size: min(.86em, var(--row)); }
+  font-size: min(.857em, var(--row)); }
 .pairs.many { --most: 20px; --gap: 1px; }
 .pairs.many td, .pairs.many th { font-weight: 400; min-width: 0;
-  font-size: min(.82em, .95 * var(--row)); }
+  font-size: min(.857em, .95 * var(--row)); }
 @media (max-width: 1150px) {
   .pairs { --gap: 1px; }
   .pairs:not(.few) { table-layout: fixed; }
   .pairs:not(.few) td { min-width: 0; }
-  .pairs:not(.few) th { padding-right: 3px; font-size: 11px;
+  .pairs:not(.few) th { padding-right: 3px; font-size: 12px;
     width: clamp(56px, 100cqw - var(--n) * var(--cell), 130px); }
   .pairs:not(.few) th span { width: auto; max-width: none; }
   .pairs { --cell: 28px; } .pairs.some { --cell: 15px; } .pairs.many { --cell: 10px; }

@@ -22,7 +22,7 @@ class LabelVerdict(Card):
     def build(self) -> Any:
         self._text = Text(
             css_classes=["cl-label-verdict"],
-            stylesheets=["@media (max-width: 1150px) { p { font-size: .9em; } }"],
+            stylesheets=["@media (max-width: 1150px) { p { font-size: .857em; } }"],
             scrolls=True,
         )
         return card(

@@ -26,7 +26,7 @@ CSS = """
   background: color-mix(in srgb, currentColor 14%, transparent); }
 .bars i.done { background: #0b8a8a; }
 .bars span { font-size: 12px; margin-left: 4px; white-space: nowrap; }
-h2 { font-size: 18px; margin: 0 0 6px; white-space: normal; }
+h2 { font-size: 16px; margin: 0 0 6px; white-space: normal; }
 p { line-height: 1.45; margin: 6px 0; }
 .task { display: flex; gap: 10px; align-items: center; padding: 9px 11px;
   margin: 10px 0; border-radius: 6px;
@@ -36,7 +36,7 @@ p { line-height: 1.45; margin: 6px 0; }
   font-weight: 700; }
 .task > span.done { background: #0b6e6e; color: #fff; }
 ol { list-style: none; margin: 14px 0 0; padding: 8px 0 0; border-top: 1px solid
-  color-mix(in srgb, currentColor 16%, transparent); font-size: 12.5px; }
+  color-mix(in srgb, currentColor 16%, transparent); font-size: 12px; }
 ol li { padding: 2px 0; } ol li.now { font-weight: 700; }
 ol li::before { content: attr(data-mark); display: inline-block; width: 20px; }
 .foot { display: flex; flex-wrap: wrap; gap: 5px; align-items: center;
@@ -46,7 +46,7 @@ ol li::before { content: attr(data-mark); display: inline-block; width: 20px; }
 .top { display: flex; justify-content: space-between; margin: 0; gap: 8px; }
 .foot .right { margin-left: auto; float: none; }
 button.main, button.plain { all: unset; cursor: pointer; padding: 6px 12px;
-  border-radius: 6px; font-weight: 600; border: 1px solid #0b6e6e; }
+  border-radius: 6px; font-weight: 700; border: 1px solid #0b6e6e; }
 button.main { background: #0b6e6e; color: #fff; }
 button[aria-disabled] { opacity: .4; cursor: default; }
 button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }

@@ -23,7 +23,7 @@ CSS = """
 table { table-layout: fixed; }
 th:nth-child(1) { width: 30%; } th:nth-child(4) { width: 14%; }
 th:nth-child(5) { width: 56px; }
-td, th { padding: 3px 2px; font-size: .95em; }
+td, th { padding: 3px 2px; }
 td:nth-child(4), th:nth-child(4) { padding-left: 8px; }
 .badge { padding: 1px 6px; margin: 0; }
 td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }

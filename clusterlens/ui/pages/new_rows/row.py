@@ -27,10 +27,9 @@ table { table-layout: fixed; }
 td, th { overflow-wrap: anywhere; padding: 3px 2px; }
 td.number { white-space: nowrap; }
 td.level { overflow-wrap: anywhere; white-space: normal; }
-@media (max-width: 1150px) { table { font-size: .86em; } }
+@media (max-width: 1150px) { table { font-size: .857em; } }
 .why th:nth-child(1), .why th:nth-child(2) { width: 25%; }
 .why th:nth-child(5) { width: 11%; }
-.why td, .takes td { font-size: .95em; }
 .takes th:nth-child(1) { width: 25%; } .takes th:nth-child(4) { width: 31%; }
 .takes td:nth-child(3) { padding-left: 8px; }
 .takes td:nth-child(4), .takes th:nth-child(4) { padding-left: 8px; }
@@ -103,7 +102,7 @@ def _cluster(row: Standing, segmentation: Segmentation) -> str:
         beside = f"<p>next: {_named(row.other, segmentation)}</p>"
     often = f"{min(50 * (1 + row.margin), 99.9):.1f}% of the time"
     return (
-        f"<p style='font-size:15px'><b>{_named(row.label, segmentation)}</b></p>"
+        f"<p style='font-size:16px'><b>{_named(row.label, segmentation)}</b></p>"
         f"{beside}<p class='muted'>margin {fixed(row.margin)}: such rows are put right "
         f"{often if row.margin > 0 else 'half of the time or less often'}</p>"
     )

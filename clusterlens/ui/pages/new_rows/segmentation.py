@@ -23,8 +23,7 @@ CSS = """
 .cluster { border-bottom: 1px solid color-mix(in srgb, currentColor 16%, transparent);
   padding: 4px 0; }
 .cluster .sides b { overflow-wrap: anywhere; }
-.cluster p { font-size: .9em; margin: 1px 0 0 16px; overflow-wrap: anywhere; }
-.cluster p.muted { font-size: .84em; }
+.cluster p { font-size: .857em; margin: 1px 0 0 16px; overflow-wrap: anywhere; }
 """
 
 

@@ -132,7 +132,7 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
 
 def _figure(value: str, what: str) -> str:
     return (
-        f"<div><b style='font-size:21px;white-space:nowrap'>{value}</b>"
+        f"<div><b style='font-size:24px;white-space:nowrap'>{value}</b>"
         f"<p class='muted'>{what}</p></div>"
     )
 

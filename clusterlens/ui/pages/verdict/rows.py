@@ -36,7 +36,7 @@ PAGES = {
 _TITLES = {"consensus": "Consensus", "clusters": "Clusters", "labels": "Given labels"}
 CSS = """
 .paragraph { border-left: 5px solid var(--light); padding: 2px 0 4px 14px;
-  font-size: 1.08em; max-width: 1000px; margin: 0 0 14px; }
+  font-size: 1.143em; max-width: 1000px; margin: 0 0 14px; }
 .paragraph p { margin: 0 0 6px; }
 .row { display: grid; grid-template-columns: 14px 17em minmax(0, 1fr)
   minmax(120px, auto); gap: 2px 12px; align-items: start; padding: 9px 0;
