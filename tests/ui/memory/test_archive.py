@@ -9,6 +9,7 @@ import pytest
 
 from clusterlens.ui.exports import document
 from clusterlens.ui.pages.report import timeline
+from clusterlens.ui.server.memory import archive as archive_module
 from clusterlens.ui.server.memory.archive import (
     ArchiveError,
     export_analysis,
@@ -109,6 +110,23 @@ def test_truncated_and_damaged_files_are_refused(saved, tmp_path):
 def test_what_claims_too_much_is_refused_before_memory_is_taken(saved, tmp_path):
     with pytest.raises(ArchiveError, match="limit"):
         import_analysis(Store(tmp_path / "two"), saved[1], max_bytes=1000)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "words"),
+    [
+        ("_MAX_LOG_BYTES", 900, "steps .* do not fit into a file: .* limit is 900"),
+        ("_MAX_LOG_VALUES", 90, "steps .* do not fit into a file: .* than 90 values"),
+        ("MAX_BYTES", 1000, "tables and results have .* a file takes 1.000"),
+    ],
+)
+def test_no_file_is_written_that_could_not_be_opened(
+    saved, monkeypatch, limit, value, words
+):
+    monkeypatch.setattr(archive_module, limit, value)
+    memory = saved[0].memory
+    with pytest.raises(ArchiveError, match=words):
+        export_analysis(memory.store, memory.analysis)
 
 
 def test_a_log_that_unpacks_to_far_more_than_the_file_has_is_refused(tmp_path):

@@ -37,7 +37,7 @@ _MAX_LOG_BYTES, _MAX_LOG_VALUES = 50_000_000, 4_000_000
 
 
 class ArchiveError(ValueError):
-    """Error of a file that cannot be imported as an analysis, with the reason."""
+    """Error of a file that is no analysis, or of one too large, with the reason."""
 
 
 class NewerError(ArchiveError):
@@ -45,7 +45,13 @@ class NewerError(ArchiveError):
 
 
 def export_analysis(store: Store, analysis: str) -> bytes:
-    """Return an analysis of the store, with all its contents, as one file."""
+    """Return an analysis of the store, with all its contents, as one file.
+
+    Raises
+    ------
+    ArchiveError
+        If the file would be larger than what `import_analysis` takes.
+    """
     stored, (checks, _) = store.read(analysis), store.checks(analysis)
     log = {
         "format": FORMAT,
@@ -56,10 +62,25 @@ def export_analysis(store: Store, analysis: str) -> bytes:
         "steps": [{**asdict(row), "holds": sorted(row.holds)} for row in stored.rows],
         "checks": [asdict(check) for check in checks],
     }
+    text, held = json.dumps(log), _held(stored.rows, checks)
+    try:
+        read_plain(text, _MAX_LOG_BYTES, _MAX_LOG_VALUES)
+    except ValueError as error:
+        raise ArchiveError(
+            f"the steps of this analysis do not fit into a file: {error}. The analysis "
+            "stays on this machine; save its report, script and rows instead."
+        ) from error
+    n_bytes = store.contents.size(set(held))
+    if n_bytes > MAX_BYTES:
+        raise ArchiveError(
+            f"its tables and results have {whole(n_bytes)} bytes, and a file takes "
+            f"{whole(MAX_BYTES)}. The analysis stays on this machine; save its report, "
+            "script and rows instead."
+        )
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(_LOG, json.dumps(log), zipfile.ZIP_DEFLATED)
-        for key in _held(stored.rows, checks):
+        archive.writestr(_LOG, text, zipfile.ZIP_DEFLATED)
+        for key in held:
             archive.writestr(_CONTENTS + key, store.contents.get(key))
     return out.getvalue()
 

@@ -120,9 +120,13 @@ class Contents:
         """Return whether a content is stored."""
         return self.path(key).is_file()
 
-    def size(self) -> int:
-        """Return the bytes of all files."""
-        return sum(status.st_size for _, status in plain_files(self.folder))
+    def size(self, keys: Collection[str] | None = None) -> int:
+        """Return the bytes of all files, or of some contents."""
+        return sum(
+            status.st_size
+            for path, status in plain_files(self.folder)
+            if keys is None or path.name in keys
+        )
 
     def clean(self, used: Collection[str]) -> int:
         """Remove unused files that are not young; return the bytes gained."""
