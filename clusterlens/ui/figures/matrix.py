@@ -19,6 +19,7 @@ from bokeh.models import (
     HSpan,
     Image,
     ImageRGBA,
+    Quad,
     Scatter,
     Span,
     Text,
@@ -26,8 +27,10 @@ from bokeh.models import (
 )
 
 from clusterlens.compute.consensus.tiles import Tile
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.figures.frame import ON_A_GROUND, View, no_image
 from clusterlens.ui.figures.live import LiveFrame
+from clusterlens.ui.kit.style import ACCENT
 from clusterlens.ui.kit.words import in_models
 from clusterlens.ui.plots.matrix import empty_matrix
 from clusterlens.ui.state.looking import Viewport
@@ -37,6 +40,8 @@ GAP = 0.01
 MARGIN = STRIP + GAP
 # Smallest number of cells side by side that zooming can reach.
 LEAST_CELLS = 4
+# More runs of selected samples have no outlines, which would hide the matrix.
+MOST_OUTLINED = 6
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
 const at = Math.floor(value) - first;
@@ -54,11 +59,18 @@ return words[0][value < 0.5 ? 0 : 1].replace('#', number);
 # A cased line, light outside and dark inside, shows over every colour.
 _CASING = {"line_color": "#ffffff", "line_width": 3, "line_alpha": 0.7}
 _CROSS = {"line_color": "#14181d", "line_width": 1, "line_dash": [4, 3]}
+_OUTLINE = {"line_color": "#14181d", "line_width": 1.5}
+_SIDES = ("left", "right", "top", "bottom")
 _HOVERED = {"line_color": "#777f87", "line_width": 1.5}
 # The position of the pointer need not be sent to the server.
 _HOVERED |= {"syncable": False, "visible": False}
 # The text of a cell is wrapped at so many letters; sizes are in pixels.
 _LETTERS, _LETTER, _LINE = 18, 6.5, 15
+
+
+def _sides(quads: Sequence[tuple[float, ...]]) -> dict[str, list[float]]:
+    """Return the columns of rectangles (left, right, top, bottom)."""
+    return {side: [quad[k] for quad in quads] for k, side in enumerate(_SIDES)}
 
 
 def full_view(n: int) -> View:
@@ -205,6 +217,46 @@ def edges(
     return Edges(view, spans, (pixels[0], pixels[1]), (names[0], names[1]))
 
 
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs of selected samples along the edges of the view.
+
+    Parameters
+    ----------
+    view : View
+        x and y range of the figure.
+    spans : array of int, shape (n_runs, 2)
+        Half-open ranges of positions in the order of the samples, ascending. Runs that
+        are closer to each other than a pixel count as one.
+    n_samples : int
+        Number of selected samples, in view or not.
+    """
+
+    view: View
+    spans: np.ndarray
+    n_samples: int
+
+
+def runs(places: np.ndarray, n: int, port: Viewport) -> Runs:
+    """Return the runs of selected samples.
+
+    Parameters
+    ----------
+    places : array of int, shape (n_selected,)
+        Positions of the selected samples in the order of the matrix.
+    n : int
+        Number of rows of the matrix.
+    port : Viewport
+        Ranges and size of the figure.
+    """
+    view = port.zoom or full_view(n)
+    pixel = (view[0][1] - view[0][0]) / port.width
+    found = np.sort(places)
+    begins = np.flatnonzero(np.diff(found, prepend=-math.inf) > max(1, pixel))
+    ends = np.append(begins[1:], len(found))[: len(begins)]
+    return Runs(view, np.stack([found[begins], found[ends - 1] + 1], 1), len(found))
+
+
 class MatrixFigure(LiveFrame):
     """Heatmap with strips of cluster colours, optionally with a partner's ranges.
 
@@ -247,6 +299,12 @@ class MatrixFigure(LiveFrame):
             {f"{p}{a}": [[]] for p in ("first_", "count_", "") for a in ("row", "col")}
         )
         self._value_words = ColumnDataSource({"words": [], "n_models": []})
+        sides: dict[str, list[float]] = {side: [] for side in _SIDES}
+        self._selected, self._outlines = (
+            ColumnDataSource(sides),
+            ColumnDataSource(sides),
+        )
+        self._count = ColumnDataSource({"x": [], "y": [], "text": []})
         self._cross = ColumnDataSource({"at": []})
         self._cell = ColumnDataSource({"x": [], "y": [], "text": [], "down": []})
         # Shared by both figures, so that both show the same cell.
@@ -263,6 +321,21 @@ class MatrixFigure(LiveFrame):
     def _draw(self) -> None:
         place = {"x": "x", "y": "y", "dw": "dw", "dh": "dh"}
         self.draw(self._strips, ImageRGBA(image="image", **place))
+        sides = {side: side for side in _SIDES}
+        self.draw(self._selected, Quad(**sides, fill_color=ACCENT, line_color=None))
+        for line in (_CASING, _OUTLINE):
+            self.draw(self._outlines, Quad(**sides, fill_alpha=0, **line))
+        self.draw(
+            self._count,
+            Text(
+                x="x",
+                y="y",
+                text="text",
+                text_align="right",
+                text_font_size="12px",
+                **ON_A_GROUND,
+            ),
+        )
         for line in (_CASING, _CROSS):
             self.draw(self._cross, HSpan(y="at", **line))
             self.draw(self._cross, VSpan(x="at", **line))
@@ -356,6 +429,26 @@ class MatrixFigure(LiveFrame):
             }
         self.fill(self._strips, strips)
         self.fill(self._names, names)
+
+    def show_runs(self, shown: Runs) -> None:
+        """Mark selected samples along the edges, their blocks and their number."""
+        (x0, x1), (y0, y1) = shown.view
+        left, top = x0 + STRIP * (x1 - x0), y0 + STRIP * (y1 - y0)
+        beside, below = left + GAP * (x1 - x0), top + GAP * (y1 - y0)
+        spans = shown.spans.tolist()
+        few = spans if len(spans) <= MOST_OUTLINED else []
+        bars = [(left, beside, *span) for span in spans]
+        bars += [(*span, top, below) for span in spans]
+        self.fill(self._selected, _sides(bars))
+        self.fill(self._outlines, _sides([(*a, *b) for a in few for b in few]))
+        count: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
+        if spans:
+            start, end = max(spans, key=lambda span: span[1] - span[0])
+            count["x"] = [float(np.clip(end, x0, x1))]
+            # Above the largest block, or in its corner at the edge of the view.
+            count["y"] = [float(np.clip(start, top + 0.09 * (y1 - y0), y1))]
+            count["text"] = [f"{whole(shown.n_samples)} selected"]
+        self.fill(self._count, count)
 
     def mark(self, cells: Sequence[tuple[int, int]], colours: Sequence[str]) -> None:
         """Ring cells (row, column), given as positions in the order of the samples."""

@@ -22,8 +22,10 @@ from clusterlens.ui.figures.matrix import (
     Edges,
     Heatmap,
     Reading,
+    Runs,
     edges,
     full_view,
+    runs,
     visible_items,
 )
 from clusterlens.ui.kit.palette import (
@@ -335,3 +337,13 @@ def matrix_edges(
     if not look_matrix_view.drawn:
         return None
     return edges(cluster_colours(clusters), samples.row_ids, order, look_matrix_view)
+
+
+@node("live", "Marking the selected samples")
+def selected_runs(
+    job: Job, look_brush: Brush, places: np.ndarray, look_matrix_view: Viewport
+) -> Runs | None:
+    """Return the runs of selected samples along the edges of the matrices."""
+    if not look_matrix_view.drawn:
+        return None
+    return runs(places[look_brush.positions], len(places), look_matrix_view)

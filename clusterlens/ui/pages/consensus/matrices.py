@@ -19,6 +19,7 @@ from clusterlens.ui.figures.matrix import (
     Edges,
     Heatmap,
     MatrixFigure,
+    Runs,
     cell_pixels,
 )
 from clusterlens.ui.kit.components import Text
@@ -68,7 +69,7 @@ class Matrix(Card):
     """Base class of both matrices."""
 
     # Names and rings belong to the picture that is shown, never to the one before.
-    drawn = ("matrix_edges", "link_marks")
+    drawn = ("matrix_edges", "link_marks", "selected_runs")
     also = ("order", "cross", "look.linking")
     figure: MatrixFigure
     steering: KeyboardControl
@@ -123,15 +124,19 @@ class Matrix(Card):
         picture: Heatmap,
         edges: Edges,
         marks: Marks,
+        selected: Runs,
         cross: Result,
     ) -> None:
         """Show the pixels, the edges and the links, with a description."""
         look = self.session.look
         at = cross.value if cross.ready else Cross()
         pair_words = self.cell_of(at)
-        self.steering.words = _spoken(title, picture, edges, marks, pair_words)
+        self.steering.words = _spoken(
+            title, picture, edges, marks, selected.n_samples, pair_words
+        )
         self.figure.show_matrix(picture, look.matrix_view)
         self.figure.show_edges(edges)
+        self.figure.show_runs(selected)
         self.figure.mark(marks.cells, marks.colours)
         self.figure.cross(at.places, pair_words, look.matrix_view)
         self.figure.hint(look.linking)
@@ -172,6 +177,7 @@ class ConsensusMatrix(Matrix):
         answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
+        selected_runs: Runs,
         order: Result,
         cross: Result,
         linking: Result,
@@ -183,7 +189,14 @@ class ConsensusMatrix(Matrix):
             f"rows together</span>{_scale(consensus.scale)}</p>"
             f"{_votes(ensemble, weighted_ensemble, answers)}"
         )
-        self.draw("Consensus matrix", consensus, matrix_edges, link_marks, cross)
+        self.draw(
+            "Consensus matrix",
+            consensus,
+            matrix_edges,
+            link_marks,
+            selected_runs,
+            cross,
+        )
 
     def _switch_votes(self, what: str) -> None:
         """Switch between votes weighted by the answers and votes of the pool alone."""
@@ -237,6 +250,7 @@ class BinarisedMatrix(Matrix):
         answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
+        selected_runs: Runs,
         order: Result,
         cross: Result,
         linking: Result,
@@ -256,7 +270,14 @@ class BinarisedMatrix(Matrix):
                 else "The pool alone"
             )
             self._note.body += f"<p class='muted cut'>{whose}</p>"
-        self.draw("Binarised matrix", binarised, matrix_edges, link_marks, cross)
+        self.draw(
+            "Binarised matrix",
+            binarised,
+            matrix_edges,
+            link_marks,
+            selected_runs,
+            cross,
+        )
 
 
 def _votes(
@@ -281,9 +302,14 @@ def _votes(
 
 
 def _spoken(
-    title: str, picture: Heatmap, edges: Edges, marks: Marks, pair_words: str
+    title: str,
+    picture: Heatmap,
+    edges: Edges,
+    marks: Marks,
+    n_selected: int,
+    pair_words: str,
 ) -> str:
-    """Describe a matrix for screen readers: ranges, mean, links, the pair."""
+    """Describe a matrix for screen readers: ranges, mean, marks and the pair."""
     seen = picture.tile.values
     parts = [f"{title} of {counted(picture.n_samples, 'row')}."]
     if (np.array(edges.spans) != (0, picture.n_samples)).any():
@@ -296,6 +322,8 @@ def _spoken(
         parts.append(f"Mean of what is in view: {np.nanmean(seen):.2f}.")
     if marks.cells:
         parts.append(f"{counted(len(marks.cells), 'mark')} of links.")
+    if n_selected:
+        parts.append(f"{counted(n_selected, 'row')} selected.")
     if pair_words:
         parts.append(f"The pair that is asked about: {pair_words}.")
     return " ".join(parts)

@@ -24,7 +24,7 @@ th:first-child { width: 34%; }
 th, td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 th, td { padding: 1px 6px; }
 @media (max-width: 1150px) { td, th { padding: 1px 3px; } table { font-size: .857em; }
-  th:first-child { width: 26%; } }
+  th:first-child { width: 40%; } }
 """
 
 
