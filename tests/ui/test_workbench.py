@@ -84,7 +84,7 @@ def test_the_reading_of_one_matrix_leaves_that_cell_of_the_other_in_sight(app):
             here, there = (
                 app.locator(f"{one} .bk-Canvas").bounding_box() for one in (css, other)
             )
-            for across, down in ((0.2, 0.5), (0.8, 0.2), (0.8, 0.9)):
+            for across, down in ((0.2, 0.5), (0.7, 0.2), (0.7, 0.9)):
                 x, y = here["x"] + across * here["width"], down * here["height"]
                 app.mouse.move(x, here["y"] + y)
                 hover = app.locator(
@@ -105,6 +105,17 @@ def test_the_foot_of_the_ranking_names_its_keys_in_one_line(app):
         keys = app.locator(".cl-ranking-keys p")
         expect(keys).to_have_text("↑ ↓ select, Enter Clustersall scores")
         assert keys.bounding_box()["height"] <= 22
+
+
+def test_the_map_is_at_least_as_high_as_the_matrices(app):
+    for width, height in ((1440, 900), (1024, 768)):
+        app.set_viewport_size({"width": width, "height": height})
+        app.wait_for_function(FIGURES_FIT, timeout=LONG)
+        tall, other = (
+            app.locator(f"{css} .bk-Canvas").first.bounding_box()["height"]
+            for css in (".cl-map", ".cl-consensus-matrix")
+        )
+        assert tall >= other - 1, (width, tall, other)
 
 
 def test_low_windows_give_the_matrices_height_and_cut_nothing_of_what_is_needed(app):

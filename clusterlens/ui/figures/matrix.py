@@ -60,6 +60,8 @@ return words[0][value < 0.5 ? 0 : 1].replace('#', number);
 _CASING = {"line_color": "#ffffff", "line_width": 3, "line_alpha": 0.7}
 _CROSS = {"line_color": "#14181d", "line_width": 1, "line_dash": [4, 3]}
 _OUTLINE = {"line_color": "#14181d", "line_width": 1.5}
+# With more row ids the tooltip tells the position in the order.
+_IDS_A_PIXEL = 2
 _SIDES = ("left", "right", "top", "bottom")
 _HOVERED = {"line_color": "#777f87", "line_width": 1.5}
 # The position of the pointer need not be sent to the server.
@@ -173,8 +175,8 @@ class Edges:
     pixels : pair of array of uint32
         Colours of the rows and of the columns as RGBA.
     names : pair of list of str
-        Row ids of the rows and of the columns; empty if there are fewer pixels than
-        ids.
+        Row ids of the rows and of the columns; empty if there are more than two for a
+        pixel.
     """
 
     view: View
@@ -208,7 +210,8 @@ def edges(
     pixels, names = [], []
     for (low, high), most in zip(spans, (port.height, port.width), strict=True):
         seen = order[low:high]
-        names.append([str(row_ids[i]) for i in seen] if len(seen) <= most else [])
+        few = len(seen) <= _IDS_A_PIXEL * most
+        names.append([str(row_ids[i]) for i in seen] if few else [])
         if len(seen) > most:
             seen = seen[(np.arange(most) * len(seen)) // most]
         rgba = np.full((len(seen), 4), 255, np.uint8)

@@ -34,7 +34,7 @@ _DRAWER = f"""
     display: none !important;
     box-shadow: 0 4px 24px rgba(0, 0, 0, .35); }}
   :host(.cl-drawer-open) {{ display: flex !important; }}
-  :host(.cl-in-a-row) {{ top: auto; height: 52% !important; max-width: none !important;
+  :host(.cl-in-a-row) {{ top: auto; height: 48% !important; max-width: none !important;
     width: calc(100cqw - 400px - (var(--cl-scale, 1) - 1) * 250px) !important; }}
 }}
 """

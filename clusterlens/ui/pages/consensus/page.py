@@ -22,6 +22,10 @@ GRID = """
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden;
   min-height: calc((var(--cl-scale, 1) - 1) * 3400px); }
 @media (max-height: 800px) { :host { --cl-agreement: 82px; } }
+/* In a low window more of the height is for the matrices, but not with larger text, of
+   which the card of the map has two lines. */
+@media (max-height: 740px) { :host {
+  --cl-matrices: calc(1.5 - (var(--cl-scale, 1) - 1) * 0.9); } }
 @container (max-width: 1262px) {
   :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
 }
@@ -31,8 +35,8 @@ GRID = """
 }
 """
 AGREEMENT = "var(--cl-agreement, 98px) + (var(--cl-scale, 1) - 1) * 240px"
-# The picture of the map is as high as the matrices.
-HALF, HALF_WITH_LEGEND = "1 1 0", "1 1 12px"
+# The picture of the map, over its legend, is as high as the matrices.
+MAP, MATRICES = "1 1 10px", "var(--cl-matrices, 1) 1 0"
 ROW = {"display": "flex", "gap": "8px", "min-height": "0"}
 
 
@@ -47,8 +51,8 @@ class ConsensusPage(Page):
             partial(BinarisedMatrix, partner=consensus), Threshold, Inspector
         )
         self._map_of_models, self._table = yield from self.each(MapOfModels, ModelTable)
-        self._samples = share(sample_map.view, HALF_WITH_LEGEND)
-        self._models = share(self._map_of_models.view, HALF_WITH_LEGEND)
+        self._samples = share(sample_map.view, MAP)
+        self._models = share(self._map_of_models.view, MAP)
         matrices = pn.Row(
             consensus.view,
             binarised.view,
@@ -56,7 +60,7 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
-        self._matrices = share(matrices, HALF)
+        self._matrices = share(matrices, MATRICES)
         self._around = (
             share(headline.view, "0 0 auto"),
             share(threshold.view, f"0 0 calc({AGREEMENT})"),
