@@ -76,8 +76,8 @@ FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
   const [one, other] = shown.map(({{images: [[image]]}}) => image.shape.join());
   const named = shown.every(({{size: [width, height]}}, k) => {{
     const {{row, col, count_row, count_col}} = namesOf(figureView(classes[k]));
-    return row[0].length === (count_row[0] <= height ? count_row[0] : 0)
-      && col[0].length === (count_col[0] <= width ? count_col[0] : 0);
+    return row[0].length === (count_row[0] <= 2 * height ? count_row[0] : 0)
+      && col[0].length === (count_col[0] <= 2 * width ? count_col[0] : 0);
   }});
   return filled && one === other && named && shown.map((one, k) => {{
     const view = figureView(classes[k]), [pixels] = imageOf(view, 'Image').image;
@@ -461,6 +461,8 @@ def test_while_linking_lines_follow_the_pointer_over_both_matrices(blobs, cells)
 
 def test_zoom_links_and_order_hold_together_and_outlive_a_reload(blobs, cells):
     app = blobs
+    # High enough for a pixel a cell, below the note on answers, too.
+    app.set_viewport_size({"width": 1440, "height": 1000})
     begin_linking(app)
     first, *_, last = places_at_rest(app)
     app.mouse.click(*first)
