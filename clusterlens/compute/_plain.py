@@ -152,7 +152,12 @@ def read_json(data: bytes, name: str, most: int) -> Record:
 
 
 def read_plain(text: str | bytes, most: int, most_values: float = MOST_VALUES) -> Any:
-    """Read JSON of any origin after counting its values and levels.
+    """Read JSON of any origin after `check_plain`; ValueError if it is not JSON."""
+    return json.loads(check_plain(text, most, most_values))
+
+
+def check_plain(text: str | bytes, most: int, most_values: float = MOST_VALUES) -> str:
+    """Return JSON of any origin after counting its values and levels.
 
     Parameters
     ----------
@@ -166,8 +171,7 @@ def read_plain(text: str | bytes, most: int, most_values: float = MOST_VALUES) -
     Raises
     ------
     ValueError
-        If it is longer, has more values, is nested more deeply than `MOST_NESTED`, or
-        is not JSON.
+        If it is longer, has more values, or is nested more deeply than `MOST_NESTED`.
     """
     if len(text) > most:
         raise ValueError(
@@ -181,7 +185,7 @@ def read_plain(text: str | bytes, most: int, most_values: float = MOST_VALUES) -
             raise ValueError(
                 f"it has more than {whole(most_values)} values; that many are not taken"
             )
-    return json.loads(text)
+    return text
 
 
 def _counts(text: str) -> Iterator[tuple[int, int]]:

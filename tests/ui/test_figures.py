@@ -450,10 +450,10 @@ def test_the_number_of_a_group_stands_in_its_middle():
     st.sets(st.integers(0, 99), max_size=60),
     st.sampled_from([Viewport(width=100, height=100), Viewport(width=10, height=10)]),
 )
-def test_runs_cover_the_selected_samples_and_no_other_by_more_than_a_pixel(
+def test_spans_cover_the_selected_samples_and_no_other_by_more_than_a_pixel(
     selected, port
 ):
-    found = matrix.runs(np.array([*selected], int), 100, port)
+    found = matrix.join_selected(np.array([*selected], int), 100, port)
     covered = {k for start, end in found.spans for k in range(start, end)}
     assert selected <= covered
     assert found.n_samples == len(selected)
@@ -470,14 +470,18 @@ def test_the_block_of_selected_samples_is_marked_with_their_number():
         lambda port: None, lambda *at: None, lambda *spans: None, css="x"
     )
     picked = np.array([2, 3, 4, 7, 8, 9])
-    shown.show_runs(matrix.runs(picked, 20, Viewport(width=400, height=400)))
+    shown.show_selected(
+        matrix.join_selected(picked, 20, Viewport(width=400, height=400))
+    )
     sides = ("left", "right", "top", "bottom")
     outlines = set(zip(*(shown._outlines.data[side] for side in sides), strict=True))
     spans = [(2, 5), (7, 10)]
     assert outlines == {(*across, *down) for across in spans for down in spans}
     assert shown._count.data["text"] == ["6 selected"]
     assert len(shown._selected.data["left"]) == 4
-    shown.show_runs(matrix.runs(picked[:0], 20, Viewport(width=400, height=400)))
+    shown.show_selected(
+        matrix.join_selected(picked[:0], 20, Viewport(width=400, height=400))
+    )
     assert not any(map(len, shown._outlines.data.values()))
     assert shown._count.data["text"] == []
 

@@ -40,6 +40,7 @@ from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.exports.verdict import write_charts, write_deciding, write_verdict
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
+from clusterlens.ui.kit.style import FONT
 from clusterlens.ui.kit.widgets import safe, table_of
 from clusterlens.ui.kit.words import NOISE_WORDS, fixed, voters, who_votes
 from clusterlens.ui.nodes.answers import Answers, answers_words
@@ -95,7 +96,7 @@ SOURCES: dict[str, Callable[[Findings], bool]] = {
     "arXiv:2209.10042 (class labels).": lambda found: found.includes("labels"),
 }
 _STYLE = """
-body { font: 15px/1.45 Roboto, Arial, 'Liberation Sans', sans-serif; color: #14181d;
+body { font-size: 15px; line-height: 1.45; color: #14181d;
   overflow-wrap: anywhere; max-width: 760px; margin: 32px auto; padding: 0 24px;
   background: #fff; }
 h1 { font-size: 25px; line-height: 1.2; margin: 0 0 4px; }
@@ -357,7 +358,8 @@ def write_report(found: Findings) -> str:
     )
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        f"<title>{safe(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<title>{safe(title)}</title><style>"
+        f"body {{ font-family: {FONT}; }}{_STYLE}</style></head><body>"
         f"<h1>{safe(title)}</h1><p class='muted'>{_about(found)}</p>{body}"
         "</body></html>"
     )

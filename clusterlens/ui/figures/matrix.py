@@ -40,7 +40,7 @@ GAP = 0.01
 MARGIN = STRIP + GAP
 # Smallest number of cells side by side that zooming can reach.
 LEAST_CELLS = 4
-# More runs of selected samples have no outlines, which would hide the matrix.
+# More spans of selected samples have no outlines, which would hide the matrix.
 MOST_OUTLINED = 6
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
@@ -221,16 +221,16 @@ def edges(
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
-    """Runs of selected samples along the edges of the view.
+class SelectedSpans:
+    """Selected samples along the edges of the view.
 
     Parameters
     ----------
     view : View
         x and y range of the figure.
-    spans : array of int, shape (n_runs, 2)
-        Half-open ranges of positions in the order of the samples, ascending. Runs that
-        are closer to each other than a pixel count as one.
+    spans : array of int, shape (n_spans, 2)
+        Half-open ranges of positions in the order of the samples, ascending. Ranges
+        closer to each other than a pixel count as one.
     n_samples : int
         Number of selected samples, in view or not.
     """
@@ -240,8 +240,8 @@ class Runs:
     n_samples: int
 
 
-def runs(places: np.ndarray, n: int, port: Viewport) -> Runs:
-    """Return the runs of selected samples.
+def join_selected(places: np.ndarray, n: int, port: Viewport) -> SelectedSpans:
+    """Return the ranges of positions of selected samples.
 
     Parameters
     ----------
@@ -257,7 +257,8 @@ def runs(places: np.ndarray, n: int, port: Viewport) -> Runs:
     found = np.sort(places)
     begins = np.flatnonzero(np.diff(found, prepend=-math.inf) > max(1, pixel))
     ends = np.append(begins[1:], len(found))[: len(begins)]
-    return Runs(view, np.stack([found[begins], found[ends - 1] + 1], 1), len(found))
+    spans = np.stack([found[begins], found[ends - 1] + 1], 1)
+    return SelectedSpans(view, spans, len(found))
 
 
 class MatrixFigure(LiveFrame):
@@ -433,7 +434,7 @@ class MatrixFigure(LiveFrame):
         self.fill(self._strips, strips)
         self.fill(self._names, names)
 
-    def show_runs(self, shown: Runs) -> None:
+    def show_selected(self, shown: SelectedSpans) -> None:
         """Mark selected samples along the edges, their blocks and their number."""
         (x0, x1), (y0, y1) = shown.view
         left, top = x0 + STRIP * (x1 - x0), y0 + STRIP * (y1 - y0)

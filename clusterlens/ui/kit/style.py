@@ -123,7 +123,7 @@ button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px
   vertical-align: middle; }
 .scale-of { display: inline-block; width: 40px; height: 9px; }
 @media (max-width: 1150px) { .scale-of { width: 20px; }
-  .sides:has(> .cl-scale), .cut.whole { font-size: 12px; gap: 2px; } }
+  .sides:has(> .cl-scale), .cut.whole { gap: 2px; } }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; flex: none; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -194,8 +194,7 @@ td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }
 table.profile th { font-size: 12px; }
-@media (max-width: 1350px) { table.profile th { font-size: 12px; }
-  table.profile td { font-size: 12px; } }
+@media (max-width: 1350px) { table.profile td { font-size: 12px; } }
 .tabs { display: flex; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); margin: 0 -12px 8px; }
 .tab { all: unset; cursor: pointer; flex: 1; text-align: center; padding: 10px 2px 8px;
@@ -274,7 +273,7 @@ table.heat { border-collapse: separate; border-spacing: 2px; font-size: 12px;
 table.heat td, table.heat th { border: 0; padding: 4px 5px; white-space: nowrap;
   vertical-align: middle; }
 @media (max-height: 800px) { table.heat td { padding: 2px 5px; } }
-table.heat th { font-size: 12px; vertical-align: bottom; line-height: 1.15; }
+table.heat th { vertical-align: bottom; line-height: 1.15; }
 table.heat td.cell { text-align: center; border-radius: 3px; min-width: 38px; }
 table.heat th.cell { text-align: center; white-space: normal;
   overflow-wrap: break-word; }
@@ -314,7 +313,7 @@ button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
   border: 1px solid color-mix(in srgb, currentColor 45%, transparent);
   color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 @media (max-width: 1350px) { button.about { margin-left: 2px; width: 12px;
-  height: 12px; line-height: 12px; font-size: 12px; } }
+  height: 12px; line-height: 12px; } }
 button.about:hover { border-color: #0b8a8a; color: inherit; }
 button.about:focus-visible { outline-offset: 1px; }
 div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;

@@ -22,10 +22,10 @@ from clusterlens.ui.figures.matrix import (
     Edges,
     Heatmap,
     Reading,
-    Runs,
+    SelectedSpans,
     edges,
     full_view,
-    runs,
+    join_selected,
     visible_items,
 )
 from clusterlens.ui.kit.palette import (
@@ -340,10 +340,10 @@ def matrix_edges(
 
 
 @node("live", "Marking the selected samples")
-def selected_runs(
+def selected_spans(
     job: Job, look_brush: Brush, places: np.ndarray, look_matrix_view: Viewport
-) -> Runs | None:
-    """Return the runs of selected samples along the edges of the matrices."""
+) -> SelectedSpans | None:
+    """Return the selected samples along the edges of the matrices."""
     if not look_matrix_view.drawn:
         return None
-    return runs(places[look_brush.positions], len(places), look_matrix_view)
+    return join_selected(places[look_brush.positions], len(places), look_matrix_view)

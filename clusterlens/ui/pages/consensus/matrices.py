@@ -19,7 +19,7 @@ from clusterlens.ui.figures.matrix import (
     Edges,
     Heatmap,
     MatrixFigure,
-    Runs,
+    SelectedSpans,
     cell_pixels,
 )
 from clusterlens.ui.kit.components import Text
@@ -69,7 +69,7 @@ class Matrix(Card):
     """Base class of both matrices."""
 
     # Names and rings belong to the picture that is shown, never to the one before.
-    drawn = ("matrix_edges", "link_marks", "selected_runs")
+    drawn = ("matrix_edges", "link_marks", "selected_spans")
     also = ("order", "cross", "look.linking")
     figure: MatrixFigure
     steering: KeyboardControl
@@ -124,7 +124,7 @@ class Matrix(Card):
         picture: Heatmap,
         edges: Edges,
         marks: Marks,
-        selected: Runs,
+        selected: SelectedSpans,
         cross: Result,
     ) -> None:
         """Show the pixels, the edges and the links, with a description."""
@@ -136,7 +136,7 @@ class Matrix(Card):
         )
         self.figure.show_matrix(picture, look.matrix_view)
         self.figure.show_edges(edges)
-        self.figure.show_runs(selected)
+        self.figure.show_selected(selected)
         self.figure.mark(marks.cells, marks.colours)
         self.figure.cross(at.places, pair_words, look.matrix_view)
         self.figure.hint(look.linking)
@@ -177,7 +177,7 @@ class ConsensusMatrix(Matrix):
         answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
-        selected_runs: Runs,
+        selected_spans: SelectedSpans,
         order: Result,
         cross: Result,
         linking: Result,
@@ -194,7 +194,7 @@ class ConsensusMatrix(Matrix):
             consensus,
             matrix_edges,
             link_marks,
-            selected_runs,
+            selected_spans,
             cross,
         )
 
@@ -250,7 +250,7 @@ class BinarisedMatrix(Matrix):
         answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
-        selected_runs: Runs,
+        selected_spans: SelectedSpans,
         order: Result,
         cross: Result,
         linking: Result,
@@ -275,7 +275,7 @@ class BinarisedMatrix(Matrix):
             binarised,
             matrix_edges,
             link_marks,
-            selected_runs,
+            selected_spans,
             cross,
         )
 

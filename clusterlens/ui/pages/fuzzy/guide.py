@@ -31,8 +31,8 @@ button.answer .muted { white-space: nowrap; }
 .warn { font-size: .857em; }
 h4 { margin: 3px 0 1px; font-size: .857em; }
 @media (max-width: 1150px) {
-  h4 { margin: 1px 0 0; font-size: .857em; }
-  button.answer { font-size: .857em; line-height: 1.2; padding: 0 4px; gap: 4px; }
+  h4 { margin: 1px 0 0; }
+  button.answer { line-height: 1.2; padding: 0 4px; gap: 4px; }
   button.answer .muted { font-size: 12px; }
 }
 """

@@ -30,7 +30,7 @@ VALUES_CSS = """
 .row > div.chart { align-self: stretch; }
 .row .number { text-align: right; font-variant-numeric: tabular-nums; }
 .row small { display: block; font-size: .857em; opacity: .68; line-height: 1.15; }
-.row small.assumption { font-size: .857em; display: -webkit-box; overflow: hidden;
+.row small.assumption { display: -webkit-box; overflow: hidden;
   -webkit-box-orient: vertical; -webkit-line-clamp: 3; }
 .row.chosen { background: color-mix(in srgb, #0b8a8a 12%, transparent); }
 .row[data-do] { cursor: pointer; }

@@ -20,7 +20,7 @@ from typing import IO, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from clusterlens import __version__
-from clusterlens.compute._plain import largest_unpacked, read_plain
+from clusterlens.compute._plain import check_plain, largest_unpacked, read_plain
 from clusterlens.compute.formatting import whole
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.measured import read_checks
@@ -64,7 +64,7 @@ def export_analysis(store: Store, analysis: str) -> bytes:
     }
     text, held = json.dumps(log), _held(stored.rows, checks)
     try:
-        read_plain(text, _MAX_LOG_BYTES, _MAX_LOG_VALUES)
+        check_plain(text, _MAX_LOG_BYTES, _MAX_LOG_VALUES)
     except ValueError as error:
         raise ArchiveError(
             f"the steps of this analysis do not fit into a file: {error}. The analysis "
