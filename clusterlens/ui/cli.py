@@ -14,8 +14,6 @@ import argparse
 import atexit
 import errno
 import gc
-import multiprocessing
-import os
 import signal
 import socket
 import sys
@@ -31,8 +29,6 @@ from clusterlens import __version__
 PORT = 5006
 # Kernels are compiled after the first page, or after so long without one.
 LONELY_SECONDS = 20
-# Time for threads to end after everything has been saved.
-PATIENCE_SECONDS = 1.0
 LOOPBACK = ("127.0.0.1", "localhost")
 SERVER_SETTINGS = {
     # A page without a connection ends after a minute, or after ten if it has running
@@ -174,10 +170,14 @@ def _check_file(path: Path | None, landmarks: int | None) -> int:
 def open_page() -> None:
     """Show the page to the newly connected browser, if its host is known."""
     shared = the_server()
+    from panel import state
+
+    from clusterlens.ui.server.ending import end_with_application
     from clusterlens.ui.server.hosts import refuses_page
     from clusterlens.ui.serving import serve_page
 
     if not refuses_page():
+        end_with_application(shared, state.curdoc)
         serve_page(shared)
 
 
@@ -299,29 +299,7 @@ def run(server: Any) -> None:
     # In case no visitor comes to trigger it.
     loop.call_later(LONELY_SECONDS, the_server().warming.start)
     loop.start()
-    for session in server.get_sessions():
-        # A copy, because a callback may remove itself or others.
-        for callback in list(session.document.session_destroyed_callbacks):
-            callback(session.document.session_context)
+    from clusterlens.ui.server.ending import end_process
+
+    end_process(the_server(), server.get_sessions())
     server.stop()
-    _close()
-
-
-def _close() -> None:
-    """Save and close the server, if it was used, and end the process soon after.
-
-    Threads cannot be ended, and Python would wait for all of their work.
-    """
-    if the_server.cache_info().currsize:
-        shared = the_server()
-        atexit.unregister(shared.close)
-        shared.close()
-    end = threading.Timer(PATIENCE_SECONDS, _end_now)
-    end.daemon = True
-    end.start()
-
-
-def _end_now() -> None:
-    for worker in multiprocessing.active_children():
-        worker.kill()
-    os._exit(0)

@@ -173,12 +173,13 @@ class Served:
             self._process.wait()
             self._process = None
 
-    def end(self) -> None:
-        """Let it end by itself."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(timeout=20)
-            self._process = None
+    def end(self) -> int:
+        """Tell it to end; return its exit status."""
+        assert self._process is not None, "it has not been started"
+        self._process.terminate()
+        status = self._process.wait(timeout=20)
+        self._process = None
+        return status
 
 
 @contextmanager

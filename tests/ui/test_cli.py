@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from unittest.mock import Mock
 
 import pandas as pd
@@ -14,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui import cli
 from clusterlens.ui.server.server import Server
-from tests.support.pages import wait_for_content
+from tests.support.pages import Served, wait_for_content
 
 
 @pytest.fixture(autouse=True)
@@ -164,6 +165,26 @@ cli.run(server)
             assert one.wait(60) == 0
         finally:
             one.kill()
+
+
+def test_panel_serve_that_is_told_to_end_does_not_wait_for_its_threads(tmp_path):
+    app = tmp_path / "app.py"
+    app.write_text("""
+import time
+from clusterlens.ui import cli
+cli.open_page()
+shared = cli.the_server()
+for lane in (shared.kernels, shared.actions, shared.idle):
+    for _ in range(40):
+        lane.submit(time.sleep, 600)
+""")
+    served = Served(tmp_path, app)
+    served.start()
+    try:
+        urllib.request.urlopen(f"{served.address}/app").close()
+        assert served.end() == 0
+    finally:
+        served.kill()
 
 
 @pytest.mark.parametrize(
