@@ -1,13 +1,14 @@
 """Kill a working session again and again: nothing acknowledged may be lost.
 
-    python -m benchmarks.kills [--kills 50] [--seconds 2.5] [--seed 0] [--pages]
+    python -m benchmarks.kills [--kills 50] [--seconds 2.5] [--seed 0]
+        [--pages [--told]]
 
 A process opens the analysis that the one before it left, acts on it (links, scores,
 undo, redo, preparations, pools) and writes down each acknowledged save. It is killed
 with SIGKILL at a random moment, also in the middle of a write or of a pool. Then the
 database must be sound and hold everything written down, or one action more. With
 `--pages` the served page is killed instead: see `benchmarks.page_kills`. Each such kill
-takes 40 s on a busy machine.
+takes 40 s on a busy machine. With `--told` the server is told to end, by SIGTERM.
 """
 
 from __future__ import annotations
@@ -43,21 +44,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pages", action="store_true", help="kill the served page")
+    parser.add_argument("--told", action="store_true", help="end it by SIGTERM")
     given = parser.parse_args()
     rng, found = random.Random(given.seed), Counter[str]()
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         if given.pages:
-            from benchmarks.page_kills import kill_pages
+            from benchmarks.page_kills import kill, kill_pages, tell
             from clusterlens import compile_kernels
 
             compile_kernels()
-            found += kill_pages(folder, given.kills, given.seconds, rng)
+            stop = tell if given.told else kill
+            found += kill_pages(folder, given.kills, given.seconds, rng, stop)
         else:
             for k in range(given.kills):
                 found += kill_once(folder, rng, rng.uniform(0, given.seconds), k)
     print(json.dumps(dict(found)))
     assert found["lost"] == found["unsound"] == found["does not open"] == 0
+    assert found["ended late"] == 0
 
 
 def kill_once(folder: Path, rng: random.Random, seconds: float, k: int) -> Counter[str]:

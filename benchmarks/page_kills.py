@@ -5,7 +5,8 @@ clicks pairs on the map, links them by a key, undoes, redoes and runs pools: by 
 a random moment after the page has come up, while a pool runs, and within milliseconds
 of the first byte of a write. A step counts as acknowledged when the chip in the header
 says "saved" and the list of links on screen is the stored one. Then the server starts
-again, and the page must show the content of the store.
+again, and the page must show the content of the store. A server may be told to end with
+SIGTERM instead, and then must end within `ENDS_WITHIN_SECONDS`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -41,12 +43,29 @@ from tests.support.stored_page import (
 MOMENTS = ("at any moment", "while a pool runs", "in a write")
 LATEST_SECONDS = 20  # for a write to begin
 WRITE_SECONDS = 0.004  # that a write takes, about
+ENDS_WITHIN_SECONDS = 5  # when it is told to
+
+# Ends a server and returns the seconds that it took.
+Stop = Callable[[Served], float]
+
+
+def kill(served: Served) -> float:
+    """End the server by SIGKILL."""
+    served.kill()
+    return 0
+
+
+def tell(served: Served) -> float:
+    """Tell the server to end."""
+    start = time.monotonic()
+    served.end()
+    return time.monotonic() - start
 
 
 def kill_pages(
-    folder: Path, kills: int, seconds: float, rng: random.Random
+    folder: Path, kills: int, seconds: float, rng: random.Random, stop: Stop
 ) -> Counter[str]:
-    """Kill so many times; the moments take turns."""
+    """Stop so many times; the moments take turns."""
     found, served = Counter[str](), Served(folder)
     try:
         with browser_page() as page:
@@ -55,7 +74,7 @@ def kill_pages(
             assert open_page(page, served, base.id), "the page does not open"
             for k in range(kills):
                 start, moment = time.monotonic(), MOMENTS[k % len(MOMENTS)]
-                one = kill_page(page, served, base, moment, seconds, rng)
+                one = kill_page(page, served, base, moment, seconds, rng, stop)
                 found += one
                 words = ", ".join(key for key, n in one.items() if n)
                 print(f"{k + 1}: {words}, {time.monotonic() - start:.0f} s", flush=True)
@@ -71,28 +90,34 @@ def kill_page(
     moment: str,
     seconds: float,
     rng: random.Random,
+    stop: Stop,
 ) -> Counter[str]:
-    """Work on the page, kill the server, start it again, and compare."""
+    """Work on the page, stop the server, start it again, and compare."""
     wait_for_pictures(page, ".cl-map")
     begin_linking(page)
     places_at_rest(page)
     known, doing = settled(page, served.home), "resting"
     assert known is not None, "what the page shows is not what the store holds"
+    took: list[float] = []
     if moment == "while a pool runs":
         doing = run_pool(page, rng.uniform(0, seconds))
-        served.kill()
+        took.append(stop(served))
         moment = moment if doing == "run pool" else "at any moment"
     else:
         dead = threading.Event()
         killer = threading.Thread(
-            target=kill_later,
-            args=(served, dead, rng.uniform(0, seconds), moment == "in a write"),
+            target=stop_later,
+            args=(
+                *(served, dead, rng.uniform(0, seconds), moment == "in a write"),
+                *(stop, took),
+            ),
         )
         killer.start()
         while not dead.is_set():
             doing = work(page, known.cursor > base.cursor, rng)
             known = settled(page, served.home, dead) or known
         killer.join()
+        assert took, "the server did not end"
     sound, after = is_sound(served.home), held(served.home)
     same = after.revision > known.revision or after == known
     served.start()
@@ -106,14 +131,21 @@ def kill_page(
             "unsound": int(not sound),
             "does not open": int(not opens),
             "more than acknowledged": int(after.revision > known.revision),
+            "ended late": int(took[0] > ENDS_WITHIN_SECONDS),
+            "milliseconds to end": round(1000 * took[0]),
         }
     )
 
 
-def kill_later(
-    served: Served, dead: threading.Event, seconds: float, in_a_write: bool
+def stop_later(
+    served: Served,
+    dead: threading.Event,
+    seconds: float,
+    in_a_write: bool,
+    stop: Stop,
+    took: list[float],
 ) -> None:
-    """Kill after some seconds, or within milliseconds of the next write after them."""
+    """Stop after some seconds, or within milliseconds of the next write after them."""
     time.sleep(seconds)
     if in_a_write:
         before, end = written(served.home), time.monotonic() + LATEST_SECONDS
@@ -121,7 +153,7 @@ def kill_later(
             time.sleep(0.0002)
         time.sleep(random.uniform(0, WRITE_SECONDS))
     dead.set()
-    served.kill()
+    took.append(stop(served))
 
 
 def written(home: Path) -> tuple[int, ...]:

@@ -158,7 +158,7 @@ def assert_changes(app: Page, css: str, before: np.ndarray) -> None:
 def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(blobs):
     app = blobs
     picture(app, ".cl-consensus-matrix")
-    drag_over(app, ".cl-consensus-matrix .bk-Canvas")
+    drag_over(app, ".cl-consensus-matrix .bk-CartesianFrame")
     expect(app.locator(".cl-brushed-note")).to_contain_text("brushed")
     expect(app.locator("table.cl-brushed tr").nth(1)).to_be_visible()
     app.get_by_role("button", name="Clear").click()
@@ -240,10 +240,10 @@ def test_hostile_names_are_shown_and_never_run(kept, tmp_path):
     app.locator(".cl-nav-consensus button").click()
     expect(app.locator(".cl-model")).to_contain_text(HOSTILE)
     picture(app, ".cl-consensus-matrix")
-    box = app.locator(".cl-consensus-matrix .bk-Canvas").bounding_box()
+    box = app.locator(".cl-consensus-matrix .bk-CartesianFrame").bounding_box()
     app.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5)
     expect(app.locator(".bk-tooltip-content").first).to_contain_text(HOSTILE)
-    drag_over(app, ".cl-map .bk-Canvas")
+    drag_over(app, ".cl-map .bk-CartesianFrame")
     expect(app.locator(".cl-brushed-note")).to_contain_text("brushed")
     assert app.evaluate("window.hacked") is None
 

@@ -45,7 +45,7 @@ def app(blobs):
 
 
 def is_square(app: Page, css: str) -> bool:
-    box = app.locator(f"{css} .bk-Canvas").bounding_box()
+    box = app.locator(f"{css} .bk-CartesianFrame").bounding_box()
     return box["width"] == pytest.approx(box["height"], abs=2)
 
 
@@ -82,9 +82,10 @@ def test_the_reading_of_one_matrix_leaves_that_cell_of_the_other_in_sight(app):
         app.wait_for_function(FIGURES_FIT, timeout=LONG)
         for css, other in (sides, sides[::-1]):
             here, there = (
-                app.locator(f"{one} .bk-Canvas").bounding_box() for one in (css, other)
+                app.locator(f"{one} .bk-CartesianFrame").bounding_box()
+                for one in (css, other)
             )
-            for across, down in ((0.2, 0.5), (0.7, 0.2), (0.7, 0.9)):
+            for across, down in ((0.2, 0.5), (0.8, 0.2), (0.95, 0.9)):
                 x, y = here["x"] + across * here["width"], down * here["height"]
                 app.mouse.move(x, here["y"] + y)
                 hover = app.locator(
@@ -112,7 +113,7 @@ def test_the_map_is_at_least_as_high_as_the_matrices(app):
         app.set_viewport_size({"width": width, "height": height})
         app.wait_for_function(FIGURES_FIT, timeout=LONG)
         tall, other = (
-            app.locator(f"{css} .bk-Canvas").first.bounding_box()["height"]
+            app.locator(f"{css} .bk-CartesianFrame").first.bounding_box()["height"]
             for css in (".cl-map", ".cl-consensus-matrix")
         )
         assert tall >= other - 1, (width, tall, other)
@@ -120,7 +121,7 @@ def test_the_map_is_at_least_as_high_as_the_matrices(app):
 
 def test_low_windows_give_the_matrices_height_and_cut_nothing_of_what_is_needed(app):
     app.set_viewport_size({"width": 1280, "height": 720})
-    canvas = app.locator(".cl-consensus-matrix .bk-Canvas")
+    canvas = app.locator(".cl-consensus-matrix .bk-CartesianFrame")
     until(app, lambda: canvas.bounding_box()["height"] > 165)
     needed = app.locator(".cl-threshold").bounding_box()
     for part in (".cl-threshold-text p", ".cl-threshold-legend p"):
@@ -215,7 +216,7 @@ def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
 
 
 def test_nothing_is_left_on_screen_of_a_run_that_is_undone(app):
-    parts = [".cl-threshold-mean", ".cl-map .bk-Canvas", ".cl-ranking-table"]
+    parts = [".cl-threshold-mean", ".cl-map .bk-CartesianFrame", ".cl-ranking-table"]
     wait_until_seen(app, parts, True)
     app.locator(".cl-undo button").click()
     wait_until_seen(app, parts, False)

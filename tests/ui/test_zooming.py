@@ -117,14 +117,14 @@ def width(app: Page, css: str) -> float:
 
 def turn_wheel(app: Page, css: str, notches: int, at: tuple[float, float] = (0.6, 0.3)):
     """Turn the wheel over a place of a figure: up to zoom in, down (negative) out."""
-    box = app.locator(f"{css} .bk-Canvas").first.bounding_box()
+    box = app.locator(f"{css} .bk-CartesianFrame").first.bounding_box()
     app.mouse.move(box["x"] + at[0] * box["width"], box["y"] + at[1] * box["height"])
     for _ in range(abs(notches)):
         app.mouse.wheel(0, -150 if notches > 0 else 150)
 
 
 def drag(app: Page, css: str, start: tuple[float, float], end: tuple[float, float]):
-    box = app.locator(f"{css} .bk-Canvas").first.bounding_box()
+    box = app.locator(f"{css} .bk-CartesianFrame").first.bounding_box()
     places = [
         (box["x"] + x * box["width"], box["y"] + y * box["height"])
         for x, y in (start, end)

@@ -47,9 +47,10 @@ _DEPTH = 1e-4
 # came less than 0.3 s before, and as a press if it is held longer than that.
 _CLICKS = (Tap, DoubleTap, Press)
 # Bokeh's own colours are white in every theme.
-_TOOLBAR_CSS = """:host(.bk-inner) {
-  background-color: var(--panel-surface-color);
-  --bokeh-icon-color: var(--panel-on-surface-color); }"""
+_TOOLBAR_CSS = """:host { --bokeh-icon-color: var(--panel-on-surface-color); }
+:host(.bk-inner) { background-color: var(--panel-surface-color); }"""
+# Pixels of a bar of tools, from side to side.
+TOOLS_WIDTH = 30
 # A change of theme recolours the labels of axes, and Bokeh forgets their places. They
 # are laid out again when the browser is idle, several times because it may be slow.
 _LAY_OUT_AGAIN = """
@@ -115,6 +116,8 @@ class Frame:
 
     # Whether it always shows the whole, with axes at the left and the bottom.
     still = False
+    # Whether its tools lie beside the picture, in a strip of TOOLS_WIDTH.
+    tools_beside = False
 
     def __init__(
         self,
@@ -162,8 +165,8 @@ class Frame:
         # fade.
         for tool in self.figure.select({"type": SelectTool}):
             tool.renderers = []
-        # Tools lie over the picture and appear when the pointer is on it.
-        self.figure.toolbar_inner = True
+        # Tools appear when the pointer is on the picture, over it or right beside it.
+        self.figure.toolbar_inner = not self.tools_beside
         self.figure.toolbar.autohide = True
         self.figure.toolbar.stylesheets = [_TOOLBAR_CSS]
         self.figure.grid.visible = False

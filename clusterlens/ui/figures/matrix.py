@@ -278,6 +278,8 @@ class MatrixFigure(LiveFrame):
         Figure with the same ranges.
     """
 
+    tools_beside = True
+
     def __init__(
         self,
         on_change: Callable[..., None],

@@ -10,6 +10,7 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
+from clusterlens.ui.figures.frame import TOOLS_WIDTH
 from clusterlens.ui.figures.keyboard_control import (
     KeyboardControl,
     with_keyboard_control,
@@ -50,14 +51,14 @@ _FILLED = (
     f"<span class='dot' style='border-radius:2px;background:{BINARISED_PALETTE[-1]}'>"
     "</span>"
 )
-# A square as large as its place allows. Container units are avoided, because the
-# browser would recompute them at every layout of the page.
+# A square as large as its place allows, with a bar of tools at its right. Container
+# units are avoided, because the browser would recompute them at every layout.
 _SQUARE = {
     "position": "absolute",
-    "inset": "0",
+    "inset": f"0 {TOOLS_WIDTH}px 0 0",
     "margin": "auto",
     "aspect-ratio": "1",
-    "max-width": "100%",
+    "max-width": f"calc(100% - {TOOLS_WIDTH}px)",
     "max-height": "100%",
 }
 # On a narrow page one button enlarges both.
@@ -78,6 +79,7 @@ class Matrix(Card):
     def square(self) -> pn.Column:
         """Return the place of the figure."""
         place, self.steering = with_keyboard_control(self.figure)
+        place.styles = {**place.styles, "min-width": f"calc(100% + {TOOLS_WIDTH}px)"}
         inner = pn.Column(place, styles=_SQUARE, margin=0)
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
 
