@@ -305,7 +305,7 @@ def test_a_group_of_nothing_is_not_turned_to():
         await wait_until_idle(session)
         assert session.look.partition == "consensus"
         assert panel(page, "PartitionBar")._kinds.value == "consensus"
-        assert "Brush some samples" in session.jobs.notices[0].text
+        assert "Select some samples" in session.jobs.notices[0].text
 
     opened(session, then)
 

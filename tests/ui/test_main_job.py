@@ -159,7 +159,7 @@ def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(blobs):
     app = blobs
     picture(app, ".cl-consensus-matrix")
     drag_over(app, ".cl-consensus-matrix .bk-CartesianFrame")
-    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed")
+    expect(app.locator(".cl-brushed-note")).to_contain_text("selected")
     expect(app.locator("table.cl-brushed tr").nth(1)).to_be_visible()
     app.get_by_role("button", name="Clear").click()
     expect(app.locator(".cl-inspector")).to_contain_text("Drag a box")
@@ -244,7 +244,7 @@ def test_hostile_names_are_shown_and_never_run(kept, tmp_path):
     app.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5)
     expect(app.locator(".bk-tooltip-content").first).to_contain_text(HOSTILE)
     drag_over(app, ".cl-map .bk-CartesianFrame")
-    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed")
+    expect(app.locator(".cl-brushed-note")).to_contain_text("selected")
     assert app.evaluate("window.hacked") is None
 
 

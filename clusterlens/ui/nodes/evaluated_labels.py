@@ -260,13 +260,13 @@ def _of_group(table: Dataset, group: Brush) -> EvaluatedLabels:
     rows = plain_ids(np.asarray(table.row_ids)[group.positions])
     return EvaluatedLabels(
         table,
-        "brushed group",
+        "selected group",
         "cluster",
         codes,
         codes,
         ("the group", "the rest"),
         group_in_python(rows),
-        "Brushed on a map of these columns, a group may lie apart by construction.",
+        "Selected on a map of these columns, a group may lie apart by construction.",
     )
 
 

@@ -309,9 +309,9 @@ KEYBOARD_COMMANDS = {
         "model below", lambda session: step_model(session, 1), _RANKED
     ),
     "arrowleft": Command(
-        "brushed sample before", lambda s: step_sample(s, -1), _RANKED
+        "selected sample before", lambda s: step_sample(s, -1), _RANKED
     ),
-    "arrowright": Command("next brushed sample", lambda s: step_sample(s, 1), _RANKED),
+    "arrowright": Command("next selected sample", lambda s: step_sample(s, 1), _RANKED),
     "enter": Command("open in Clusters", open_in_clusters, _RANKED),
     "l": Command("link two samples", toggle_linking, _RANKED),
     "s": Command("answer suggested pairs in a row", toggle_streak, _RANKED),

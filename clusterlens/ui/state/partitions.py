@@ -88,7 +88,7 @@ class Choice:
             assert ensemble is not None, "a model belongs to a run"
             return ensemble.names[self.model]
         if self.kind == "group":
-            return "brushed group"
+            return "selected group"
         if self.kind == "labels":
             return "given labels"
         made = "consensus tree" if self.method == TREE else f"consensus {self.method}"
@@ -252,7 +252,7 @@ def labels_of(
         inside = np.ones(ensemble.n_samples, np.int64)
         inside[choice.group.positions if choice.group else []] = 0
         if inside.all() or not inside.any():
-            raise ValueError("the group is none or all of the samples; brush some.")
+            raise ValueError("the group is none or all of the samples; select some.")
         return inside
     if choice.votes:
         ensemble = ensemble.with_weights(choice.votes)

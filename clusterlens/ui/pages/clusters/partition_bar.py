@@ -132,7 +132,7 @@ class PartitionBar(Card):
         look = self.session.look
         if kind == "group" and not len(look.brush) and not len(look.group):
             self.session.jobs.notify(
-                "info", "Brush some samples first: drag a box or a lasso on a map."
+                "info", "Select some samples first: drag a box or a lasso on a map."
             )
             return
         group = look.brush if kind == "group" and len(look.brush) else look.group

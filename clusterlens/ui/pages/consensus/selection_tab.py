@@ -103,7 +103,7 @@ class SelectionTab(Tab):
         if read.answered is not None and total > 1:
             compared += f" · with your answers {percent(read.answered)}"
         self.text.body = (
-            f"<p><b style='font-size:16px'>{counted(total, 'sample')} brushed</b> "
+            f"<p><b style='font-size:16px'>{counted(total, 'sample')} selected</b> "
             f"{badge(safe(read.brush.source))} "
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
             "<dl><dt title='mean consensus of the pool'>agreement inside</dt>"

@@ -116,7 +116,7 @@ class LabelsHeadline(Card):
         if results["result_here"].value is not None:
             offers["result"] = "result"
         if len(self.session.look.group):
-            offers["brushed group"] = "group"
+            offers["selected group"] = "group"
         if ensemble is not None and ranking is not None:
             own = max(2, int(ensemble.n_clusters[ranking.order[0]]))
             kind, _, at = self.session.look.judged.partition(":")
