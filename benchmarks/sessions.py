@@ -2,7 +2,7 @@
 
     python -m benchmarks.sessions [--sessions 30] [--rows 10000]
     python -m benchmarks.sessions closed [--sessions 50] [--at-once 5]
-    python -m benchmarks.sessions left [--sessions 400]
+    python -m benchmarks.sessions left [--sessions 400] [--console]
 
 Opens sessions that each look at a run of iris. A session among them, the probe, sends a
 question every 50 ms and waits for its answer while other sessions open the page, view
@@ -15,9 +15,9 @@ lengthened by other work on the machine), and the time from each click to its re
 server before and after: all of them together, three times, or some at once until all
 have been opened and closed.
 
-`left` opens pages of `panel serve app.py` and closes them one after the other, then
-asks for as many without ever connecting. It prints the memory of the server, and its
-processor time once no page is open.
+`left` opens pages of `panel serve app.py`, or of `clusterlens` with `--console`, and
+closes them one after the other, then asks for as many without ever connecting. It
+prints the memory of the server, and its processor time once no page is open.
 
 With PYTHONMALLOC=malloc, which docs/deploy.md advises for a group, memory that is free
 goes back to the system.
@@ -45,11 +45,9 @@ import numpy as np
 import psutil
 from tornado.httpclient import AsyncHTTPClient
 
-from clusterlens.ui.cli import SERVER_SETTINGS
 from tests.support.pages import Served
 from tests.support.visitor import Visitor
 
-LIFETIME = SERVER_SETTINGS["unused_session_lifetime_milliseconds"]
 PARTS = ("used", "closed", "left")
 # After these the memory of pages that were left is measured, and for so long the work.
 LEFT_SECONDS, IDLE_SECONDS = 120.0, 30.0
@@ -70,6 +68,7 @@ def main() -> None:
     parser.add_argument("--sessions", type=int)
     parser.add_argument("--at-once", type=int)
     parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--console", action="store_true", help="of `clusterlens`")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
@@ -77,7 +76,7 @@ def main() -> None:
     elif given.part == "used":
         asyncio.run(use(given.sessions or 30, given.rows))
     elif given.part == "left":
-        asyncio.run(leave(given.sessions or 400))
+        asyncio.run(leave(given.sessions or 400, given.console))
     else:
         asyncio.run(close(given.sessions or 50, given.at_once))
 
@@ -187,14 +186,24 @@ async def open_and_close(address: str) -> None:
     visitor.close()
 
 
-async def leave(n_pages: int) -> None:
+class Console(Served):
+    """`clusterlens` over a store, on one port of the loopback interface."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        port = self.address.rpartition(":")[2]
+        self._command = [sys.executable, "-m", "clusterlens", "--no-browser"]
+        self._command += ["--port", port]
+
+
+async def leave(n_pages: int, console: bool) -> None:
     """Open pages and leave them; print their cost then and after all have ended."""
     with TemporaryDirectory() as folder:
-        served = Served(Path(folder))
+        served = Console(Path(folder)) if console else Served(Path(folder))
         try:
-            served.start("--warm")
-            process = psutil.Process(served.pid)
-            await leave_pages(n_pages, f"{served.address}/app", process)
+            served.start(*[] if console else ["--warm"])
+            address = served.address + ("/" if console else "/app")
+            await leave_pages(n_pages, address, psutil.Process(served.pid))
         finally:
             served.kill()
 
@@ -378,7 +387,6 @@ def serve(port: int, rows: int) -> None:
         start=False,
         websocket_origin=[f"127.0.0.1:{port}"],
         extra_patterns=[(r"/ask/(.+)", Asked)],
-        unused_session_lifetime=LIFETIME,
     )
     harden(made, empty_page)
     made.start()

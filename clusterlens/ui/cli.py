@@ -31,10 +31,7 @@ PORT = 5006
 LONELY_SECONDS = 20
 LOOPBACK = ("127.0.0.1", "localhost")
 SERVER_SETTINGS = {
-    # A page without a connection ends after a minute, or after ten if it has running
-    # work or unsaved steps (`ui/server/holding.py`).
-    "unused_session_lifetime_milliseconds": 60_000,
-    # The token must live as long; a page may stay open overnight before a reconnect.
+    # A page may stay open overnight before it connects again.
     "session_token_expiration": 86_400,
     # Files come in pieces of 5 MB; a lasso over many samples comes in one message.
     "websocket_max_message_size": 100_000_000,

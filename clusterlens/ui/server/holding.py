@@ -1,9 +1,8 @@
 """Keep a closed page for ten minutes if it computes or has something unsaved.
 
-`panel serve app.py` ends a session 15 seconds after its browser has gone, `clusterlens`
-after a minute, so a reload would end a long run. `app.py` cannot set that lifetime, but
-each session may block its expiration. The next page that opens the analysis finds the
-session in `Server.left`.
+Bokeh ends a session 15 seconds after its browser has gone, so a reload would end a long
+run. `app.py` cannot set that lifetime, but each session may block its expiration. The
+next page that opens the analysis finds the session in `Server.left`.
 """
 
 from __future__ import annotations
