@@ -7,8 +7,8 @@
     python -m benchmarks.crowd cost
 
 `fit` runs all candidate models on every set once and keeps their labels; it resumes.
-`compare` takes each preset from them. A fixed seed splits the sets into halves: presets
-are chosen on one of them, and the other one, printed for the chosen preset alone,
+`compare` takes each preset from them. A fixed seed splits the sets into halves: one
+half chooses the preset, and the other half, printed for the chosen preset alone,
 evaluates the choice. For each preset it prints means over the sets of adjusted Rand
 indices with the labels: for the leader (the model closest to the consensus, number of
 clusters unknown), with equal votes and with equal votes of the families, for the best

@@ -3,7 +3,7 @@
 `discotec_printed.json` has tables 2 to 5 whole, three rows of table 10 and a column of
 table 8. The columns Agg and DBSCAN involve no chance (*); on FCPS all their cells, tau
 and regret on ARI, are also compared with the values per data set in `tests/reference`.
-K-means columns depend on seeds that the paper does not give. Of the columns All, only
+K-means columns depend on seeds that the paper does not give. In the columns All, only
 the consensus metrics are targets: the published code numbers the models there
 differently for the indices and the scores. The printed Binary of FCPS All, 0.73 ± 0.36,
 is not met with any seed (0.82 to 0.83 ± 0.26); a single set at 0.08 in place of 0.9

@@ -1,4 +1,4 @@
-"""Limits of what a changed file or request may take of a processor and of memory."""
+"""Limits on the processor time and memory that a changed file or request may use."""
 
 from __future__ import annotations
 

@@ -4,11 +4,11 @@
 
 Starts a server for each attack of `ATTACKS`, with few files that it may open and with
 odd files in its store, while another page, of a process of its own, asks for an answer
-every 50 ms. Prints what the attack met, the processor time of the server, how long the
-other page waited (also for a busy machine), the processor time of the longest step of
-the event loop (which others do not lengthen), the memory that the server and its
-processes took, the bytes of the log, and how long it took to end at SIGTERM while the
-attack went on.
+every 50 ms. Prints the responses to the attack, the processor time of the server, how
+long the other page waited (also for a busy machine), the processor time of the longest
+step of the event loop (which others do not lengthen), the memory that the server and
+its processes took, the bytes of the log, and how long it took to end at SIGTERM while
+the attack went on.
 """
 
 from __future__ import annotations

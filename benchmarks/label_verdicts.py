@@ -78,7 +78,7 @@ def tables(folder: Path, most: int) -> list[Path]:
 
 
 def measure(path: Path) -> dict[str, object]:
-    """Evaluate one table; measure what a classifier and clusterings reach."""
+    """Evaluate one table; score a classifier and clusterings against its labels."""
     X, labels = read(path)
     X = StandardScaler().fit_transform(X)
     counts = np.bincount(labels)

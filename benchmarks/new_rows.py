@@ -6,14 +6,14 @@ A partition of 70 % of the rows, by k-means, Ward's linkage and HDBSCAN, is kept
 assigned to the other 30 %. Compared by the adjusted Rand index with the partition of
 the same method refitted on all rows, beside 15 nearest neighbours on its labels, and
 the method's own way: nearest centre, `approximate_predict`. Both assign noise to some
-rows, so HDBSCAN is compared at equal coverage, too. `both`: rows to which both and the
-refitted partition give a cluster. `equal`: the assigner withholds as many rows as
-`approximate_predict`, the least clear first, and each is judged on the rows to which it
-gives a cluster, the noise of the refitted partition one more label. `reproduced` is the
-share of the 70 % that keep their cluster, `error` the expected calibration error of the
-held-out shares. For "nowhere" each class of the labels (at most five) is left out in
-turn: `roc` is the area under the curve of one minus p, left-out class against new rows
-of the other classes, `false` the rate among the latter.
+rows, so HDBSCAN is compared at equal coverage, too. `both`: rows with a cluster in both
+methods and in the refitted partition. `equal`: the assigner withholds as many rows as
+`approximate_predict`, the least clear first; each method is evaluated on the rows that
+it assigns to a cluster, with the noise of the refitted partition as one more label.
+`reproduced` is the share of the 70 % that keep their cluster, `error` the expected
+calibration error of the held-out shares. For "nowhere" each class of the labels (at
+most five) is left out in turn: `roc` is the area under the curve of one minus p,
+left-out class against new rows of the other classes, `false` the rate among the latter.
 
 With --drift N each table is split in two N times, k-means of one half is kept, and the
 other half is given as it is; with one cluster made a fifth more frequent (`share`: the

@@ -6,14 +6,14 @@
 Two tables of as many rows are drawn from the same groups, six round ones that overlap
 in two (even tables) or five features, with a share of the rows `scattered` over all of
 them. One is partitioned and kept, the other given. Each pair of tables is one line of
-FILE (CSV), so a second call adds what is missing. Tables are taken in turn from all
+FILE (CSV), so a second call adds the missing pairs. Tables are taken in turn from all
 methods and shares, so that a run that is stopped has as many of each.
 
 Printed for each method, number of rows and share of scattered rows: `noise`, the share
 of noise in the partition; `nowhere`, the mean rate of rows of the other table that
 belong nowhere, stated as at most 0.05, among rows of clusters that are large enough to
 judge (`judged` is their share), with its standard error; `refit`, the tables with this
-verdict, and `shares`, the tables whose shares have p at most .05, both stated as at
+verdict, and `shares`, the tables with p at most .05 for the shares, both stated as at
 most 0.05; `repeated`, the mean adjusted Rand index of the clustering that was repeated.
 """
 

@@ -62,7 +62,7 @@ class Record:
         return self._fields[key]
 
     def text(self, key: str, allowed: Sequence[str] | None = None) -> str:
-        """Return a text, one of the allowed ones."""
+        """Return a text, checked against the allowed values."""
         value = self.get(key)
         if not _is_text(value):
             raise self._wrong(key, "a text")

@@ -112,7 +112,7 @@ def takes_running(function: Callable[P, T]) -> Callable[P, T]:
 
 @contextmanager
 def _block(options: Mapping[str, Any]) -> Iterator[None]:
-    """Add options to those of the block around."""
+    """Add options to the options of the enclosing block."""
     with _only({**_RUNNING.get(), **options}):
         yield
 

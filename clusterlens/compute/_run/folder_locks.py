@@ -1,7 +1,7 @@
 """Locks on folders, and working folders that outlive no process for long.
 
-The system releases the locks of a process that ends, however it ends. So a folder whose
-lock is free belongs to no living process.
+The system releases the locks of a process when it ends for any reason. So a folder with
+a free lock belongs to no living process.
 """
 
 from __future__ import annotations

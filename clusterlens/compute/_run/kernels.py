@@ -99,7 +99,7 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
 
 @contextmanager
 def library_kernels(n_threads: int | None = None) -> Iterator[None]:
-    """Run a library's parallel numba code, in which two threads would crash."""
+    """Run a library's parallel numba code in one thread at a time; two would crash."""
     with _LIBRARY_KERNELS:
         before = numba.get_num_threads()
         numba.set_num_threads(n_threads or before)

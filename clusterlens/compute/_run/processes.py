@@ -67,7 +67,7 @@ class Workers:
 
     A worker takes seconds to start, mostly for imports, so it stays for the next job of
     any run; any thread may request one. If all are busy, runs take turns job by job:
-    the one that has waited longest is next, and no other passes it. A run holds a
+    the run that has waited longest is next, and no other passes it. A run holds a
     worker for one job only, so runs never wait for each other in a cycle. A worker
     stopped in the middle of a job is not reused. A waiting worker still maps the files
     of its last job.

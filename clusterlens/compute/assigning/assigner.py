@@ -94,7 +94,8 @@ class Assigner(Frozen):
     calibration_error : float
         Expected calibration error of the shares, NaN where too few rows are held out.
     expected : array of float64, shape (n_clusters,)
-        Share of rows like those of the table that are assigned to each cluster.
+        Expected share of the rows assigned to each cluster, for rows exchangeable with
+        the table.
     dispersion : float
         Variance of these shares beyond chance, in units of that by chance in one row.
     widening : array of float64, shape (2, n_points)
@@ -111,9 +112,9 @@ class Assigner(Frozen):
     prototypes of the cluster, without rows the distance to its centre. A row is
     rejected if at most a share alpha of the held-out rows of the cluster scores as
     high: in full conformal prediction every score is computed with the new row
-    included, which can only lower the other scores, so rows like those of the table are
-    rejected at a rate of at most alpha. Changes of a row's cluster are not accounted
-    for.
+    included, which can only lower the other scores, so rows exchangeable with the table
+    are rejected at a rate of at most alpha. Changes of a row's cluster are not
+    accounted for.
 
     Clusters with noise around them follow the rows closely, and a row that is left out
     afterwards has still shaped its cluster. Up to 5,000 rows, the DBSCAN or HDBSCAN

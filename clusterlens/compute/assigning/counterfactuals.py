@@ -41,7 +41,7 @@ def smallest_changes(
     segmentation : Segmentation
         The segmentation that assigns.
     table : DataFrame, array-like or Dataset
-        One raw row like those of the first table.
+        One raw row in the format of the first table.
     dataset : Dataset, optional
         The table of the segmentation, prepared: its lowest and highest values limit the
         numbers to try. Default: the first and the last decile, which the segmentation

@@ -104,7 +104,7 @@ class Drift(Frozen):
 def measure_drift(
     kept: SegmentationRecord, assigned: pd.DataFrame, values: FloatArray, alpha: float
 ) -> Drift:
-    """Compare the rows of a table with those of the segmentation.
+    """Compare the rows of a table with the rows of the segmentation.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Migration(Frozen):
         return self.counts
 
     def __repr__(self) -> str:
-        """Return the numbers of returned rows and of those that stayed."""
+        """Return counts of returned, gone and new rows, and the share that stayed."""
         stayed = percent(self.n_stayed / self.n_returned) if self.n_returned else "none"
         return (
             f"Migration({count(self.n_returned, 'row')} returned, {stayed} of them "
@@ -62,8 +62,8 @@ def migration(
     ----------
     before, after : Series or DataFrame
         The cluster of each row by row id: a Series of labels, -1 for noise, or the
-        result of `Segmentation.assign`, in which rows that belong nowhere count as -1.
-        Rows without a label, because their gaps could not be filled, are left out.
+        result of `Segmentation.assign`; its rows that belong nowhere count as -1. Rows
+        without a label, because their gaps could not be filled, are left out.
 
     Returns
     -------

@@ -190,7 +190,7 @@ class Segmentation:
         Parameters
         ----------
         table : DataFrame, array-like, Dataset, path, file object or bytes
-            Rows as raw as those of the first table, columns by name in any order.
+            Raw rows in the format of the first table, columns by name in any order.
         alpha : float, default 0.05
             Rate at which rows like those seen may be called "nowhere", in (0, 1).
         details : bool, default False
@@ -213,8 +213,8 @@ class Segmentation:
             next cluster; "nowhere", whether the row is too far from its cluster to
             belong to it, missing where the cluster has too few rows to decide, true for
             noise. Rows with gaps that the preparation does not fill have no entries.
-            `attrs["notes"]` lists what was filled, left out or unused, `attrs["gaps"]`
-            the number of cells without a known value by column.
+            `attrs["notes"]` lists filled cells, omitted rows and unused columns,
+            `attrs["gaps"]` the number of cells without a known value by column.
 
         Raises
         ------
@@ -292,12 +292,12 @@ class Segmentation:
         cancel: Cancel | None = None,
         executor: Executor | None = None,
     ) -> Drift:
-        """Compare another table with the one that was clustered.
+        """Compare another table with the clustered table.
 
         Parameters
         ----------
         table : DataFrame, array-like, Dataset, path, file object or bytes
-            Rows as raw as those of the first table.
+            Raw rows in the format of the first table.
         alpha : float, default 0.05
             Rate at which rows like those seen may be called "nowhere", in (0, 1).
         assigned : DataFrame, optional
@@ -335,7 +335,7 @@ class Segmentation:
     def drift_typed(
         self, frame: pd.DataFrame, assigned: pd.DataFrame, *, alpha: float
     ) -> Drift:
-        """Compare typed rows with those of the first table; see `drift`.
+        """Compare typed rows with the rows of the first table; see `drift`.
 
         Parameters
         ----------

@@ -56,9 +56,9 @@ def linkage_partition(
     Links, obeyed with "average" and "complete", are distances: -1 inside a unit, so
     that it is merged first, and n² between units that must stay apart, so that the mean
     over two clusters with such a pair is at least 4. All other distances and their
-    means stay in [0, 1], so the merges are those of a linkage that never joins such
-    units. Raises ConstraintError if no two clusters may be merged before n_clusters are
-    left.
+    means stay in [0, 1], so the result is the same as for a linkage that never joins
+    such units. Raises ConstraintError if no two clusters may be merged before
+    n_clusters are left.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
     columns = rows.columns[group]

@@ -5,7 +5,7 @@ cannot-links are coloured: one colour per cluster, different at both ends of a
 cannot-link. An exhaustive search, on the part of the graph that needs it, decides
 before the first pass whether a colouring exists. For each connected part of the graph,
 a pass then takes the cheaper of two colourings after Kempe exchanges: a greedy one and
-the one of the last pass. So no link is ever broken and the loss never rises.
+the colouring of the last pass. So no link is ever broken and the loss never rises.
 
 In addition to its cost without links, a pass costs O(n_linked k + n_cannot) for each of
 a few sweeps of exchanges.

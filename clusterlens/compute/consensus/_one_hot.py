@@ -125,7 +125,7 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
 
     Returns the distinct rows, in order of first appearance, and the row of each sample,
     (n_samples,). As many partitions at a time as fit into one 64-bit key separate the
-    samples: O(n T) time; memory is that of the distinct rows and O(n).
+    samples: O(n T) time; O(n) memory in addition to the distinct rows.
     """
     ensemble = ensemble.voters
     group = group_samples(ensemble)

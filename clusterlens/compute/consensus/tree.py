@@ -226,8 +226,8 @@ def consensus_tree(
     A split costs O(T) per member, sample and iteration: O(n T log max_clusters) in all
     if the splits are balanced; O(n T) memory. Clusters of more than 8192 distinct rows
     try the seedings on a random sample of that size and refine the best one on all
-    rows. Of all orders of the leaves that the tree allows, the order maximises the mean
-    consensus between neighbours.
+    rows. Among all orders of the leaves that the tree allows, the order has the largest
+    mean consensus between neighbours.
 
     References
     ----------

@@ -136,7 +136,7 @@ def checked_weights(weights: Any, count: int) -> FloatArray:
 
 
 def some_weights(weights: FloatArray) -> FloatArray:
-    """Return weights of chosen partitions, or 1 each if none of them has a vote."""
+    """Return the weights of chosen partitions, or 1 each if all weights are zero."""
     return read_only(weights if weights.any() else np.ones(len(weights)))
 
 

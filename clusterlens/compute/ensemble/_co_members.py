@@ -1,6 +1,6 @@
 """Walk over the pairs that models join, cluster by cluster.
 
-If partitions have many clusters, none of them joins most of the pairs. Then it is
+If partitions have many clusters, each joins only a minority of the pairs. Then it is
 enough to visit the joined pairs; the others follow by subtraction from all pairs. The
 time is proportional to the joined pairs of each model, not to all pairs times the
 models.

@@ -64,7 +64,7 @@ class Agreement(Frozen):
     joint_counts : array of int64, shape (n_partitions, n_votes + 1)
         Entry (t, c): the number of these pairs that partition t joins.
     exact : bool, default True
-        False if only some of the samples were compared with each other.
+        False if only a subset of the samples was compared.
     samples : array of int, shape (n_compared,), optional
         The compared samples, in random order; None if exact.
     group_pairs : array of int64, shape (n_groups, n_votes + 1), optional

@@ -163,7 +163,7 @@ class Constraints(Frozen):
         return np.asarray(self._counts(ensemble)[1])
 
     def _counts(self, ensemble: Ensemble) -> IntArray:
-        """Count the pairs that each partition breaks, and those that it saw: (2, T)."""
+        """Count the pairs that each partition breaks and the pairs it saw: (2, T)."""
         self.check_samples(ensemble.n_samples)
         links = np.concatenate([self.must_link, self.cannot_link])
         must = np.arange(self.n_pairs) < len(self.must_link)

@@ -119,10 +119,10 @@ def match_labels(reference: npt.ArrayLike, labels: npt.ArrayLike) -> IntArray:
 
     Notes
     -----
-    The matching has the largest total overlap if one of the partitions has at most
-    10,000 clusters. Otherwise the pairs of clusters are taken by descending overlap,
-    which reaches at least half of the largest total. O(n_samples) memory; half a second
-    for 10,000 clusters.
+    The matching has the largest total overlap if either partition has at most 10,000
+    clusters. Otherwise the pairs of clusters are taken by descending overlap, which
+    reaches at least half of the largest total. O(n_samples) memory; half a second for
+    10,000 clusters.
 
     References
     ----------

@@ -229,7 +229,7 @@ class Ensemble(Frozen):
 
     @cached_property
     def codes_and_gaps(self) -> IntArray:
-        """Compact codes in which a gap has one more code, after all clusters of a row.
+        """Compact codes with an extra code for gaps, after all clusters of a row.
 
         Shape (n_partitions, n_samples). Samples with that code are not joined, so code
         that uses this array skips `n_codes[t]` in row t.
@@ -293,7 +293,7 @@ class Ensemble(Frozen):
 
     @cached_property
     def presence(self) -> Ensemble:
-        """The ensemble in which every model puts all samples it saw into one cluster.
+        """The ensemble with one cluster per model: all samples that the model saw.
 
         The votes that join a pair in it are the votes that saw the pair.
         """
@@ -383,7 +383,7 @@ class Ensemble(Frozen):
         -------
         ensemble : Ensemble
             The chosen partitions in the given order with their weights, without notes.
-            If none of them has a vote, each gets one.
+            If no chosen partition has a vote, each gets one.
         """
         chosen = np.arange(self.n_partitions)[positions_or_mask(models)]
         if not chosen.size:

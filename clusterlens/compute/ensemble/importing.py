@@ -99,10 +99,10 @@ def load_partitions(
     Returns
     -------
     ensemble : Ensemble
-        One partition per label column. Names are those of the columns, or the file
-        names for files of one label column. `specs` hold the source, the column, the
-        number of gaps, and the texts behind the codes ("classes"). Notes list what was
-        read, skipped, or left without a label.
+        One partition per label column. Names are the column names, or the file names
+        for files of one label column. `specs` hold the source, the column, the number
+        of gaps, and the texts behind the codes ("classes"). Notes report how each
+        file was read, skipped rows and columns, and samples without a label.
 
     Raises
     ------
@@ -427,7 +427,7 @@ def _word_notes(found: Sequence[_Partition], names: Sequence[str]) -> list[str]:
 
 
 def _membership_notes(found: Sequence[_Partition]) -> list[str]:
-    """Name tables whose columns seem to be the clusters of one partition."""
+    """Name tables with columns that seem to be the clusters of one partition."""
     notes = []
     for _, of_table in groupby(found, key=lambda one: id(one.table)):
         columns = list(of_table)

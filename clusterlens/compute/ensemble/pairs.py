@@ -97,7 +97,7 @@ def joined_pairs(ensemble: Ensemble) -> CountArray:
 def joined_votes(ensemble: Ensemble, votes: npt.ArrayLike | None = None) -> int:
     """Sum the votes that join each ordered pair of samples, pairs (i, i) included.
 
-    The votes (n_partitions,) default to those of the ensemble.
+    The votes (n_partitions,) default to the votes of the ensemble.
     """
     each = ensemble.votes if votes is None else np.asarray(votes)
     pairs = zip(each.tolist(), joined_pairs(ensemble).tolist(), strict=True)

@@ -1,8 +1,8 @@
 """Border peeling: remove border samples layer by layer until the cores remain.
 
 Each round peels the tenth of the samples with the fewest close neighbours, and joins
-each of them to its nearest sample inside. The samples that remain are the cores of the
-clusters.
+each peeled sample to its nearest sample inside. The samples that remain are the cores
+of the clusters.
 
 Cost: a neighbour search among the samples left in each round, O(n² d) in all, and one
 pass over pairs of cores; memory O(n k).

@@ -139,7 +139,7 @@ class KNNMeanShift(ClusterMixin, BaseEstimator):
             after[moving] = _neighborhoods(means, X, self.n_neighbors_)
             moved = (after != on_the_way).any(axis=1)
             on_the_way, merged = np.unique(after, axis=0, return_inverse=True)
-            # Samples that reach a neighbourhood stop once one of them stops there.
+            # All samples that reach a neighbourhood stop once any sample stops there.
             moving = np.ones(len(on_the_way), dtype=bool)
             moving[merged[~moved]] = False
             place = merged[place]

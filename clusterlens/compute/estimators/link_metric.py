@@ -96,7 +96,7 @@ class LinkMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:
-        """Return rows with Euclidean distances equal to those of the metric.
+        """Map rows so that their Euclidean distances equal the distances of the metric.
 
         Parameters
         ----------

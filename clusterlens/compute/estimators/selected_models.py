@@ -255,7 +255,7 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
     Notes
     -----
     Noise is merged after the choice. DBCV takes O(n² d) time and O(n d) memory. If no
-    value has a DBCV, the first one that finds a cluster is taken.
+    value has a DBCV, the first value that finds a cluster is taken.
 
     References
     ----------

@@ -42,8 +42,8 @@ class SelectiveNN(ClusterMixin, BaseEstimator):
     n_neighbors : int, default 20
         Neighbours used for the density, at least 1; at most n_samples - 1 are used.
     n_rounds : int, default 5
-        Rounds of peeling, each of a tenth (rounded up) of the remaining samples; at
-        least 1.
+        Rounds of peeling, at least 1; each round peels a tenth (rounded up) of the
+        remaining samples.
 
     Attributes
     ----------

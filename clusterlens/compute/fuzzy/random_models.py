@@ -48,8 +48,8 @@ class RandomModel:
     assumption : str
         The random element, in a sentence.
     same_by_chance : str
-        What a random outcome would share with the given partition: choose the model
-        by this question, never by the values.
+        Properties that a random outcome shares with the given partition: choose the
+        model by these properties, never by the values.
     distribution : callable or None
         Distribution of the pair distances of a `Side` under the model; None for models
         of hard partitions only.
@@ -104,9 +104,9 @@ def equal_share(sizes: FloatArray) -> float:
 def stirling_share(sizes: FloatArray) -> float:
     """S(n - 1, k) / S(n, k) with Stirling numbers of the second kind, O(sqrt(n)).
 
-    S(n, k) k! z^n / n! / (e^z - 1)^k is the probability that k Poisson variables of
-    rate z, none of them zero, sum to n. Fourier inversion of their characteristic
-    function gives the quotient at any rate; the rate with mean n / k keeps all digits.
+    S(n, k) k! z^n / n! / (e^z - 1)^k is the probability that k zero-truncated Poisson
+    variables of rate z sum to n. Fourier inversion of their characteristic function
+    gives the quotient at any rate; the rate with mean n / k keeps all digits.
     """
     n, k = int(sizes.sum()), len(sizes)
     if k == n:

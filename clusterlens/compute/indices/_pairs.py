@@ -20,7 +20,7 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
 
 N_BINS = 1 << 14
-# Largest number of pairs (67 MB) whose distances may be sorted.
+# Largest number of pair distances (67 MB) to sort.
 SORTED_PAIRS = 1 << 23
 _BLOCK_PAIRS = 1 << 24  # some 30 ms between two checks for Cancel
 

@@ -61,7 +61,7 @@ def davies_bouldin(clusters: Clusters) -> float:
 
 
 def det_ratio(clusters: Clusters) -> float:
-    """Determinant of the total scatter matrix over that of the within matrix."""
+    """Ratio of the determinants of the total and the within scatter matrix."""
     with np.errstate(over="ignore"):
         return float(np.exp(_log_det_ratio(clusters)))
 

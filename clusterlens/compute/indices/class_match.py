@@ -135,8 +135,8 @@ def label_match(
         Class of each sample, at least two classes. Samples without one (None, NaN, NA,
         and `unlabelled`) are left out; a note says how many.
     measure : str, default "CH_btwn"
-        "CH_btwn", or one of the later deterministic measures "CHI", "DBI", "I", "XBI",
-        "DI", "SI", which need no permutations.
+        "CH_btwn", or a later deterministic measure, which needs no permutations: "CHI",
+        "DBI", "I", "XBI", "DI", "SI".
     n_permutations : int or "adaptive", default 1000
         Random assignments per pair of classes; "adaptive" draws until the standard
         error of the pair is below `max_standard_error`, at most 5000.

@@ -207,7 +207,7 @@ def merge_classes(
     Returns
     -------
     merged : array of object, shape (n_samples,)
-        Labels in which all these classes have the name of the first one.
+        Labels with all these classes renamed to the first one.
 
     Examples
     --------

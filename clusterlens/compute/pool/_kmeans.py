@@ -29,7 +29,7 @@ def subsampled_kmeans(
 ) -> IntArray:
     """Cluster a subsample by k-means and assign all samples to the nearest centres.
 
-    Returns labels (n_k, n_samples) for each of the numbers (n_k,) of clusters, from the
+    Returns labels (n_k, n_samples) for the numbers (n_k,) of clusters, each from the
     best of n_init seedings by the sum of squared distances. O(n K d) for each step of
     Lloyd's algorithm. Each seed is the best of 2 + ln K candidates by the remaining
     squared distance (greedy k-means++).

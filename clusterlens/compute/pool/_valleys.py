@@ -2,8 +2,9 @@
 
 Three windows of equal width lie on the line through two centres: around each centre,
 and around their midpoint. In a valley the middle window holds fewer samples than both
-others. A unimodal density has no valleys, whatever its tails. The S_Dbw index compares
-the same densities (Halkidi & Vazirgiannis, ICDM 2001, doi:10.1109/ICDM.2001.989517).
+others. A unimodal density has no valleys, regardless of its tails. The S_Dbw index
+compares the same densities (Halkidi & Vazirgiannis, ICDM 2001,
+doi:10.1109/ICDM.2001.989517).
 """
 
 from __future__ import annotations

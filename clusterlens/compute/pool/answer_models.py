@@ -1,8 +1,8 @@
 """Models made for answers: partitions guided by links, evaluated on held-out links.
 
 A model that was made to obey answers agrees with them, which is no evidence. So each
-model is also made without some of the answers; its predictions for these are the
-evidence.
+model is also made with some answers held out; its predictions for the held-out answers
+are the evidence.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def models_for_answers(
 
     Notes
     -----
-    For each number of clusters: average linkage of the consensus, in which models vote
+    For each number of clusters: average linkage of the consensus, with models weighted
     by the posterior of the answers, and k-means of its one-hot rows. Both obey all
     links; if so few clusters cannot, more are used. With X also `ConstrainedKMeans`, on
     the features and in the `LinkMetric` of the must-links, and `ConstrainedSpectral`:
@@ -300,7 +300,7 @@ class _Task:
                 k += 1
 
     def predictions(self, labels: IntArray) -> dict[str, list[list[int]]]:
-        """Return what labels predict for held-out answers; implied ones stay open."""
+        """Return predictions of labels for held-out answers; implied ones stay open."""
         implied = self.given.settles(self.others, len(labels))
         joined = labels[self.others[:, 0]] == labels[self.others[:, 1]]
         parts = joined & ~implied, ~joined & ~implied, implied

@@ -1,7 +1,7 @@
 """Closer models: finer settings; the most similar to the safest choice are kept.
 
 A pool tries few settings of each clusterer, and the right one may lie between two of
-them. Answers show a promising region, in which this module tries more settings.
+them. Answers show a promising region, and this module tries more settings there.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def closer_models(
         Features that the pool was fitted to.
     pool : str or sequence, optional
         The models to fit, as for `run_pool`. Default: some 190 models with settings
-        around and between those of the default pool, fewer slow ones for many samples.
+        around and between the default pool's, fewer slow ones for many samples.
     n_models : int, default 30
         Largest number of models to keep, at least 1.
     random_state, n_jobs, progress, cancel
@@ -101,7 +101,7 @@ def closer_models(
     Returns
     -------
     closer : Ensemble
-        The partitions kept, none of them in the pool, in the order of the fit;
+        The kept partitions, all outside the pool, in the order of the fit;
         `posterior.ensemble.concat(closer)` adds them as voters and candidates. A note
         gives the number of models fitted and their likeness to the safest choice.
 

@@ -140,7 +140,7 @@ class Clusterer:
         Returns
         -------
         makes : bool
-            True also if `make` is a class whose first base is `cls`.
+            True also if `make` is a class with `cls` as its only base.
         """
         bases = getattr(self.make, "__bases__", ())
         return self.make is cls or bases == (cls,)

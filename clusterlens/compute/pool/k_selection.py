@@ -91,9 +91,9 @@ class KSelection(Frozen):
     references : mapping of str to Curves
         The same on each copy, by kind of copy, with n_draws as first axis.
     p_values : mapping of str to array of float64, shape (n_k,)
-        By kind of copy: share of the copies, with the data as one of them, that are at
-        some number of clusters at least as clear as the data at k. This corrects for
-        trying all k; in [1 / (n_draws + 1), 1].
+        By kind of copy: share of the copies, the data included, that are at some number
+        of clusters at least as clear as the data at k. This corrects for trying all k;
+        in [1 / (n_draws + 1), 1].
     gain : array of float64, shape (n_k,)
         Reduction of ambiguous pairs relative to the copies: decimal logarithm of the
         ratio of the PAC, for the kind of copy with the smallest one.
@@ -327,7 +327,7 @@ def select_k(
     (1 + 2 n_draws) n_resamples fits per k, on share n samples each. The pairs of at
     most max_compared samples are counted, so the time is linear in n if the fits are.
     k-means with default parameters (except `n_init`) has an implementation for many
-    small fits, in which all k share subsamples and seeds. If a table takes less than
+    small fits that shares subsamples and seeds among all k. If a table takes less than
     half a second, it runs on threads instead of worker processes.
 
     Two clusters are separated by a valley if few samples lie midway between their
@@ -336,8 +336,8 @@ def select_k(
     the midpoint; the valley is 2 sqrt(2f/3 + 3/8) - 2 sqrt(m + 3/8), in standard errors
     of the counts (Anscombe), with 0 for an f below 4. The valley of k is that of its
     least separated pair, in the median run. A density with one mode has no valleys,
-    whatever its tails and edges. The share of ambiguous pairs cannot tell in this case:
-    a long box without clusters is cut in half at the same place every time.
+    regardless of its tails and edges. The share of ambiguous pairs misses this case: a
+    long box without clusters is cut in half at the same place every time.
 
     The p-value of a k is the rank of its valley among the largest valley over all k of
     every copy (single-step maxT). This bounds the probability that any k of
@@ -547,7 +547,7 @@ def _p_values(data: Curves, copies: Curves) -> FloatArray:
 
 
 def _gain(pac: FloatArray, reference: FloatArray) -> FloatArray:
-    """Mean log10 PAC of copies (n_draws, n_k) minus that of the data (n_k,)."""
+    """Mean log10 PAC of copies (n_draws, n_k) minus log10 PAC of the data (n_k,)."""
     return np.log10(reference + _FLOOR).mean(axis=0) - np.log10(pac + _FLOOR)
 
 

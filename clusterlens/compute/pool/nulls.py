@@ -64,8 +64,8 @@ class NullAgreement(Frozen):
         Best score on each copy, by kind of copy: "permuted", "gaussian". NaN if fewer
         than two models survived, see `n_failed`.
     p_values : mapping of str to float
-        By kind: share of the copies, with the data as one of them, that do at least as
-        well as the data, in [1 / (n_draws + 1), 1]. Failed copies count among these.
+        By kind: share of the copies, the data included, that do at least as well as the
+        data, in [1 / (n_draws + 1), 1]. Failed copies count among these.
     consensus : array of float64, shape (101,)
         Consensus values 0, 0.01, ..., 1.
     cdf : array of float64, shape (101,)

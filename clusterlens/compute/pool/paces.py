@@ -8,8 +8,8 @@ every law, and each run corrects the laws that it used.
 
 The module measures the processor time of the fitting thread, not the clock, so other
 work on the machine does not matter. It stores JSON in the directory of the compiled
-kernels (see `_run.kernels`). Of several files it reads the newest; a file that is
-damaged, or belongs to another machine or version, is ignored. If no file can be
+kernels (see `_run.kernels`). If there are several files, it reads the newest; a file
+that is damaged, or belongs to another machine or version, is ignored. If no file can be
 written, nothing is stored.
 """
 

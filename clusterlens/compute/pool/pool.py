@@ -4,8 +4,7 @@ Steps that several models need run once (`sharing`), and copies of one specifica
 one fit. Jobs run in worker processes, the most urgent first; a small pool runs in this
 process, which finishes before a worker would have started. Every model has its own
 seed, so results do not depend on the number of workers, on their location, or on the
-order in which models end. A model that fails, or finds one cluster or n, becomes a
-note.
+order of completion. A model that fails, or finds one cluster or n, becomes a note.
 """
 
 from __future__ import annotations
@@ -162,7 +161,7 @@ def run_pool(
     memory_limit : float, default 4e9
         Limit of the bytes of models fitted at the same time; on a cluster, of the fit
         in each worker process. A model predicted to exceed it alone becomes a note, as
-        does one that exceeds it while running (in worker processes on Linux).
+        does a model that exceeds it while running (in worker processes on Linux).
     client : dask.distributed.Client or str, optional
         Cluster for the fits, or the address of its scheduler; `n_jobs` then has no
         effect. The result is the same, apart from seconds. Needs the extra "dask".
@@ -203,8 +202,8 @@ def run_pool(
     Notes
     -----
     Noise is kept as label -1. Shared steps (see `estimate_pool` and its `plan`) run
-    once, and their time is divided among the models. The partitions equal those of the
-    models fitted alone, up to ties and rounding.
+    once, and their time is divided among the models. Each partition equals the result
+    of fitting its model alone, up to ties and rounding.
 
     X in other units gives the same partitions, exactly if it is multiplied by a power
     of two. `reg_covar` of mixtures and `tol` of bisecting k-means are in squared units

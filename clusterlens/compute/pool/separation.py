@@ -77,8 +77,8 @@ class ClusterSeparation(Frozen):
     def apart(self) -> npt.NDArray[np.bool_]:
         """Whether each cluster (n_clusters,) is more separated than in the copies.
 
-        True if the consistency is at most a quarter as far from 1 as that of the
-        copies.
+        True if the consistency is at most a quarter as far from 1 as the consistency of
+        the copies.
         """
         return stands_out(self.consistency, self.by_chance, _LEAST_GAIN)
 

@@ -44,8 +44,8 @@ class Step:
         make(X, size, *inputs) returns the arrays; inputs holds the arrays of each step
         in `needs`.
     size : int, default 0
-        Size: number of neighbours or eigenvectors. The arrays of a larger size hold
-        those of a smaller one in their first columns.
+        Size: number of neighbours or eigenvectors. The first columns of the arrays of a
+        larger size are the arrays of a smaller size.
     needs : sequence of Step, optional
         Steps to run before.
     seconds, n_bytes : callable

@@ -109,7 +109,7 @@ class ClusterStability(Frozen):
         """Whether each cluster is stable, and more so than in structureless copies.
 
         Shape (n_clusters,): true if the mean similarity is at least 0.75 and at most
-        half as far from 1 as that of the copies.
+        half as far from 1 as the similarity in the copies.
         """
         return (self.jaccard >= RECOVERED) & self._beyond
 

@@ -36,7 +36,7 @@ def mean_costs(
     The costs are under each distinct partition, (stop - start, n_models); an item is no
     partner of itself. `joined` and `apart` (n_levels,) are the costs of a pair by the
     number of votes that join it: `joined` for a model that joins the pair, `apart` for
-    one that does not. Items have no weights and at least two partners.
+    a model that does not. Items have no weights and at least two partners.
     O((stop - start) n_partners n_models) time; progress counts items.
     """
     codes = (layout.by_model, layout.by_sample, layout.votes)

@@ -238,11 +238,11 @@ def _rates(error_rate: ErrorRate) -> tuple[FloatArray, FloatArray]:
 
 
 def answer_outcomes(ensemble: Ensemble, known: Constraints) -> IntArray:
-    """Count the answers that each partition breaks, and those that it leaves open.
+    """Count the broken answers and the open answers of each partition.
 
     Shape (n_partitions, 2). A partition leaves an answer open if a label is noise or
-    missing. Copies count as one model, even if only some of them call a cluster noise.
-    A model made for answers is evaluated on each answer by its fit without that answer.
+    missing. Copies count as one model, even if only some copies call a cluster noise. A
+    model made for answers is evaluated on each answer by its fit without that answer.
     """
     first, group = distinct_partitions(ensemble)
     links = np.concatenate([known.must_link, known.cannot_link])

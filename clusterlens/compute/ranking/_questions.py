@@ -47,7 +47,7 @@ class Independence:
         self.free = np.ones(len(pairs), dtype=bool)
 
     def take(self, k: int) -> None:
-        """Take pair k, and bar the pairs whose answers could then be implied."""
+        """Take pair k, and exclude pairs with answers that could then be implied."""
         kept, joined = self.group[self.pairs[k]]
         self.group[self.group == joined] = kept
         self.free &= ~settled_pairs(self.group, self.cannot, self.pairs)

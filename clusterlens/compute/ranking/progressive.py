@@ -178,9 +178,9 @@ def rank_progressively(
     random_state : int, default 0
         Seed of the draw of samples.
     n_population : int, optional
-        Rows of a larger table of which the n samples were drawn uniformly; the scores
-        are then those of all its rows, no look is exact, and the threshold has to be
-        given. Default: the n samples are all.
+        Rows of a larger table from which the n samples were drawn uniformly; the scores
+        then refer to all its rows, no look is exact, and the threshold has to be given.
+        Default: the n samples are all.
     n_jobs, progress, cancel, executor
         As in `count_agreements`; progress counts the pairs of samples of each look.
 

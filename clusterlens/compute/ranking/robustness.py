@@ -73,8 +73,8 @@ class Robustness(Frozen):
     ranks : array of int, shape (n_partitions,)
         Rank in the whole pool.
     ranks_without : mapping of str to array of float, shape (n_partitions,)
-        By family: rank among all models if those of the family do not vote, see the
-        Notes of `rank_robustness`; NaN for the family itself.
+        By family: rank among all models if the models of the family do not vote, see
+        the Notes of `rank_robustness`; NaN for the family itself.
     ranks_majority : array of int, shape (n_partitions,)
         Rank by "discotec-binary", whatever the score, with pairs joined if more than
         half of the models join them.
@@ -407,7 +407,7 @@ def _ranks_among_all(
     """Rank all partitions by the values of a smaller pool, which are NaN outside it.
 
     Partitions outside take the rank of their best copy in it (`copies` numbers the
-    distinct partitions), or else keep their place relative to each of the others.
+    distinct partitions), or else keep their place relative to every other partition.
     """
     left = ~np.isnan(values)
     best = np.full(len(values), np.nan)

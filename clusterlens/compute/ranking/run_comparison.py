@@ -37,7 +37,7 @@ _ROUNDING = 1e-12  # relative to a product of variances
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunComparison(Frozen):
-    """Differences between two runs on the same rows, or on some of them.
+    """Differences between two runs that share all or some of their rows.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class RunComparison(Frozen):
         Adjusted Rand index of the two leaders on the shared samples.
     correlation : float
         Correlation of the two consensus matrices over the pairs of different shared
-        samples, from -1 to 1; NaN if one of them is constant.
+        samples, from -1 to 1; NaN if either matrix is constant.
     changed : array of float, shape (n_shared,)
         Change of the companions of each sample: root mean square difference of its
         rows of the two consensus matrices, in [0, 1]. Partial partitions use only
@@ -113,7 +113,7 @@ def compare_runs(
     cancel: Cancel | None = None,
     executor: Executor | None = None,
 ) -> RunComparison:
-    """Compare two runs: other preparations, other pools, or only some of the rows.
+    """Compare two runs with other preparations, other pools, or a subset of the rows.
 
     Parameters
     ----------

@@ -267,7 +267,7 @@ def threshold_scores(agreement: Agreement) -> FloatArray:
 def pair_costs(
     variant: Variant, votes: int, threshold: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Cost of a pair for a partition that joins it, and for one that separates it.
+    """Costs of a pair: if a partition joins it, and if a partition separates it.
 
     Both have shape (votes + 1,), by the number of votes that join the pair; `threshold`
     is the least number at which "binary" counts it as joined. Only a partition without

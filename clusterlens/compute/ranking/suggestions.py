@@ -135,9 +135,8 @@ def suggest_pairs(
     of the models that many pairs share matters most, because the score of a model is a
     mean over all pairs. Candidates are up to 20,000 pairs of up to 2,000 samples, half
     of them drawn from clusters of random models; they are kept as long as the ensemble
-    exists. Of equally informative pairs the first one drawn is taken. O(T²) time for
-    each candidate, O(T) for each candidate and suggestion, O(T) memory for each
-    candidate.
+    exists. Ties go to the pair drawn first. O(T²) time for each candidate, O(T) for
+    each candidate and suggestion, O(T) memory for each candidate.
 
     Answers as evidence: the weight of a model is its likelihood, see
     `answer_posterior`. A model that calls an end of the pair noise expects either
@@ -229,7 +228,7 @@ def _checks(shares: FloatArray, n: int, independent: Independence) -> IntArray:
 
 
 def _voters(ensemble: Ensemble) -> str:
-    """Return the word for who votes: models, some of the models, or unequal votes."""
+    """Return the unit of the votes: "models", "voting models" or "votes"."""
     if ensemble.votes.max() > 1:
         return "votes"
     return "models" if ensemble.votes.all() else "voting models"

@@ -59,7 +59,7 @@ def first_pass(
     run: RunOptions,
     columns: Collection[str] | None = None,
 ) -> FirstPass:
-    """Read all rows once, and take some of them, given in ascending order.
+    """Read all rows once, and take the drawn rows, given in ascending order.
 
     Facts are gathered of some columns, by default of all. A file that turns out to be
     damaged is left out, or ends the pass (unreadable). Rows of files that are left out

@@ -98,14 +98,14 @@ class RunFolder:
             )
 
     def begin(self) -> None:
-        """Make the folder of a run whose arguments have proved right."""
+        """Create the folder of a run after its arguments have been checked."""
         self.path.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         self._check()  # another run may have begun and ended meanwhile
         self.write(RUN, self._asked)
 
     def _check_files(self, then: list[Any], now: list[Any]) -> None:
-        """Refuse a table whose files have changed; name the first."""
+        """Refuse a table with changed files; name the first."""
         different = [one for one in [*then, *now] if one not in then or one not in now]
         if different:
             raise DataError(

@@ -216,7 +216,7 @@ class Stages:
         )
 
     def _too_few(self, held_back: FloatArray) -> list[Note]:
-        """Return a note if errors were asked for and too few rows are held back."""
+        """Return a note if errors were requested and too few rows are held back."""
         n_asked, n = self.asked["n_held_back"], len(held_back)
         if not n_asked or held_back_samples(n, self.seed):
             return []

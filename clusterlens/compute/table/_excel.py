@@ -69,7 +69,7 @@ class SheetFacts:
 
 
 def read_xlsx(content: Content) -> Parsed:
-    """Read the requested sheet, or the first visible one that has cells."""
+    """Read the requested sheet, or the first visible sheet with cells."""
     parts = _unpacked_parts(content)
     sheets = _sheet_parts(parts, content)
     title, facts = _choose_sheet(sheets, parts, content)

@@ -291,7 +291,7 @@ def check_spread(X: FloatArray, columns: Sequence[Column]) -> None:
 
 
 def first_copies(X: FloatArray, run: RunOptions) -> IntArray:
-    """Find the first identical row for each of the rows (n, d), shape (n,).
+    """Find the first identical row for each row of X (n, d), shape (n,).
 
     Each column narrows the search to the rows that still equal another one, few
     after the first columns.

@@ -1,9 +1,8 @@
 """Files to tables: text, ARFF, Parquet, NumPy arrays and Excel workbooks.
 
 The content decides on the format, not the name. Sizes are checked before memory is
-taken, no format is allowed to run code (no pickles, no formulas), and whatever goes
-wrong is a DataError that says what, where and the remedy. A new format is one entry of
-`READERS`.
+taken, no format is allowed to run code (no pickles, no formulas), and every failure is
+a DataError with its cause, place and remedy. A new format is one entry of `READERS`.
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ _GZIP = b"\x1f\x8b"
 class Reader:
     """A file format: its name, usual extensions, how to tell it and how to read it.
 
-    `options` are the arguments of `load_table` that not every format has; `parts` names
-    what the first of them can choose, and what is read without it.
+    `options` are the arguments of `load_table` that not every format has; `parts`
+    returns the values of the first option, and its default.
     """
 
     title: str

@@ -88,7 +88,7 @@ def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
 
 
 def declared_header(records: Sequence[Sequence[str]]) -> Header | None:
-    """Find the header of a file whose first line tells the format, or return None.
+    """Return the header if the first line declares the file format, else None.
 
     The formats are TOA5 of Campbell loggers (lines of names, units and kinds of
     summary), tables of NetLogo's BehaviorSpace, and answers from Qualtrics.

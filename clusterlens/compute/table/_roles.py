@@ -63,7 +63,7 @@ _BRACKET = re.compile(
 
 
 class ColumnFacts:
-    """What is known of the cells of a column (n,), each found once, when asked for.
+    """Facts about the cells of a column (n,), each computed once, at first use.
 
     Facts of a column that is not in memory are given by name; `values` then holds each
     of its different cells twice.

@@ -89,7 +89,7 @@ def other_header_notes(facts: Mapping[str, ColumnFacts]) -> list[str]:
 
 
 def _rows_of(frame: pd.DataFrame, cells: Sequence[Sequence[Any]]) -> np.ndarray:
-    """Mark the rows (n,) whose cells are all among those of their column."""
+    """Mark the rows (n,) with every cell among the given cells of its column."""
     found = np.ones(len(frame), bool)
     for j, allowed in enumerate(cells):
         found &= frame.iloc[:, j].isin(allowed).to_numpy(bool)

@@ -79,8 +79,8 @@ def open_batches(
     n_rows : int
         Rows of a batch of Parquet, at most.
     encoding, separator, decimal : str, optional
-        How text is written, as `load_table` takes them. Default UTF-8, and what the
-        first lines say.
+        Format of text, as for `load_table`. Default: UTF-8, and the separator and
+        decimal mark detected in the first lines.
 
     Yields
     ------
@@ -94,8 +94,8 @@ def open_batches(
 
     Notes
     -----
-    Text must have one of the usual separators, and is split into blocks of 16 MB;
-    `load_table` reads more kinds, whole.
+    Text must have a usual separator, and is split into blocks of 16 MB; `load_table`
+    reads more kinds, whole.
     """
     name = repr(Path(path).name)
     coded = known_encoding(encoding or "utf-8")
@@ -184,7 +184,7 @@ def _of_text(file: io.BufferedReader, how: Content, packed: bool, size: int) -> 
 def _without_footer(
     batches: Iterable[pa.RecordBatch], numeric: list[bool], notes: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches of text without a footer in the last one; note what is there."""
+    """Yield batches of text without the footer; note footer and summary rows."""
     last = None
     for batch in batches:
         if last is not None:

@@ -121,5 +121,5 @@ class _Walk:
             self._entry(kinds & 15, depth)
 
     def _entry(self, kind: int, depth: int) -> Any:
-        """Read a value of a list, in which a truth value takes a byte."""
+        """Read an element of a list; a Boolean element takes one byte."""
         return self._skip(1) if kind in (_TRUE, _FALSE) else self._value(kind, depth)

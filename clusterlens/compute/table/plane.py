@@ -30,9 +30,9 @@ def map_samples(ds: Dataset, n_components: int = 2) -> Projection:
 
     Notes
     -----
-    A unit of the features is equally long on both axes, so distances on the map are
-    those that the models use. Gaps have the values that fill them. O(n) time for
-    columns, and that of `project` otherwise.
+    A unit of the features is equally long on both axes, so the map shows the distances
+    that the models use. Gaps have the values that fill them. O(n) time for columns,
+    otherwise the time of `project`.
 
     Examples
     --------

@@ -110,7 +110,7 @@ class PreparedRows:
     kept : array of bool, shape (n_rows,)
         Which rows of the table became rows of X.
     notes : list of str
-        What was filled, scaled or dropped.
+        Messages on filled values, scaling, and dropped rows and columns.
     first : array of int, shape (n_samples,)
         Position of the first identical row of X for each row, before components;
         empty where the rules are only applied.

@@ -36,10 +36,10 @@ def prepare_again(
     dataset : Dataset
         The older table, prepared.
     table : DataFrame, array-like or Dataset
-        Raw rows like those of the older table, with columns by name in any order.
+        Raw rows in the format of the older table, with columns by name in any order.
     both : bool, default False
-        Whether to keep the rows of the older table, followed by those of the other one.
-        A row that returns by its id counts once, with its new values.
+        Whether to keep the rows of the older table, followed by the rows of `table`. A
+        row that returns by its id counts once, with its new values.
     progress : callable, optional
         Called as progress(done, total), in percent of the work.
     cancel : callable, optional

@@ -100,7 +100,7 @@ def _write_file(lines: Lines, step: Step, before: Analysis) -> None:
 
 
 def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Load one of the examples."""
+    """Load a bundled example."""
     return begin(load_example(values["name"]), job)
 
 

@@ -36,8 +36,8 @@ def labelled_rows(
     """Add a partition to the original rows.
 
     Columns and row ids stay unchanged; rows that the preparation left out have no
-    cluster. The names of the new columns are those of the script and do not depend on
-    the partition, so that programs can read the file of another partition, too.
+    cluster. The new columns have the same names as in the script, for every partition,
+    so that programs can read the file of another partition, too.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def write_card(
     Raises
     ------
     ScriptError
-        If the log lacks the step that made one of the variables.
+        If the log lacks the step that made a variable.
     """
     lines = script_lines(steps)
     constants, calls = lines.written(wanted(lines))

@@ -276,5 +276,5 @@ def table(
 
 
 def table_of(heads: str, lines: str) -> str:
-    """Write a table whose header is repeated on every printed page."""
+    """Write a table with a header that repeats on every printed page."""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"

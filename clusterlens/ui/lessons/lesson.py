@@ -2,7 +2,7 @@
 
 A lesson opens an example with a run of its own pool. A step has a paragraph and one
 task. Results and the view state decide whether a task is done, so every way to do it
-counts; `way` is one of them, used by "Show me", by Next, and by the tests.
+counts; "Show me", Next and the tests use `way`.
 """
 
 from __future__ import annotations

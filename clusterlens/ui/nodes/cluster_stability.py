@@ -125,7 +125,7 @@ def measure_stability(
 
 
 def separation_key(digest: str, clusters: np.ndarray) -> str:
-    """Return the key of the separation of clusters, given that of the features."""
+    """Return the key of the separation of clusters, given the key of the features."""
     return check_key(APART, digest, numbered_by_rows(clusters), COPIES)
 
 

@@ -83,7 +83,7 @@ class LinkState:
     link : Link
         Link by row ids.
     ends : pair of int or None
-        Positions of the two samples, None if the run leaves one of them out.
+        Positions of the two samples, None if the run leaves either out.
     broken : bool
         Whether the displayed partition breaks it.
     uncertain : bool

@@ -4,10 +4,10 @@ Round groups: yes if every pair of classes is separate; in part if most pairs ar
 few are like random classes. Dense groups: yes if there is a gap at the border of every
 pair of classes; else by the share of the way that their DBCV covers from shuffled
 labels to 1. Classes are clusters if either is "yes", in part if either is "in part",
-else hardly. Round classes that touch, whose DBCV covers less than a third of the way
-and which have no gap at some border, are clusters in part: a square cut in two has
-separate centres and no gap. The pool is shown as well, but decides nothing. On tables
-without clusters k-means covers at most 0.2 of the way (uniform noise, two columns).
+else hardly. Round classes that touch are clusters in part if their DBCV covers less
+than a third of the way and some border has no gap: a square cut in two has separate
+centres and no gap. The pool is shown as well, but decides nothing. On tables without
+clusters k-means covers at most 0.2 of the way (uniform noise, two columns).
 """
 
 from __future__ import annotations

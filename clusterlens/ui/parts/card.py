@@ -27,8 +27,8 @@ TO_A_RUN = (
     f"{link('Pool', 'pool')}"
 )
 _SKELETON = '<div class="skeleton"></div>'
-# Laid over an older drawing, whose size must not change meanwhile: another size needs
-# another picture, and the two would alternate forever.
+# Laid over an older drawing. The drawing must keep its size meanwhile: another size
+# needs another picture, and the two would alternate forever.
 _OVER = '<div class="skeleton over"></div>'
 
 

@@ -65,7 +65,7 @@ def arrows(projection: Projection, whose: str = "") -> str:
     projection : Projection
         The map.
     whose : str
-        Whose variance, "the" or "the old rows'"; empty for the shares alone.
+        Words before "variance", "the" or "the old rows'"; empty for the shares alone.
     """
     if projection.columns:
         return ""

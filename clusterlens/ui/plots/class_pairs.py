@@ -19,7 +19,7 @@ from clusterlens.ui.plots.backend import (
     styled,
 )
 
-# Largest number of classes whose scores are written into the cells.
+# Largest number of classes with scores written into the cells.
 _NUMBERED = 14
 _PALETTE = [apart_colour(share)[0] for share in np.linspace(0, 1, 65)]
 

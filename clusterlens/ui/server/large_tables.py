@@ -1,7 +1,7 @@
 """Large tables: Parquet files and folders on the server's disk that may be opened.
 
-A browser sends one of the names in the list, never a path. The list holds the tables
-directly in the folders of the setting, and the table given on the command line.
+A browser sends a name from the list, never a path. The list holds the tables directly
+in the folders of the setting, and the table given on the command line.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Checks(param.Parameterized):
 
 
 def newer(checks: Mapping[str, Check], than: Mapping[str, Check]) -> list[Check]:
-    """Return the checks that others lack, or whose date or progress differs."""
+    """Return the checks that others lack or have with another date or progress."""
     return [
         check
         for key, check in checks.items()

@@ -101,10 +101,9 @@ def node(
 ) -> Callable[[Callable[_Inputs, _Found]], NodeFunction[_Inputs, _Found]]:
     """Mark a function as a node with the function's name and its parameters as inputs.
 
-    Parameters of the view state begin with `look_`. A parameter whose type ends in `|
-    None` may be None; a node does not wait for a parameter of type `Later[...]`. In the
-    lanes live and idle the first parameter is `job`. The other arguments are those of
-    `Node`.
+    Parameters of the view state begin with `look_`. A parameter of type `... | None`
+    may be None; a node does not wait for a parameter of type `Later[...]`. In the lanes
+    live and idle the first parameter is `job`. Other arguments are passed to `Node`.
     """
 
     def mark(compute: Callable[_Inputs, _Found]) -> NodeFunction[_Inputs, _Found]:
@@ -203,7 +202,7 @@ _EMPTY, _PENDING, _DECLINED = Result("empty"), Result("pending"), Result("declin
 
 
 class _Same:
-    """Key of an input whose value cannot be compared: the identity of the object."""
+    """Key of an input that cannot be compared by value: the identity of the object."""
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing

@@ -176,8 +176,8 @@ class Jobs(param.Parameterized):
         super().__init__()
         self._server = server
         self._action: Job | None = None
-        # The session whose action is shown here; sessions that show an action of this
-        # one follow.
+        # The session that owns the action shown here; sessions in `followers` show the
+        # actions of this session.
         self._leader: Jobs | None = None
         self._notices_before: tuple[Notice, ...] = ()
         self._following: asyncio.Task[None] | None = None

@@ -175,7 +175,7 @@ class Results:
 
     def _keep(self, key: str, found: Any) -> None:
         """Cache a result, and drop the least recently used beyond the limit."""
-        # An ensemble computes them at first use: done here, where nobody waits.
+        # An ensemble computes them at first use; here no page waits for them.
         getattr(found, "codes_and_gaps", None)
         with self._lock:
             self._kept[key] = found

@@ -3,9 +3,9 @@
 Every session may call `start`; the thread starts once. It draws a picture first,
 because Datashader compiles its code anew in each process. If some kernels are not on
 disk, a separate process compiles them, the kernels of a first consensus first, so that
-pages stay responsive, and the thread loads the compiled code. Nobody waits for the
-thread: a caller that needs a kernel earlier loads or compiles it, or waits for that one
-kernel if another process is compiling it.
+pages stay responsive, and the thread loads the compiled code. Callers do not wait for
+the thread: a caller that needs a kernel earlier loads or compiles it, or waits for that
+one kernel if another process is compiling it.
 """
 
 from __future__ import annotations

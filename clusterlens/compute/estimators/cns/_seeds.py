@@ -87,11 +87,12 @@ def greedy_order(
 
     `masses` (n_candidates,) are the column sums of Q, `overlaps` (n_candidates,
     n_candidates) the inner products of its columns. Positions of n_seeds candidates or
-    all: the largest mass first; then always the one whose largest overlap with those
-    before, over its squared mass, is smallest. Ties go to the smaller position. Values
-    tie if they differ by rounding, or by no more than errors up to `uncertainty` of the
-    entries of Q (n_samples rows) allow; then the order is not certain. An overlap of
-    zero ties only with zero. Returns the order, and whether it is certain.
+    all: the largest mass first; then always the candidate with the smallest ratio of
+    its largest overlap with earlier candidates to its squared mass. Ties go to the
+    smaller position. Values tie if they differ by rounding, or by no more than errors
+    up to `uncertainty` of the entries of Q (n_samples rows) allow; then the order is
+    not certain. An overlap of zero ties only with zero. Returns the order, and whether
+    it is certain.
     """
     mass_error = uncertainty * n_samples
     first = masses >= masses.max() * (1 - _TIE) - 2 * mass_error

@@ -120,7 +120,7 @@ def _accelerated(
 ) -> Smoothing:
     """Add up the series until the error bounds are as wanted, (n_alphas,)."""
     alphas = run.alphas
-    # A residual as large as an entry can be, or one that grows, is of no use.
+    # A residual as large as an entry can be, or a growing residual, is useless.
     size = float(np.abs(run.start).max())
     best = size / alphas
     goal = best.copy() if n_products else wanted

@@ -3,8 +3,8 @@
 A few samples become seeds, one per cluster. Every sample then takes a random walk on
 the graph of nearest neighbours, which stops with probability alpha at each step; its
 membership in a cluster is the probability that the walk ends at that seed, plus an
-equal share of what ends elsewhere. Neighbourhood size, alpha and the number of clusters
-K are chosen by the gain in clarity, the mean largest membership.
+equal share of the probability that it ends elsewhere. Neighbourhood size, alpha and the
+number of clusters K are chosen by the gain in clarity, the mean largest membership.
 
 Cost: the neighbour search, O(n² d) at worst, and for each neighbourhood size a sparse
 factorisation for each alpha where its factors are small, else about 50 to 200 products

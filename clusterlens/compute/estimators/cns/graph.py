@@ -1,4 +1,4 @@
-"""CNSGraph: CNS on one table whose alpha, neighbours and K may be changed live.
+"""CNSGraph: CNS on one table, with live changes of alpha, neighbours and K.
 
 The neighbour table is searched once. `solve` is the solver of `CNS` on it: the same
 seeds, labels and criterion, one solution for every number of clusters. `preview` is for
@@ -188,7 +188,7 @@ class CNSGraph:
 
     @property
     def cached_neighbors(self) -> tuple[int, ...]:
-        """Neighbourhood sizes whose cache is there, the latest used last."""
+        """Cached neighbourhood sizes, the most recently used last."""
         return self._previews.sizes
 
     @takes_running
@@ -485,7 +485,7 @@ class CNSGraph:
 
 
 def _count(n_clusters: int | Literal["auto"], gains: FloatArray) -> int:
-    """Return the requested number of clusters, at most that of the candidates."""
+    """Return the requested number of clusters, at most the number of candidates."""
     if is_auto(n_clusters):
         return best_count(gains)
     return min(int(n_clusters), len(gains))

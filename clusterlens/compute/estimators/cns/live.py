@@ -169,7 +169,7 @@ class SmoothingStep(Frozen):
 def smoothing_step(
     count: int | None, absorption: Vectors, fixed: Vectors, seeds: IntArray
 ) -> SmoothingStep:
-    """Return the state with Q (n, K), beside that of the fixed point."""
+    """Return the state with Q (n, K), compared with the fixed point."""
     labels, undecided = likeliest_seeds(absorption), undecided_samples(absorption)
     as_fixed = (labels == likeliest_seeds(fixed)) & (
         undecided == undecided_samples(fixed)

@@ -32,7 +32,7 @@ class PartRows:
     labels : DataFrame
         "row", "consensus", "margin" and "nowhere" of the rows on screen.
     cells : DataFrame
-        Their cells in the columns in which clusters differ most.
+        Their cells in the columns that differ most between clusters.
     """
 
     part: int

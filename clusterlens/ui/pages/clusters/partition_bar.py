@@ -268,7 +268,7 @@ class PartitionBar(Card):
         chosen_verdict: Result,
         **offered: Result,
     ) -> None:
-        """Write the sentence, and what the checks say against the result."""
+        """Write the sentence and the verdict of the checks."""
         self._chosen = chosen
         verdict: Verdict | None = chosen_verdict.value
         self._name.placeholder = chosen.title
@@ -342,7 +342,7 @@ class PartitionBar(Card):
 
 
 def _verdict(verdict: Verdict | None) -> str:
-    """Say what the checks found against the partition, and which columns tell it."""
+    """Format the verdict of the checks and the columns that tell the clusters apart."""
     if verdict is None:
         return ""
     light = LIGHT_COLOURS[verdict.light]

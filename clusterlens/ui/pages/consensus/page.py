@@ -110,7 +110,7 @@ class ConsensusPage(Page):
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:
-        """Show the workbench or the table, one of the maps, or the enlarged card."""
+        """Show the workbench or the table, a map, or the enlarged card."""
         look, has_run = self.session.look, self.session.analysis.run is not None
         models, opened = look.map_of == "models", look.table_open
         large = look.enlarged if has_run else ""

@@ -37,7 +37,7 @@ WIDTHS = {
     "taken": 54,
     "weight": 60,
 }
-# The other columns share the remaining width, down to that of a narrow card.
+# The other columns share the remaining width, down to the width of a narrow card.
 SHARED = (
     {"field": "column", "minWidth": 98, "widthGrow": 1.4},
     {"field": "role", "minWidth": 108, "widthGrow": 1.8},

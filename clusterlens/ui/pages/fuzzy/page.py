@@ -31,7 +31,7 @@ SIDE = {"guide": "1.6 1 0", "rows": "0.85 1 0", "pairs": "1 1 0"}
 class FuzzyPage(Page):
     """Values and maps at the left; guide, rows and all pairs at the right.
 
-    `Look.fuzzy_cards` hides some of the cards at the right.
+    `Look.fuzzy_cards` can hide cards at the right.
     """
 
     def build(self) -> Steps:

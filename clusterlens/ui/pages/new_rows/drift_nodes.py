@@ -101,9 +101,9 @@ def returned(
 def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
     """Return the quantity of a column that changed, and its values then and now.
 
-    The quantity is the one that adds most to the stability index, which decides whether
-    a column has moved: the mean of numbers and dates, which adds about d squared if it
-    moves by d spreads, otherwise the share of a level; or the share of the gaps.
+    This quantity adds most to the stability index, which decides whether a column has
+    moved: the mean of numbers and dates, which adds about d squared if it moves by d
+    spreads, otherwise the share of a level; or the share of the gaps.
     """
     gaps = [float(one.isna().mean()) for one in (then, now)]
     change, index = _largest_change(then, now)

@@ -109,7 +109,7 @@ class NewRowsHeadline(Card):
         kept = segmentations.value or ()
         is_new = result is not None and not any(one.holds(result) for one in kept)
         if result is not None and is_new:
-            # Before the field is shown: a value that comes later ends what is selected.
+            # Set it before the field is shown: a later value would clear the selection.
             self._propose(free_name(result.title, {one.name for one in kept}))
         self._name.visible = self._keep.visible = is_new
         self._kept = kept_partition

@@ -1,4 +1,4 @@
-"""Picture of what the page will show, for as long as there is nothing to show."""
+"""Preview picture of the page, shown while the page has no content."""
 
 from __future__ import annotations
 
