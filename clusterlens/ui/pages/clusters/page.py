@@ -41,7 +41,7 @@ class ClustersPage(Page):
             ClusterRows,
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._numbers = share(evidence.view, "1.3 1 0", least=ROOM)
+        self._numbers = share(evidence.view, "1.1 1 0", least=ROOM)
         left, right = (
             pn.Column(
                 *cards, styles={**COLUMN, "gap": "8px", "overflow-y": "auto"}, **fill
@@ -49,7 +49,7 @@ class ClustersPage(Page):
             for cards in (
                 (
                     self._numbers,
-                    share(profiles.view, "1 1 0", least=LEAST),
+                    share(profiles.view, "1.2 1 0", least=LEAST),
                     share(apart.view, "1 1 0", least=PICTURED),
                 ),
                 (
