@@ -51,15 +51,24 @@ _FILLED = (
     f"<span class='dot' style='border-radius:2px;background:{BINARISED_PALETTE[-1]}'>"
     "</span>"
 )
-# A square as large as its place allows, with a bar of tools at its right. Container
-# units are avoided, because the browser would recompute them at every layout.
-_SQUARE = {
+# A place as high as the card and at most as wide as it is high, with a bar of tools at
+# its right. The square inside is as high as this place is wide, so it always fits.
+# Container units are avoided, because the browser would recompute them at every layout.
+_HIGH = {
     "position": "absolute",
     "inset": f"0 {TOOLS_WIDTH}px 0 0",
     "margin": "auto",
     "aspect-ratio": "1",
     "max-width": f"calc(100% - {TOOLS_WIDTH}px)",
     "max-height": "100%",
+}
+_SQUARE = {
+    "flex": "none",
+    "width": "100%",
+    "height": "auto",
+    "min-height": "0",
+    "aspect-ratio": "1",
+    "margin": "auto 0",
 }
 # On a narrow page one button enlarges both.
 _BESIDE = "@media (max-width: 1150px) { :host { display: none; } }"
@@ -80,7 +89,7 @@ class Matrix(Card):
         """Return the place of the figure."""
         place, self.steering = with_keyboard_control(self.figure)
         place.styles = {**place.styles, "min-width": f"calc(100% + {TOOLS_WIDTH}px)"}
-        inner = pn.Column(place, styles=_SQUARE, margin=0)
+        inner = pn.Column(pn.Column(place, styles=_SQUARE), styles=_HIGH, margin=0)
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
 
     def enlarger(self, **params: Any) -> Any:
