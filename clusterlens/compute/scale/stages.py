@@ -325,7 +325,8 @@ class Stages:
         errors: pd.DataFrame,
         whole: WholeTable,
     ) -> ScaledRun:
-        ranking = whole.rank(models, self.seed, self.run.quiet)
+        overlaps = whole.overlaps(models.noise)
+        ranking = whole.rank(models, overlaps, self.seed, self.run.quiet)
         order = ranking.ranking.order
         ends = ranking.intervals
         table = pd.DataFrame(
@@ -343,7 +344,7 @@ class Stages:
         sizes = whole.consensus
         n_uniform = int(sampled.landmarks.uniform.sum())
         seen = [smallest_group_seen(whole.n_rows, n_uniform, k) for k in (1, 10)]
-        distances = 1 - whole.overlaps(models.noise).adjusted_rand
+        distances = 1 - overlaps.adjusted_rand
         return ScaledRun(
             folder=str(self.folder.path),
             n_rows=sampled.source.n_rows,

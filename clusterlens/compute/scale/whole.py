@@ -91,7 +91,7 @@ class WholeTable:
         return Overlaps(self.n_rows, squares.astype(np.int64), np.asarray(logs, float))
 
     def rank(
-        self, landmarks: Ensemble, seed: int, run: RunOptions
+        self, landmarks: Ensemble, overlaps: Overlaps, seed: int, run: RunOptions
     ) -> ProgressiveRanking:
         """Rank the models for all rows, with intervals.
 
@@ -100,6 +100,8 @@ class WholeTable:
         landmarks : Ensemble
             Names, families and votes of the models, and what their noise means; silent
             noise counts as a cluster.
+        overlaps : Overlaps
+            The models compared on all rows, with the same meaning of noise.
         seed : int
             Chooses which rows are compared first.
         run : RunOptions
@@ -118,7 +120,7 @@ class WholeTable:
             noise="singletons" if landmarks.noise == "singletons" else "cluster",
             specs=landmarks.specs,
         )
-        joined = self.overlaps(ensemble.noise).squares.diagonal()
+        joined = overlaps.squares.diagonal()
         votes = zip(ensemble.votes.tolist(), joined.tolist(), strict=True)
         threshold = -(-sum(vote * pairs for vote, pairs in votes) // self.n_rows**2)
         more = self.n_rows > self.drawn.shape[1]

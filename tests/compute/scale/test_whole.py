@@ -38,7 +38,7 @@ def test_noise_counts_in_the_ranking_as_in_memory(n, noise):
     ensemble = Ensemble(labels, noise=noise)
     facts = (starts, np.concatenate(clusters) == -1, labels, {}, 0, None)
     whole = WholeTable(n, tables, *facts)
-    found = whole.rank(ensemble, 0, RunOptions(n_jobs=1))
+    found = whole.rank(ensemble, whole.overlaps(noise), 0, RunOptions(n_jobs=1))
     expected = rank_partitions(ensemble, "discotec-binary")
     assert found.exact
     np.testing.assert_array_equal(found.ranking.values, expected.values)
