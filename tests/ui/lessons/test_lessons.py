@@ -716,18 +716,21 @@ def test_a_lesson_that_speaks_of_other_ranks_shows_them():
         assert lesson.robust == bool(re.search("left out|majority must", words))
 
 
+async def shown_by_step(pupil, places):
+    """Walk a lesson to its last step; name the places that each step shows."""
+    shown = []
+    for task in LESSONS[pupil.key].steps:
+        shown.append([name for name, place in places.items() if place.visible])
+        if task.done:
+            await pupil.next()
+    return shown
+
+
 def test_new_rows_come_card_by_card_in_the_lesson_and_together_at_its_end():
     async def scenario(pupil):
         page = NewRowsPage(pupil.session)
         page.set_visible(True)
-        shown = []
-        for task in LESSONS["later"].steps:
-            places = page._places.items()
-            shown.append([area for area, place in places if place.visible])
-            if task.done:
-                await pupil.do()
-                await pupil.next()
-        assert shown == [
+        assert await shown_by_step(pupil, page._places) == [
             ["kept"],
             ["table"],
             ["map", "list"],
@@ -745,11 +748,7 @@ def test_the_lesson_on_random_models_shows_the_guide_alone_until_its_end():
     async def scenario(pupil):
         page = FuzzyPage(pupil.session)
         page.set_visible(True)
-        shown = []
-        for task in LESSONS["random model"].steps:
-            shown.append([name for name, place in page._side.items() if place.visible])
-            if task.done:
-                await pupil.next()
+        shown = await shown_by_step(pupil, page._side)
         assert shown == [["guide"]] * 5 + [list(SIDE)]
 
     taken("random model", scenario)
