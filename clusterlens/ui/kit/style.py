@@ -349,13 +349,13 @@ div.about .line { margin-top: 6px; }
 div.about .line > * { margin-bottom: 4px; }
 """
 
-# Used inside the shadow root of each table, over the rules of the widget set.
+# Used inside the shadow root of a table, over the rules of the widget set.
 TABLE_CSS = scaled("""
 :focus-visible { outline: 2px solid #0b8a8a !important; outline-offset: -2px; }
 .pnx-tabulator.tabulator { font-size: 14px !important; }
 .pnx-tabulator.tabulator, .pnx-tabulator .tabulator-table,
-.pnx-tabulator .tabulator-header, .pnx-tabulator .tabulator-col,
-.pnx-tabulator .tabulator-footer { background: transparent !important; }
+.pnx-tabulator .tabulator-header, .pnx-tabulator .tabulator-col {
+  background: transparent !important; }
 .pnx-tabulator .tabulator-header .tabulator-col { opacity: .75; }
 .pnx-tabulator .tabulator-header .tabulator-col .tabulator-col-title {
   font-weight: 400; }
@@ -383,9 +383,6 @@ TABLE_CSS = scaled("""
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important; }
 .tabulator-edit-list .tabulator-edit-list-item.active {
   background: #0b6e6e !important; color: #fff !important; }
-.pnx-tabulator .tabulator-footer .tabulator-footer-contents { padding: 2px !important; }
-.pnx-tabulator .tabulator-footer .tabulator-page { padding: 2px 8px !important;
-  font-size: 12px; }
 """)
 
 # Style of a card; the host element is its box.

@@ -21,7 +21,6 @@ from clusterlens.ui.kit.style import (
     CORNER,
     CORNER_ROOM,
     DENSE,
-    TABLE_CSS,
     TITLE_CSS,
 )
 
@@ -243,35 +242,6 @@ def box(
         stylesheets=[CARD_CSS, *stylesheets],
         margin=0,
         sizing_mode="stretch_both" if fills else "stretch_width",
-    )
-
-
-def table(
-    frame: Any, *, css: str, columns: Sequence[dict[str, Any]] = (), **options: Any
-) -> pn.widgets.Tabulator:
-    """Return a dense table; columns can be sorted only if the options allow it.
-
-    Its columns, formatters and editors are set once; only its rows change. `columns`
-    are additional settings of some columns, each with its `field`.
-    """
-    options.setdefault("disabled", True)
-    options.setdefault("sizing_mode", "stretch_width")
-    return pn.widgets.Tabulator(
-        frame,
-        show_index=False,
-        theme="simple",
-        stylesheets=[TABLE_CSS],
-        configuration={
-            "columnDefaults": {"headerSort": False},
-            "columns": columns,
-            # Cells take the focus without opening, so arrow keys can walk them.
-            "editTriggerEvent": "click",
-            # Panel, too, draws rows for another size, but leaves an open field alone.
-            "autoResize": False,
-        },
-        css_classes=[css],
-        margin=(4, 0),
-        **options,
     )
 
 

@@ -14,8 +14,8 @@ from panel.io.model import JSCode
 from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.dataset import ROLES, Dataset
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import DENSE
-from clusterlens.ui.kit.widgets import card, link, pmu, pn, select, table
+from clusterlens.ui.kit.style import DENSE, TABLE_CSS
+from clusterlens.ui.kit.widgets import card, link, pmu, pn, select
 from clusterlens.ui.kit.words import typed
 from clusterlens.ui.pages.data.nodes import Column, Role
 from clusterlens.ui.parts.card import Card
@@ -188,12 +188,24 @@ class Columns(Card):
             lambda: CHOOSE,
             self._set_all,
         )
-        self._table = table(
+        self._table = pn.widgets.Tabulator(
             _frame([], [], 0),
-            css="cl-roles",
+            show_index=False,
+            theme="simple",
+            stylesheets=[TABLE_CSS],
+            configuration={
+                "columnDefaults": {"headerSort": False},
+                "columns": SHARED,
+                # Cells take the focus without opening, so arrow keys can walk them.
+                "editTriggerEvent": "click",
+                # Panel, too, draws rows for another size, but leaves an open field
+                # alone.
+                "autoResize": False,
+            },
+            css_classes=["cl-roles"],
+            margin=(4, 0),
             titles=TITLES,
             widths=WIDTHS,
-            columns=SHARED,
             layout="fit_columns",
             formatters={
                 "values": DRAW_VALUES,
@@ -213,7 +225,6 @@ class Columns(Card):
             },
             text_align={"distinct": "right", "weight": "right"},
             hidden_columns=["chosen"],
-            disabled=False,
             sizing_mode="stretch_both",
             min_height=60,
         )
