@@ -25,11 +25,10 @@ import inspect
 import os
 import pickle
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -60,8 +59,6 @@ VERSIONS = (
     numba.__version__,
     version("llvmlite"),
 )
-
-_LIBRARY_KERNELS = threading.Lock()
 
 
 def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
@@ -95,18 +92,6 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
         return made
 
     return decorate
-
-
-@contextmanager
-def library_kernels(n_threads: int | None = None) -> Iterator[None]:
-    """Run a library's parallel numba code in one thread at a time; two would crash."""
-    with _LIBRARY_KERNELS:
-        before = numba.get_num_threads()
-        numba.set_num_threads(n_threads or before)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
 
 
 class _KernelFiles(NullCache):
@@ -321,11 +306,24 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file atomically, so that no other process reads a part of it."""
+    """Write a file that `_read` can check."""
+    write_atomically(path, hashlib.sha256(data).digest() + data)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that no other process reads a part of it.
+
+    Parameters
+    ----------
+    path : Path
+        The file; missing folders are created.
+    content : bytes
+        Its content.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
     try:
-        draft.write_bytes(hashlib.sha256(data).digest() + data)
+        draft.write_bytes(content)
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)

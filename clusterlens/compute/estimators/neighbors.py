@@ -7,6 +7,7 @@ depend on the data alone.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.neighbors import KDTree
 
-from clusterlens.compute._run.kernels import library_kernels
 from clusterlens.compute._run.options import (
     Cancel,
     Progress,
@@ -27,6 +27,7 @@ from clusterlens.compute.estimators._blocked_search import BlockedSearch
 
 _BLOCK = 4096
 _LEAF = 64
+_NN_DESCENT = threading.Lock()  # its parallel numba code would crash in two threads
 
 Table = npt.NDArray[np.int32]
 # Data with a known table, the table and its distances.
@@ -167,7 +168,7 @@ def approximate_neighbor_table(
     """
     from pynndescent import NNDescent
 
-    with library_kernels():
+    with _NN_DESCENT:
         index = NNDescent(X, n_neighbors=n_neighbors + 1, random_state=random_state)
         found = np.asarray(index.neighbor_graph[0])
     others = found != np.arange(len(X))[:, None]

@@ -20,7 +20,6 @@ import math
 import os
 import platform
 import threading
-import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from clusterlens.compute._run.kernels import directories
+from clusterlens.compute._run.kernels import directories, write_atomically
 from clusterlens.compute._run.process_locks import ProcessLocks
 
 FILE = "pool-paces.json"
@@ -195,7 +194,8 @@ def learn(seen: Iterable[Seen | None]) -> None:
                 lock = _lock(directory)
                 lock.acquire(FILE, _PATIENCE_SECONDS)
                 try:
-                    _write(directory / FILE, _content(known_paces().with_more(new)))
+                    content = _content(known_paces().with_more(new))
+                    write_atomically(directory / FILE, content.encode())
                     return
                 finally:
                     lock.release(FILE)
@@ -251,14 +251,3 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line for line in lines if line.startswith("model name"))
     return f"{platform.machine()} {platform.processor()}"
-
-
-def _write(path: Path, content: str) -> None:
-    """Write a file atomically, so that no other process reads a part of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
-    try:
-        draft.write_text(content)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -150,14 +150,14 @@ def test_a_file_that_is_damaged_or_of_another_machine_counts_as_none(places, con
 
 def test_what_is_learned_is_read_where_it_was_written(places, monkeypatch):
     learn([seen("a")])
-    write = paces._write
+    write = paces.write_atomically
 
     def refuse(path, content):
         if path.parent == places[0]:
             raise PermissionError(path)
         write(path, content)
 
-    monkeypatch.setattr(paces, "_write", refuse)
+    monkeypatch.setattr(paces, "write_atomically", refuse)
     learn([seen("b")])
     learn([seen("c")])
     assert [one.law for one in known_paces().seen] == ["a", "b", "c"]
