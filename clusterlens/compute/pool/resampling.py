@@ -107,6 +107,14 @@ def draw_subsample(n_samples: int, share: float, rng: np.random.Generator) -> In
     return np.sort(rng.choice(n_samples, size, replace=False))
 
 
+def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
+    """Return an unfitted copy of an estimator, with a seed from rng if it takes one."""
+    copy = clone(estimator)
+    if "random_state" in copy.get_params(deep=False):
+        copy.set_params(random_state=int(rng.integers(2**31)))
+    return copy
+
+
 class SubsampledClusterer(ClusterMixin, BaseEstimator):
     """Cluster a random subsample and assign the other samples to its clusters.
 
@@ -153,9 +161,7 @@ class SubsampledClusterer(ClusterMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         n_samples = len(features)
         self.sample_ = draw_subsample(n_samples, self.share, rng)
-        model = clone(self.estimator)
-        if "random_state" in model.get_params(deep=False):
-            model.set_params(random_state=int(rng.integers(2**31)))
+        model = seeded_clone(self.estimator, rng)
         self.labels_ = np.empty(n_samples, np.int64)
         self.labels_[self.sample_] = model.fit_predict(features[self.sample_])
         left_out = np.setdiff1d(np.arange(n_samples), self.sample_)
@@ -329,13 +335,13 @@ class ConsensusMeasures(NamedTuple):
 
 
 def measure_consensus(
-    ensemble: Ensemble, cancel: Cancel | None = None, *, n_jobs: int | None = None
+    ensemble: Ensemble, cancel: Cancel | None = None
 ) -> ConsensusMeasures:
     """Measure the clearness of the consensus of partitions of similar cluster numbers.
 
     O(n² T) comparisons of bytes, O(n T) memory.
     """
-    pairs = count_agreements(ensemble, cancel=cancel, n_jobs=n_jobs).pair_counts.copy()
+    pairs = count_agreements(ensemble, cancel=cancel).pair_counts.copy()
     pairs[-1] -= ensemble.n_samples
     return _measures(pairs, ensemble.codes, ensemble.votes)
 

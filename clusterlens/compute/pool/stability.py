@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
@@ -40,6 +40,7 @@ from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool._k_curves import REFERENCES
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.resampling import seeded_clone
 from clusterlens.compute.pool.specs import Spec, pool_specs
 
 if TYPE_CHECKING:
@@ -369,9 +370,7 @@ class BootstrappedClusterer(ClusterMixin, BaseEstimator):
         drawn = np.sort(rng.integers(len(X), size=len(X)))
         if self.duplicates == "once":
             drawn = np.unique(drawn)
-        model = clone(self.estimator)
-        if "random_state" in model.get_params(deep=False):
-            model.set_params(random_state=int(rng.integers(2**31)))
+        model = seeded_clone(self.estimator, rng)
         self.labels_ = np.full(len(X), _UNDRAWN)
         self.labels_[drawn] = model.fit_predict(X[drawn])
         return self
