@@ -371,14 +371,20 @@ def measured(
     return name, list(measure(name, ensemble, classes, given.plan, X))
 
 
-def main() -> None:
-    """Measure all tables and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """Return the parser of the arguments that say which tables are measured."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--half", choices=HALVES, default="other")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
     parser.add_argument("--jobs", type=int, default=1, help="tables at a time")
+    return parser
+
+
+def main() -> None:
+    """Measure all tables and print."""
+    parser = parser_of(__doc__)
     plans = parser.add_mutually_exclusive_group()
     for plan, help_text in (
         ("long", "up to 50 answers"),

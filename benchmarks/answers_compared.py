@@ -34,7 +34,6 @@ amount. A package that is not installed is left out, with a message.
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
 from collections.abc import Iterator
@@ -51,13 +50,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.answers import (
     ASKERS,
-    HALVES,
-    MOST_ROWS,
     TIE,
     WORTH,
     answered,
     consensus_by,
     features,
+    parser_of,
     pool_of,
     read_table,
     tables,
@@ -375,13 +373,7 @@ def measured(name: str, path: Path, cache: Path) -> tuple[str, list[dict]]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--half", choices=HALVES, default="other")
-    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
-    parser.add_argument("--jobs", type=int, default=1, help="tables at a time")
-    given = parser.parse_args()
+    given = parser_of(__doc__).parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
     kept = given.cache / f"compared_{given.half}.json"
     rows: list[dict] = json.loads(kept.read_text()) if kept.exists() else []
