@@ -291,6 +291,13 @@ def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
             session.act_now("set CNS", **wanted)
 
 
+def go_to_automatic(session: Session) -> None:
+    """Return to the automatic setting of CNS."""
+    session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
+    if session.analysis.cns is not None:
+        session.act_now("set CNS")
+
+
 def preview_setting(session: Session, setting: Setting, **changed: Any) -> None:
     """Preview a setting of CNS while a slider is held; nothing is logged."""
     wanted = {**vars(setting), **changed}

@@ -22,7 +22,7 @@ from clusterlens.ui.pages.cns.nodes import (
     best_setting,
 )
 from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import go_to_setting
+from clusterlens.ui.parts.commands import go_to_automatic, go_to_setting
 from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.work.derived import Result
 
@@ -93,10 +93,7 @@ class CNSHeadline(Card):
         self._reset.disabled = self.session.analysis.cns is None
 
     def _automatic(self, event: Any) -> None:
-        """Restore the automatic setting."""
-        self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
-        if self.session.analysis.cns is not None:
-            self.session.act_now("set CNS")
+        go_to_automatic(self.session)
 
     def _go(self, what: str) -> None:
         """Put the best compared setting in force."""

@@ -17,7 +17,11 @@ from clusterlens.ui.kit.words import fixed, number, typed
 from clusterlens.ui.pages.cns.nodes import Automatic, Setting
 from clusterlens.ui.pages.cns.study_nodes import Curves
 from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import go_to_setting, preview_setting
+from clusterlens.ui.parts.commands import (
+    go_to_automatic,
+    go_to_setting,
+    preview_setting,
+)
 from clusterlens.ui.work.derived import Result
 
 # Field of a setting: class of its slider, name and meaning on screen.
@@ -209,10 +213,8 @@ class CNSSettings(Card):
     def _ask(self, what: str) -> None:
         if what == "ask":
             self.session.derived.ask("cns_automatic")
-            return
-        self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
-        if self.session.analysis.cns is not None:
-            self.session.act_now("set CNS")
+        else:
+            go_to_automatic(self.session)
 
 
 def _mark_inside(share: float) -> dict[str, Any]:
