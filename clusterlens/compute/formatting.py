@@ -1,4 +1,6 @@
-"""Format numbers so that readers of any language understand them."""
+"""Format numbers so that readers of any language understand them, and list names."""
+
+from collections.abc import Sequence
 
 
 def whole(amount: float) -> str:
@@ -53,6 +55,43 @@ def count(amount: int, one: str, many: str | None = None) -> str:
         For example "1 row" or "3 rows".
     """
     return f"{whole(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """List the first names and the number of the others.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What to list.
+    most : int
+        Number of names to write.
+
+    Returns
+    -------
+    text : str
+        For example "a, b and 3 more".
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def abridge(text: str, most: int) -> str:
+    """Cut a long text, with an ellipsis in place of its end.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    most : int
+        Number of characters to write.
+
+    Returns
+    -------
+    text : str
+        For example "sepal len…".
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def percent(share: float) -> str:

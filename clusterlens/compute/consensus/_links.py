@@ -29,6 +29,7 @@ from clusterlens.compute.consensus._lloyd import Centres, Lloyd, LloydResult, fi
 from clusterlens.compute.consensus._one_hot import OneHotRows
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints, Link
+from clusterlens.compute.formatting import first_of
 
 SEARCH_STEPS = 20_000
 _SHOWN = 8  # samples named in a message
@@ -256,8 +257,7 @@ def _infeasible(
     pairs = links[inside][first].tolist()
     chain: list[Link] = [("cannot-link", a, b) for a, b in pairs]
     samples = sorted({sample for pair in pairs for sample in pair})
-    shown = ", ".join(map(str, samples[:_SHOWN]))
-    shown += f" and {len(samples) - _SHOWN} more" if len(samples) > _SHOWN else ""
+    shown = first_of([str(sample) for sample in samples], _SHOWN)
     if len(clique) > n_clusters:
         why = f"keep {len(clique)} groups of samples all apart from each other"
     elif reason.proven:

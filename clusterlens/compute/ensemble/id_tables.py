@@ -18,7 +18,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.ensemble.row_ids import RowIds, as_text
-from clusterlens.compute.formatting import count
+from clusterlens.compute.formatting import count, first_of
 from clusterlens.compute.notes import Note
 from clusterlens.compute.table.dataset import Dataset, is_id_name
 from clusterlens.compute.table.reading import BYTES_LIMIT, load_rows_of_ids
@@ -258,6 +258,4 @@ def place_rows(table: IdTable, known: RowIds) -> IntArray:
 
 def listed(things: Iterable[Any]) -> str:
     """List a few of the things, and the number of the others."""
-    names = [repr(str(thing)) for thing in things]
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return first_of([repr(str(thing)) for thing in things], _SHOWN)

@@ -42,7 +42,7 @@ from clusterlens.ui.exports.verdict import write_charts, write_deciding, write_v
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.style import FONT
 from clusterlens.ui.kit.widgets import safe, table_of
-from clusterlens.ui.kit.words import NOISE_WORDS, fixed, voters, who_votes
+from clusterlens.ui.kit.words import NOISE_WORDS, fixed, span, voters, who_votes
 from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.leading import (
     Joined,
@@ -477,10 +477,6 @@ def _signed(ranking: Ranking, values: np.ndarray) -> np.ndarray:
     return -values if ranking.greater_is_better else values
 
 
-def _span(low: float, high: float) -> str:
-    return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
-
-
 def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     """Return a function that draws each figure, by name."""
     # Imported here because Matplotlib would delay the start of every server.
@@ -562,7 +558,7 @@ def _ranking(found: Findings) -> str:
         if robust is not None:
             low, high = robust.lowest[t], robust.highest[t]
             known = np.isfinite([low, high]).all()
-            cells += [_span(low, high) if known else "–", f"{robust.ranks_majority[t]}"]
+            cells += [span(low, high) if known else "–", f"{robust.ranks_majority[t]}"]
         written = "".join(map(_ranking_cell, header, cells))
         lines.append(f"<tr>{written}</tr>")
     more = len(found.rows) - _SHOWN_MODELS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clusterlens.compute.formatting import count, whole
+from clusterlens.compute.formatting import abridge, count, whole
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.ui.kit.words import NOISE_WORDS, number, who_votes
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis
@@ -44,8 +44,7 @@ def step_words(step: Step) -> str:
         elif value is True:
             parts.append(name.replace("_", " "))
         elif name != "sha256" and value not in (None, False, ""):
-            text = _value_words(value)
-            text = text if len(text) <= 60 else f"{text[:59]}…"
+            text = abridge(_value_words(value), 60)
             parts.append(f"{name.replace('_', ' ')} {text}")
     return ", ".join(part for part in parts if part)
 

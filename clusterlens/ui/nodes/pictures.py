@@ -14,6 +14,7 @@ from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import Tile, consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.formatting import abridge
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.projection import Projection
@@ -137,14 +138,12 @@ def legend(
         list(zip(numbers.tolist(), names, sizes.tolist(), strict=True)),
         number_places(projection.coordinates, codes, placed),
         [
-            str(k + 1) if given is None else _cut(str(samples.label_names[k]))
+            str(k + 1)
+            if given is None
+            else abridge(str(samples.label_names[k]), _NAME_LENGTH)
             for k in placed
         ],
     )
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _NAME_LENGTH else f"{name[: _NAME_LENGTH - 1]}…"
 
 
 def number_places(

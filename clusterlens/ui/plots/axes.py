@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.formatting import grouped, percent
+from clusterlens.compute.formatting import abridge, grouped, percent
 from clusterlens.compute.table.projection import ColumnAxis, Projection
 
 # Pixels between two ticks to the right and upwards, at least; part of the range of a
@@ -105,7 +105,7 @@ def ticks_of(
         Width and height in pixels.
     """
     found = [
-        Ticks(_short(axis.name), _ticks(axis, *ends, pixels / gap))
+        Ticks(abridge(axis.name, _LONGEST), _ticks(axis, *ends, pixels / gap))
         for axis, ends, pixels, gap in zip(
             projection.columns, view, size, _GAPS, strict=False
         )
@@ -122,10 +122,6 @@ def tick_options(ticks: tuple[Ticks, ...]) -> dict[str, Any]:
         else:
             options[f"{letter}axis"] = None
     return options
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _ticks(axis: ColumnAxis, low: float, high: float, most: float) -> dict[float, str]:

@@ -17,7 +17,7 @@ import pandas as pd
 from clusterlens.compute._plain import read_plain
 from clusterlens.compute.ensemble.constraint_files import split_links
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
-from clusterlens.compute.formatting import whole
+from clusterlens.compute.formatting import first_of, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Link, Run
 
@@ -158,8 +158,7 @@ def rows_without(
 
 def shown_rows(rows: Sequence[PlainId]) -> str:
     """Name some rows, and the number of others."""
-    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    return ", ".join(map(str, rows[:_SHOWN])) + more
+    return first_of([str(row) for row in rows], _SHOWN)
 
 
 def refuse_contradiction(links: Sequence[Link]) -> None:
@@ -229,9 +228,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
     rows = {end: row for end, row in ends.items() if row is not None}
     unknown = [end for end in ends if end not in rows]
     if unknown:
-        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         raise ValueError(
-            f"the table has no row {', '.join(map(repr, unknown[:_SHOWN]))}{more}; "
+            f"the table has no row {first_of([repr(end) for end in unknown], _SHOWN)}; "
             "correct the file. None of its links was taken."
         )
     odd = next((by for *_, by in given if len(by) > MOST_NAME), "")

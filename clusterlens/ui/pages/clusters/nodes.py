@@ -18,6 +18,7 @@ from clusterlens.compute.ensemble.contingency import (
     match_clusters,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.formatting import abridge
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.distributions import (
@@ -239,8 +240,7 @@ class Chosen(Partition):
         """Return a short name of a cluster: its number, or the start of its name."""
         if cluster < 0:
             return "noise"
-        name = self.own_names.get(cluster, str(cluster + 1))
-        return name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
+        return abridge(self.own_names.get(cluster, str(cluster + 1)), _SHORT)
 
 
 @node("live", "Making the partition", keep=24)

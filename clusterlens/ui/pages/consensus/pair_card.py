@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.formatting import count, whole
+from clusterlens.compute.formatting import count, first_of, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, link, pn, safe
 from clusterlens.ui.kit.words import in_models, number, voters
@@ -157,10 +157,7 @@ def _differences(found: list[Difference]) -> str:
     others = [one.column for one in found[SHOWN_DIFFERENCES:]]
     closer = ""
     if others:
-        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        closer = (
-            f"<p class='muted'>Closer: {safe(', '.join(others[:NAMED]))}{more}.</p>"
-        )
+        closer = f"<p class='muted'>Closer: {safe(first_of(others, NAMED))}.</p>"
     return (
         "<table><tr><th>differ most in</th><th class='number'>A</th><th class='number'>"
         f"B</th><th class='number'>by</th></tr>{rows}</table>{closer}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute.assigning.drift import LEVEL, Drift
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import count, first_of, percent, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
@@ -221,9 +221,8 @@ def _verdict(found: Drifted) -> str:
         return f"<b>Keep:</b> no column moved{_as_expected(drift)}."
     reasons = []
     if drift.moved:
-        names = ", ".join(f"<b>{safe(name)}</b>" for name in drift.moved[:3])
-        more = len(drift.moved) - 3
-        reasons.append(f"{names}{f' and {more} more' if more > 0 else ''} moved")
+        names = [f"<b>{safe(name)}</b>" for name in drift.moved]
+        reasons.append(f"{first_of(names, 3)} moved")
     if drift.more_nowhere:
         reasons.append(
             f"{percent(drift.nowhere)} of the rows belong nowhere, "

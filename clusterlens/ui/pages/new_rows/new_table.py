@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from clusterlens.compute.assigning.assigner import ALPHA
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import count, first_of, percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.reading import DECIMAL_NAMES, ENCODING_NAMES
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
@@ -183,10 +183,8 @@ def _about(table: Dataset | None, may_be_else: bool) -> str:
 def _invitation(segmentation: Result) -> str:
     columns = ""
     if segmentation.ready:
-        names = segmentation.value.columns
-        shown = ", ".join(map(safe, names[:12]))
-        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-        columns = f"<p class='muted'>It needs the columns {shown}{more}.</p>"
+        names = safe(first_of(segmentation.value.columns, 12))
+        columns = f"<p class='muted'>It needs the columns {names}.</p>"
     return (
         "<div class='zone'><p><b>Drop a table here</b>, anywhere on the page, or "
         f"browse.</p>{columns}<p class='muted'>Columns by name in any order, rows as "
