@@ -5,7 +5,7 @@ from clusterlens.ui.state.looking import Viewport
 
 # Parameters that another run or another table leaves unchanged.
 STAYS = (
-    *("page", "tab", "large", "help", "drawer", "below_map", "linking", "so_far"),
+    *("page", "tab", "large", "help", "drawer", "linking", "so_far"),
     *("colour_by", "order_by", "shading", "rows_as", "consensus_by", "obey_links"),
     *("profile_query", "profile_sort", "typical_first"),
     *("column", "column_query", "column_role", "pool_draft", "pool_as_text"),

@@ -15,7 +15,7 @@ def neighbors_step(n_neighbors: int) -> Step:
     return Step(
         "neighbours",
         "{size} nearest neighbours of every sample",
-        make_neighbors,
+        neighbor_table,
         n_neighbors,
         seconds=_seconds,
         n_bytes=lambda n, d, k: 1e7 + 24.0 * n * (k + d),
@@ -26,11 +26,6 @@ def with_density(title: str, min_samples: int, *terms: str) -> str:
     """Add the number of counted neighbours and the terms to the title of a step."""
     density = f", density from {min_samples} neighbours" if min_samples > 1 else ""
     return f"{title}{density} ({', '.join((*terms, f'min_samples={min_samples}'))})"
-
-
-def make_neighbors(X: FloatArray, n_neighbors: int) -> Arrays:
-    """Indices and distances, (n_samples, n_neighbors) each, the nearest first."""
-    return neighbor_table(X, n_neighbors)
 
 
 def _seconds(n: int, d: int, k: int) -> float:

@@ -205,7 +205,7 @@ def _written_bytes(cells: pa.Array, cell_bytes: int = 0) -> int:
 
 def read_npy(content: Content) -> Parsed:
     """Read one array."""
-    array = _load_array(io.BytesIO(content.data), len(content.data), content)
+    array = _load_array(io.BytesIO(content.data), content)
     if array.dtype.names:
         return Parsed(
             pd.DataFrame.from_records(array), ["Read as a NumPy record array."]
@@ -236,7 +236,7 @@ def _read_header(
     return read_header(file)
 
 
-def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any, Any]:
+def _load_array(file: IO[bytes], content: Content) -> np.ndarray[Any, Any]:
     """Read an array after checking the type and shape stated in its header."""
     shape, fortran, dtype = _read_header(file, content)
     if dtype.hasobject:
@@ -308,7 +308,7 @@ def read_npz(content: Content) -> Parsed:
         for info in infos:
             with archive.open(info) as file:
                 name = info.filename.removesuffix(".npy")
-                arrays[name] = _load_array(file, info.file_size, content)
+                arrays[name] = _load_array(file, content)
     matrices = [name for name, array in arrays.items() if array.ndim == 2]
     vectors = [name for name, array in arrays.items() if array.ndim == 1]
     usual = usual_matrix(matrices)

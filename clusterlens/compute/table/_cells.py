@@ -9,7 +9,7 @@ are examined word by word, once per distinct word.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -258,14 +258,6 @@ def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.S
 def amount_remarks(numbers: pd.Series) -> list[str]:
     """Name signs that `to_numbers` treats as part of numbers in text (n,)."""
     return _amounts(pd.Series(pd.unique(numbers), dtype="str").str.strip())[1]
-
-
-def count_text(counts: Iterable[tuple[str, int]], limit: int = 5) -> str:
-    """List how often each word occurs: "'?' (3 cells), 'NA' (1 cell)"."""
-    pairs = list(counts)
-    shown = [f"{w!r} ({c} cell{'s' if c != 1 else ''})" for w, c in pairs[:limit]]
-    more = [f"and {len(pairs) - limit} more"] if len(pairs) > limit else []
-    return ", ".join(shown + more)
 
 
 def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
@@ -597,10 +589,14 @@ def _without_points(words: pd.Series) -> tuple[pd.Series, np.ndarray]:
 
 
 def _missing_remark(words: pd.Series, counts: np.ndarray) -> list[str]:
-    """Name the words that were read as missing values."""
+    """Name the words that were read as missing values: "'?' (3 cells) ..."."""
     if words.empty:
         return []
-    return [f"{count_text(zip(words, counts, strict=True))} read as missing"]
+    named = zip(words[:_NAMED], counts[:_NAMED], strict=True)
+    texts = [f"{word!r} ({n} cell{'s' if n != 1 else ''})" for word, n in named]
+    if len(words) > _NAMED:
+        texts.append(f"and {len(words) - _NAMED} more")
+    return [f"{', '.join(texts)} read as missing"]
 
 
 def _best_style_numbers(words: pd.Series) -> pd.Series:

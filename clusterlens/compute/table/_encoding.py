@@ -92,7 +92,7 @@ def _to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str
         return _decode(data, wide, source), f"Encoding: {_UNICODE[wide]}."
     if data.isascii() or _is_utf8(data):
         return data, "Encoding: UTF-8."
-    return _guess(data, source)
+    return _guess(data)
 
 
 def known_encoding(encoding: str) -> str:
@@ -134,7 +134,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _guess(data: bytes, source: str) -> tuple[bytes, str]:
+def _guess(data: bytes) -> tuple[bytes, str]:
     """Guess the encoding; name other guesses that are also possible."""
     fitting = _decodings(data, _candidates(_telling_lines(data)))
     if fitting and _SIGN_IN_WORD.search(fitting[0][1]):

@@ -391,14 +391,8 @@ _REFUSED = (
             (b"obj\x01", "an Avro"),
         )
     ),
-    (
-        b"\x80\x04",
-        "a Python pickle, which may run code when read",
-        "save it as Parquet",
-    ),
-    (
-        b"\x80\x05",
-        "a Python pickle, which may run code when read",
-        "save it as Parquet",
+    *(
+        (start, "a Python pickle, which may run code when read", "save it as Parquet")
+        for start in (b"\x80\x04", b"\x80\x05")
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -22,7 +22,6 @@ def draw_parts(
     extent: np.ndarray,
     n_rows: int,
     port: Viewport,
-    pause: Callable[[], object] = lambda: None,
 ) -> Picture:
     """Draw rows that come in parts, in constant memory.
 
@@ -36,15 +35,12 @@ def draw_parts(
         Number of all rows, which decides on the size of a point.
     port : Viewport
         Size of the figure, and the ranges it is zoomed to, if any.
-    pause : callable, optional
-        Called between parts; it may raise to stop.
     """
     import datashader.transfer_functions as tf
 
     view, size = map_view(extent, port), (port.width, port.height)
     sums: dict[str, np.ndarray] = {}
     for xy, colours in parts:
-        pause()
         if len(xy):
             for name, part in sums_on_pixels(xy, colours, view, size).items():
                 sums[name] = sums[name] + part if name in sums else part

@@ -67,11 +67,11 @@ def frame(
 
 
 def coloured(
-    kind: str, palette: Sequence[str], ends: tuple[float, float], **shared: Any
+    palette: Sequence[str], ends: tuple[float, float], **shared: Any
 ) -> tuple[hv.Options, hv.Options]:
-    """Return options of coloured values in both back ends, with a colour bar."""
+    """Return options of coloured cells in both back ends, with a colour bar."""
     shared |= {"cmap": list(palette), "clim": ends, "colorbar": True}
-    return bokeh(kind, **shared), matplotlib(kind, aspect="auto", **shared)
+    return bokeh("QuadMesh", **shared), matplotlib("QuadMesh", aspect="auto", **shared)
 
 
 def check_result(value: Any, kind: type[_Result], maker: str) -> _Result:

@@ -59,7 +59,7 @@ def plot_class_pairs(check: LabelCheck, names: Mapping[Any, str] | None = None) 
     plot = styled(
         mesh,
         bokeh("QuadMesh", line_color="white", tools=["hover"]),
-        *coloured("QuadMesh", _PALETTE, (0, 1)),
+        *coloured(_PALETTE, (0, 1)),
     )
     if len(table) <= _NUMBERED:
         plot = plot * _numbers(values)

@@ -80,7 +80,7 @@ def plot_criterion(
     plot = styled(
         mesh,
         bokeh("QuadMesh", line_alpha=0, tools=["hover"]),
-        *coloured("QuadMesh", PALETTE, (low, high), clabel=label),
+        *coloured(PALETTE, (low, high), clabel=label),
     )
     for places, size, marker, fill, line in (
         (list(tried), 7, "diamond", "white", _INK),

@@ -113,11 +113,6 @@ def _labelled(run: ScaledRun, title: str, found: Labelling | None) -> str:
         other = " The result is another one by now."
     return (
         f"{count(run.n_labelled, 'row')} have the labels of {safe(title)}.{other}</p>"
-        f"<p class='muted'>{write_error(run)} Files: <b>{safe(folder_name(run))}</b>, "
-        "beside the table.</p>"
+        f"<p class='muted'>{write_error(run)} Files: "
+        f"<b>{safe(Path(run.folder).name)}</b>, beside the table.</p>"
     )
-
-
-def folder_name(run: ScaledRun) -> str:
-    """Return the name of the folder of a run, without its path on the server."""
-    return Path(run.folder).name

@@ -49,9 +49,6 @@ class Look(param.Parameterized):
         linked=True,
     )
     drawer = param.Boolean(False, doc="Whether the inspector is open on a small page.")
-    below_map = param.Boolean(
-        False, doc="Whether the open inspector lies below the map on a small page."
-    )
     linking = param.Boolean(False, doc="Whether clicks on the map pick a pair.")
     queue = kept(
         param.ClassSelector(

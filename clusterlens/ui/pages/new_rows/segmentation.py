@@ -91,7 +91,7 @@ class SegmentationCard(Card):
         )
         self._text.body = (
             f"{_origin(kept_partition)}{clusters}{_reproduced(segmentation)}"
-            f"{_rules(cluster_rules)}{_names(segmentation, rows)}"
+            f"{_rules(cluster_rules)}{_names(rows)}"
             f"{_typing(typing_tool)}"
         )
 
@@ -183,7 +183,7 @@ def _typing(typing: Result) -> str:
     )
 
 
-def _names(segmentation: Segmentation, rows: pd.DataFrame) -> str:
+def _names(rows: pd.DataFrame) -> str:
     """Name the clusters that are too small for a bound on distances."""
     small = rows.loc[~rows["nowhere can be told"].astype(bool), "name"]
     if not len(small):
