@@ -20,7 +20,7 @@ from tests.test_packaging import PACKAGE, PROJECT
 NAMES = {
     "compute/_run/kernels.py": {"_Intrinsic", "_cache", "_defn", "_rebuild", "_reduce"},
     "compute/_validation.py": {"_fields"},  # of a named tuple, and documented
-    "ui/cli.py": {"_exit"},  # of os, and documented
+    "ui/server/ending.py": {"_exit"},  # of os, and documented
     "ui/kit/components.py": {"_send_msg"},
     "ui/leaving.py": {
         "_callbacks",

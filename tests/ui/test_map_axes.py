@@ -7,7 +7,7 @@ import holoviews as hv
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from playwright.sync_api import expect
 
@@ -59,6 +59,7 @@ def test_ticks_are_round_values_of_the_columns_at_their_places():
     st.floats(0.001, 1),
     st.integers(100, 2000),
 )
+@example(-1_000_000_001.0, 2.0, 1.0, 200)
 def test_ticks_have_room_and_differ(low, spread, part, pixels):
     values = np.array([low, low + spread])
     axis = ColumnAxis("a", values, np.array([-1.0, 1.0]))

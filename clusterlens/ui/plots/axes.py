@@ -157,6 +157,7 @@ def _round_values(low: float, high: float, most: int) -> dict[float, str]:
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(s * power for s in (1, 2, 5, 10) if most * s * power >= high - low)
     values = [k * step for k in range(math.ceil(low / step), int(high // step) + 1)]
-    digits = max(6, 2 + math.floor(math.log10(max(abs(low), abs(high)) / step)))
-    long = step >= 1 and high < 1e9
+    largest = max(abs(low), abs(high))
+    digits = max(6, 2 + math.floor(math.log10(largest / step)))
+    long = step >= 1 and largest < 1e9
     return {v: grouped(v) if long else f"{v:.{digits}g}" for v in values}
