@@ -52,6 +52,12 @@ def write_workbook(
         for question, x in zip([*numbers, *levels], values[:, order].T, strict=True)
     ]
     keys = [_keys(question) for question in levels]
+    for name in [
+        *clusters,
+        *(question.source.name for question in questions),
+        *row_ids,
+    ]:
+        _text_of(_plain(name))
     book = openpyxl.Workbook(write_only=True)
     answers, weights, lookup = (
         book.create_sheet(name) for name in ("Answers", "Weights", "Levels")
@@ -208,7 +214,12 @@ def _text_of(value: Any) -> Any:
 
     if not isinstance(value, str):
         return value
-    return ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)[:_LONGEST]
+    if len(value) > _LONGEST:
+        raise DataError(
+            f"The text {value[:20]!r}… has {whole(len(value))} characters, and a cell "
+            f"takes {whole(_LONGEST)}; shorten it, or use to_sql."
+        )
+    return ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)
 
 
 def _cell(sheet: Any, value: Any) -> Any:

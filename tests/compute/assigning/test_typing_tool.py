@@ -283,6 +283,19 @@ def test_dates_before_the_first_of_a_sheet_are_refused(tmp_path):
         tool.to_excel(tmp_path / "t.xlsx", {"day": days})
 
 
+def test_texts_too_long_for_a_cell_are_refused(tmp_path):
+    y = np.arange(60) % 2
+    table = pd.DataFrame({"word": np.where(y, "a", "b" * 32_768)})
+    tool = cl.typing_tool(cl.prepare(table, roles={"word": "categorical"}), y)
+    with pytest.raises(cl.DataError, match=r"32.768 characters"):
+        tool.to_excel(tmp_path / "t.xlsx")
+    short = pd.DataFrame({"word": np.where(y, "a", "b")})
+    tool = cl.typing_tool(cl.prepare(short, roles={"word": "categorical"}), y)
+    with pytest.raises(cl.DataError, match=r"a cell takes 32.767"):
+        tool.to_excel(tmp_path / "t.xlsx", short.set_axis([*range(59), "c" * 40_000]))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(SOFFICE is None, reason="LibreOffice is not installed")
 def test_libreoffice_computes_the_same_cluster_for_every_row(tools, books, tmp_path):
     done = tmp_path / "done"
