@@ -57,6 +57,10 @@ WORDS: Mapping[str, str] = {
         "{rows} rows are left beside the landmarks; {needed} are needed to measure "
         "their error."
     ),
+    "no error": (
+        "{subject}: no error of the landmarks; in {samples} of the {of} samples of "
+        "further rows it failed or did not find two clusters."
+    ),
     "stopped": "Stopped after {ended} of {models} models; not fitted: {subject}.",
     "untimed": "The time of {fits} fits is unknown and not counted.",
 }

@@ -137,7 +137,7 @@ class Stages:
         sampled.source.check_unchanged()
         self._enter("Read the labels", "rows")
         whole = read_whole(plan, self.seed, ending)
-        return self._result(plan, sampled, models, errors, whole)
+        return self._result(plan, sampled, models, refits, errors, whole)
 
     def _steps(self) -> list[RunOptions]:
         """Return the options of each stage, with progress of the whole."""
@@ -322,6 +322,7 @@ class Stages:
         plan: LabelPlan,
         sampled: Sampled,
         models: Ensemble,
+        refits: list[Ensemble],
         errors: pd.DataFrame,
         whole: WholeTable,
     ) -> ScaledRun:
@@ -356,7 +357,12 @@ class Stages:
             consensus_error=tuple(errors.iloc[-1].tolist()),
             distances=distances[np.ix_(order, order)],
             smallest_seen=(seen[0], seen[1]),
-            notes=(*sampled.notes, *models.notes, *_noise_notes(models)),
+            notes=(
+                *sampled.notes,
+                *models.notes,
+                *_noise_notes(models),
+                *_error_notes(models, refits),
+            ),
             profiles=whole.profiles,
         )
 
@@ -366,6 +372,18 @@ def _noise_notes(models: Ensemble) -> list[Note]:
     if models.noise == "silent" and models.n_noise.any():
         return [Note("noise is a cluster on all rows")]
     return []
+
+
+def _error_notes(models: Ensemble, refits: list[Ensemble]) -> list[Note]:
+    """Say which models have no error, because some fits to samples lack them."""
+    lacking = {
+        name: sum(name not in refit.names for refit in refits) for name in models.names
+    }
+    return [
+        Note("no error", name, samples=n, of=len(refits))
+        for name, n in lacking.items()
+        if n
+    ]
 
 
 def _without_memberships(ensemble: Ensemble) -> Ensemble:

@@ -89,19 +89,38 @@ def test_what_is_said_of_all_rows_is_what_their_labels_say(folder):
     assert (made.models["score_low"] == made.models["score"]).all()
 
 
-def test_the_error_is_measured_on_held_back_rows(folder):
+@pytest.fixture
+def larger(folder):
+    """The folder with 3,000 rows of three groups."""
     rng = np.random.default_rng(6)
     X = rng.normal(size=(3_000, 2)) + np.repeat([[0, 0], [12, 0], [0, 12]], 1_000, 0)
     pd.DataFrame(X, columns=["x", "y"]).to_parquet(folder / "in/more.parquet")
     for file in ("a", "b"):
         (folder / f"in/{file}.parquet").unlink()
-    made = run(folder, row_id=None, n_held_back=1_900)
+    return folder
+
+
+def test_the_error_is_measured_on_held_back_rows(larger):
+    made = run(larger, row_id=None, n_held_back=1_900)
     models = made.models.set_index("model")[["ari", "ari_least"]]
     assert models.loc["k-means k=3"].tolist() == [1, 1]
     assert (models["ari_least"] <= models["ari"]).all()
     assert models.loc["k-means k=4", "ari_least"] < 1
     assert made.consensus_error == (1, 1)
-    assert len(list((folder / "out").glob("held-back-*.parquet"))) == 19
+    assert len(list((larger / "out").glob("held-back-*.parquet"))) == 19
+    assert "no error" not in [note.kind for note in made.notes]
+
+
+def test_a_model_that_samples_do_not_find_has_no_error_and_a_note(larger):
+    groups_of_fifty = {"clusterer": "HDBSCAN", "min_cluster_size": [50]}
+    settings = SETTINGS | {"n_landmarks": 400, "n_held_back": 1_900}
+    made = cl.run_at_scale(
+        larger / "in", larger / "out", [*POOL, groups_of_fifty], **settings
+    )
+    (note,) = [note for note in made.notes if note.kind == "no error"]
+    models = made.models.set_index("model")["ari"]
+    assert models.index[models.isna()].tolist() == [note.subject]
+    assert note.numbers == {"samples": 19, "of": 19}
 
 
 @pytest.mark.parametrize("n_held_back", [0, 150])
