@@ -48,7 +48,7 @@ def end_with_application(server: Server, document: Document | None) -> None:
         Page of the application; nothing happens without one that is served.
     """
     context: Any = document and document.session_context
-    if not context:
+    if not context or context.server_context is None:
         return
     application = context.server_context.application_context.application
     if not any(isinstance(part, _End) for part in application.handlers):
