@@ -289,6 +289,8 @@ def _choose_port(port: int | None, address: str) -> int:
 
 def run(server: Any) -> None:
     """Answer until Ctrl-C or SIGTERM, then end the work of the sessions."""
+    from clusterlens.ui.server.ending import end_process
+
     loop = server.io_loop
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: loop.add_callback_from_signal(loop.stop))
@@ -296,7 +298,5 @@ def run(server: Any) -> None:
     # In case no visitor comes to trigger it.
     loop.call_later(LONELY_SECONDS, the_server().warming.start)
     loop.start()
-    from clusterlens.ui.server.ending import end_process
-
     end_process(the_server(), server.get_sessions())
     server.stop()
