@@ -19,8 +19,8 @@ from panel.viewable import Viewable
 
 from clusterlens.ui.figures.frame import Frame
 from clusterlens.ui.lessons.classroom import Classroom
-from clusterlens.ui.pages.page import Page
 from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.deferred import Deferred
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History
@@ -29,7 +29,7 @@ from clusterlens.ui.work.derived import Derived
 from clusterlens.ui.work.jobs import Jobs
 
 # Types of objects that belong to one session. Other objects may be shared.
-_OWN = (Page, Card, Frame, Classroom, Session, History, Look, Jobs, Derived, Memory)
+_OWN = (Deferred, Card, Frame, Classroom, Session, History, Look, Jobs, Derived, Memory)
 
 # Largest number of open pages for a full collection, which takes 0.1 to 0.2 s each.
 _FEW = 1

@@ -411,9 +411,10 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         ends = re.findall(r"(\d+%) inside", answered_text)
         assert set(ends) <= set(inside)
         tab = opened.page.cards
-        model = {type(one).__name__: one for one in tab}["Inspector"].tabs["model"]
+        place = {type(one).__name__: one for one in tab}["Inspector"].tabs["model"]
         session.look.param.update(page="consensus", tab="model")
         await opened.wait_until_idle()
+        model = place.card
         read = re.findall(
             r"inside (\d+%)</span> · with your answers (\d+%)", model.text.body
         )

@@ -58,8 +58,10 @@ class Opened:
         self.ranking, self.matrix = named["RankingTable"], named["ConsensusMatrix"]
         self.binarised = named["BinarisedMatrix"]
         tabs = named["Inspector"].tabs
-        self.sample, self.selection = tabs["sample"], tabs["selection"]
-        tab = tabs["links"]
+        for place in tabs.values():
+            place.make()
+        self.sample, self.selection = tabs["sample"].card, tabs["selection"].card
+        tab = tabs["links"].card
         self.pair, self.suggested, self.advice, *last = tab.parts
         self.curve, self.closer, self.made, self.links = last
 

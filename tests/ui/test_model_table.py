@@ -24,10 +24,10 @@ def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
         page.set_visible(True)
         await wait_until_idle(session)
         assert not page._over.visible
-        panel = page._table
-        assert not panel._text.body
+        assert not page._table.made
         session.look.table_open = True
         await wait_until_idle(session)
+        panel = page._table.card
         assert page._over.visible
         assert not page._workbench.visible
         assert "Calinski-Harabasz" in panel._text.body
@@ -79,7 +79,7 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
         await wait_until_idle(session)
         assert page._models.visible
         assert not page._samples.visible
-        panel = page._map_of_models
+        panel = page._map_of_models.card
         assert panel._figure.body.count("data-do=") == 2  # the distinct models
         assert "near-copies 2" in panel._figure.body
         assert "6 copies" in panel._figure.body

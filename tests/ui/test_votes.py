@@ -113,7 +113,7 @@ def test_models_of_the_other_half_are_ranked_have_no_vote_and_may_vote_again():
         assert ["no vote" in title for title in shown["titles"]] == [False, True, True]
         session.look.param.update(model=8, tab="model")
         await wait_until_idle(session)
-        assert "no vote" in cards["Inspector"].tabs["model"].text.body
+        assert "no vote" in cards["Inspector"].tabs["model"].card.text.body
         await session.act("weigh models", by="families")
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3 + [0]
         session.undo()

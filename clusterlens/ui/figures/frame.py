@@ -22,7 +22,7 @@ from bokeh.models import (
     GlyphRenderer,
     Range1d,
 )
-from bokeh.models.tools import SelectTool, WheelZoomTool
+from bokeh.models.tools import SelectTool, Tool, WheelZoomTool
 from bokeh.plotting import figure as Figure
 
 from clusterlens.ui.kit.style import FONT
@@ -152,7 +152,7 @@ class Frame:
             min_border=0,
             **options,
         )
-        self.figure.toolbar.active_scroll = self.figure.select_one(WheelZoomTool)
+        (self.figure.toolbar.active_scroll,) = self.tools(WheelZoomTool)
         # Bokeh reports the end of a wheel zoom after this many milliseconds.
         self.figure.lod_timeout = 50
         self.figure.toolbar.logo = None
@@ -163,7 +163,7 @@ class Frame:
         )
         # Clicks and boxes are events. Without this, glyphs beside a selected one would
         # fade.
-        for tool in self.figure.select({"type": SelectTool}):
+        for tool in self.tools(SelectTool):
             tool.renderers = []
         # Tools appear when the pointer is on the picture, over it or right beside it.
         self.figure.toolbar_inner = not self.tools_beside
@@ -235,6 +235,10 @@ class Frame:
 
             self.put(change)
             self._changed(in_hand=False)
+
+    def tools(self, kind: type[Tool]) -> list[Tool]:
+        """Return the tools of a kind."""
+        return [tool for tool in self.figure.toolbar.tools if isinstance(tool, kind)]
 
     def draw(self, source: ColumnDataSource, glyph: Glyph) -> GlyphRenderer:
         """Draw marks of a source; none is selected or muted, so one glyph suffices."""

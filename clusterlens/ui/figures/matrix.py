@@ -320,7 +320,7 @@ class MatrixFigure(LiveFrame):
             else tuple(Span(dimension=axis, **_HOVERED) for axis in ("width", "height"))
         )
         self._draw()
-        self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
+        (self.figure.toolbar.active_drag,) = self.tools(BoxSelectTool)
         self.on_click(self._on_click)
         self.on_box(self._on_box)
 

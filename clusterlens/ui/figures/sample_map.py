@@ -96,7 +96,7 @@ class MapFigure(MapFrame):
         self._broken = ColumnDataSource({"x": [], "y": []})
         self._numbers = ColumnDataSource({"x": [], "y": [], "text": []})
         self._draw()
-        self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
+        (self.figure.toolbar.active_drag,) = self.tools(BoxSelectTool)
         self.on_click(lambda x, y: tapped(x, y, self.pixel()))
         self.on_box(boxed)
         self.on_lasso(lassoed)

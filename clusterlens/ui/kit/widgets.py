@@ -223,13 +223,24 @@ def card(
             margin=0,
             sizing_mode="stretch_width",
             align="center",
-            # A field on a second line has its label above it.
-            styles={"flex": "none", "flex-wrap": "wrap", "row-gap": "10px"},
+            styles={
+                "flex": "none",
+                "flex-wrap": "wrap",
+                # A field on a second line has its label above it.
+                "row-gap": "10px",
+                # Fields are drawn late, and what is below would move.
+                "min-height": f"{_height(buttons)}px",
+            },
         )
     inside = (heading, note, *content) if title else (note, *content, heading)
     parts = [part for part in inside if part is not None]
     corner = [CORNER_ROOM] if explanation and not title else []
     return box(*parts, css=css, fills=fills, stylesheets=corner)
+
+
+def _height(buttons: Sequence[Any]) -> int:
+    """Return the pixels of a line of buttons and fields."""
+    return 37 if any(isinstance(one, pmu.Button) for one in buttons) else 31
 
 
 def box(

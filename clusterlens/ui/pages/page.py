@@ -1,140 +1,26 @@
-"""Base class of pages: cards in an arrangement that watch while the page is shown.
-
-A page is made when it is first shown, so that the first page loads quickly, and is then
-kept. In a browser it is made in steps, because its widgets would block other sessions
-for too long.
-"""
+"""Base class of pages, and arrangements of their cards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 from typing import Any
 
-from panel.pane import PaneBase
-
-from clusterlens.ui.kit.components import go_on
-from clusterlens.ui.kit.style import COLUMN, COMING
+from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.deferred import Deferred, Steps
 from clusterlens.ui.session import Session
 
-Steps = Generator[None, None, Any]
+__all__ = ["Page", "Steps", "share", "stacked", "under"]
 
 
-class Page:
-    """Arrangement of cards, shown or hidden.
+class Page(Deferred):
+    """Page of the navigation, or a part of one that takes its place.
 
-    Parameters
-    ----------
-    session : Session
-        Session of the cards.
-
-    Attributes
-    ----------
-    cards : list of Card
-        All cards of the page.
-    view : viewable
-        The arrangement.
+    Style sheets inside query the width of its container, because a lesson leaves less
+    of the window to the page.
     """
 
-    cards: list[Card]
-    view: Any
-
     def __init__(self, session: Session) -> None:
-        self.session, self.cards = session, []
-        self.made = self.is_visible = False
-        self._making = self._make()
-        self._coming: Any = None
-        # A hidden component must not set its own display style. Style sheets inside
-        # query the width of this container, because a lesson leaves less of the window
-        # to the page.
-        self.view = pn.Column(
-            sizing_mode="stretch_both",
-            margin=0,
-            styles={**COLUMN, "container-type": "inline-size"},
-            stylesheets=[COMING],
-            css_classes=["cl-coming"],
-            visible=False,
-        )
-
-    def build(self) -> Steps:
-        """Make the cards, with a step after each, and return their arrangement."""
-        raise NotImplementedError
-
-    def each(self, *kinds: Callable[[Session], Card]) -> Steps:
-        """Make cards of the page, with a step after each, and return them."""
-        for kind in kinds:
-            self.cards.append(kind(self.session))
-            yield
-        return self.cards[-len(kinds) :]
-
-    def _make(self) -> Steps:
-        arranged = yield from self.build()
-        for card in self.cards:
-            yield from self._make_models(card.view)
-        self.view.param.update(objects=[arranged], css_classes=[])
-        self.made = True
-        yield
-
-    def _make_models(self, card: Any) -> Steps:
-        """Make the models of a card before it is put in its place on a live page.
-
-        All at once they would block other sessions. Inner models come first, because
-        the outer ones then reuse them.
-        """
-        for ref, (model, _) in list(self.view._models.items()):
-            document = model.document
-            root = document.get_model_by_id(ref)
-            for part in reversed(card.select()):
-                if ref not in part._models and not isinstance(part, PaneBase):
-                    part._get_model(document, root)
-                    yield
-
-    def make(self) -> None:
-        """Make the remaining cards; nothing is shown or hidden."""
-        for _ in self._making:
-            pass
-
-    async def prepare(self, wanted: Callable[[], bool] = lambda: True) -> None:
-        """Make the cards in steps, as long as they are wanted."""
-        server = self.session.server
-        await server.scheduler.take(self._making, wanted)
-        server.collector.settle()
-        server.collector.give_back()
-
-    def set_visible(self, visible: bool) -> None:
-        """Show or hide the page."""
-        self.is_visible = self.view.visible = visible
-        if visible and not self.made and self.view._models:
-            self.view.css_classes = ["cl-coming"]
-            if self._coming is None or self._coming.done():
-                self._coming = go_on(self._make_in_steps())
-            return
-        if visible:
-            self.make()
-        if self.made:
-            self.update_watching()
-
-    async def _make_in_steps(self) -> None:
-        """Make the page, which a browser shows already, and let it watch."""
-        try:
-            await self.prepare(lambda: self.is_visible and self._is_there())
-        except Exception as error:
-            self.session.jobs.fail("Showing the page", error)
-            self.view.css_classes = []
-            # The next visit tries again.
-            self.cards, self._making = [], self._make()
-        if self.made:
-            self.update_watching()
-
-    def _is_there(self) -> bool:
-        """Return whether the browser's session still exists."""
-        return all(model.document for model, _ in self.view._models.values())
-
-    def update_watching(self) -> None:
-        """Let the cards watch their results while visible."""
-        for card in self.cards:
-            card.set_visible(self.is_visible)
+        super().__init__(session, **{"container-type": "inline-size"})
 
 
 def share(view: Any, flex: str, *, least: str = "0") -> pn.Column:

@@ -26,9 +26,9 @@ TO_A_RUN = (
     f"Load a table on {link('Data', 'data')}, then run a pool of clusterings on "
     f"{link('Pool', 'pool')}"
 )
-_SKELETON = '<div class="skeleton"></div>'
-# Laid over an older drawing. The drawing must keep its size meanwhile: another size
-# needs another picture, and the two would alternate forever.
+# Both lie over the content, which keeps its size: another size needs another picture,
+# and the two would alternate forever.
+_SKELETON = '<div class="skeleton first"></div>'
 _OVER = '<div class="skeleton over"></div>'
 
 

@@ -12,6 +12,7 @@ from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_tab import SampleTab
 from clusterlens.ui.pages.consensus.selection_tab import SelectionTab
 from clusterlens.ui.parts.card import Card
+from clusterlens.ui.parts.deferred import DeferredCard
 from clusterlens.ui.session import Session
 
 TABS = {
@@ -55,12 +56,14 @@ class Inspector(Card):
     also = ("links", "look.brush", "look.inspected?")
 
     def __init__(self, session: Session) -> None:
-        self.tabs: dict[str, Card] = {}
+        self.tabs: dict[str, DeferredCard] = {}
         self._is_visible = False
         super().__init__(session)
 
     def build(self) -> Any:
-        self.tabs = {key: tab(self.session) for key, (_, tab) in TABS.items()}
+        self.tabs = {
+            key: DeferredCard(self.session, tab) for key, (_, tab) in TABS.items()
+        }
         self._bar = Text(does=self._choose, styles={"flex": "none"}, stylesheets=[_BAR])
         self._strip = Text(
             does=self._choose, stylesheets=[_STRIP], css_classes=["cl-inspector-strip"]
@@ -107,7 +110,6 @@ class Inspector(Card):
     def _show_tab(self) -> None:
         front = self.session.look.tab
         for key, tab in self.tabs.items():
-            tab.view.visible = key == front
             tab.set_visible(self._is_visible and key == front)
 
     def _choose(self, tab: str) -> None:

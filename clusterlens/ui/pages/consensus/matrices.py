@@ -72,6 +72,8 @@ _SQUARE = {
 }
 # On a narrow page one button enlarges both.
 _BESIDE = "@media (max-width: 1150px) { :host { display: none; } }"
+# Room for a note of one line, so that the square has its size before its picture.
+_NOTE = {"flex": "none", "min-height": "calc(20.2px * var(--cl-scale, 1))"}
 _PLACE = {"position": "relative", "flex": "1 1 0", "min-height": "0"}
 
 
@@ -160,7 +162,9 @@ class ConsensusMatrix(Matrix):
     cell_of = attrgetter("consensus")
 
     def build(self) -> Any:
-        self._note = Text(does=self._switch_votes, css_classes=["cl-pool-alone"])
+        self._note = Text(
+            does=self._switch_votes, css_classes=["cl-pool-alone"], styles=_NOTE
+        )
         self.figure = MatrixFigure(
             self.view_handler("matrix_view"),
             self.tap,
@@ -232,7 +236,7 @@ class BinarisedMatrix(Matrix):
         super().__init__(session)
 
     def build(self) -> Any:
-        self._note = Text()
+        self._note = Text(styles=_NOTE)
         self.figure = MatrixFigure(
             self.view_handler("matrix_view"),
             self.tap,

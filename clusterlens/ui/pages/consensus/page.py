@@ -16,6 +16,7 @@ from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.consensus.threshold import Threshold
 from clusterlens.ui.pages.page import Page, Steps, share, stacked
+from clusterlens.ui.parts.deferred import DeferredCard
 
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
@@ -50,7 +51,8 @@ class ConsensusPage(Page):
         binarised, threshold, inspector = yield from self.each(
             partial(BinarisedMatrix, partner=consensus), Threshold, Inspector
         )
-        self._map_of_models, self._table = yield from self.each(MapOfModels, ModelTable)
+        self._map_of_models = DeferredCard(self.session, MapOfModels)
+        self._table = DeferredCard(self.session, ModelTable)
         self._samples = share(sample_map.view, MAP)
         self._models = share(self._map_of_models.view, MAP)
         matrices = pn.Row(
@@ -104,9 +106,7 @@ class ConsensusPage(Page):
 
     def update_watching(self) -> None:
         """Let visible cards watch; table and map of models only while open."""
-        for card in self.cards:
-            if card not in (self._map_of_models, self._table):
-                card.set_visible(self.is_visible)
+        super().update_watching()
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:

@@ -71,7 +71,9 @@ class SampleMap(Card):
         )
         look = self.session.look
         self._legend = Text(
-            does=self._do, css_classes=["cl-map-legend"], styles={"flex": "none"}
+            does=self._do,
+            css_classes=["cl-map-legend"],
+            styles={"flex": "none", "min-height": "calc(22.9px * var(--cl-scale, 1))"},
         )
         self._colour = self.bound(
             "colour_by",
