@@ -8,8 +8,8 @@ from time import perf_counter
 
 # Steps are much shorter than this; several are taken before the loop is released.
 _STEP_SECONDS = 0.015
-# An answer to a browser takes several rounds of the loop, which fit in this pause.
-_PAUSE_SECONDS = 0.01
+# An answer to a browser takes several rounds of the loop.
+_PAUSE_ROUNDS = 20
 
 
 class FairScheduler:
@@ -37,7 +37,8 @@ class FairScheduler:
                         return
                     if perf_counter() - begun >= _STEP_SECONDS:
                         break
-                await asyncio.sleep(_PAUSE_SECONDS)
+                for _ in range(_PAUSE_ROUNDS):
+                    await asyncio.sleep(0)
 
 
 def is_serving() -> bool:
