@@ -74,12 +74,6 @@ async def end(session):
         await asyncio.sleep(0.05)
 
 
-def coming_parts(page):
-    """Return the views of a page that are not in their place yet."""
-    waiting = [view for _, contents in page._empty for view in contents]
-    return [part for view in waiting for part in view.select()]
-
-
 async def coming(opened, server, address):
     """Open a session and a page of it, and wait for its first card."""
     visitor = await Visitor.open(address)
@@ -88,7 +82,7 @@ async def coming(opened, server, address):
     page = shown.pages["consensus"]
     with set_curdoc(document):
         shown.session.look.page = "consensus"
-    while not any(part._models for part in coming_parts(page)):
+    while not any(panel.view._models for panel in page.cards):
         await asyncio.sleep(0)
     return visitor, shown, document, page
 
@@ -181,7 +175,7 @@ def test_page_that_is_left_while_it_comes_is_let_go(opened):
     async def visit(server, address):
         visitor, shown, document, page = await coming(opened, server, address)
         assert not page.made
-        views = coming_parts(page)
+        views = [view for panel in page.cards for view in panel.view.select()]
         models = [model for view in views for model, _ in view._models.values()]
         assert all(model.document is None for model in models)
         parts = [weakref.ref(part) for part in (*views, *models)]

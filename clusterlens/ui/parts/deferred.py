@@ -6,10 +6,9 @@ for too long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from typing import Any
 
-from bokeh.document import Document
 from panel.pane import PaneBase
 
 from clusterlens.ui.kit.components import go_on
@@ -47,8 +46,6 @@ class Deferred:
         self.made = self.is_visible = False
         self._making = self._make()
         self._coming: Any = None
-        # Cards that a browser shows empty, with their contents.
-        self._empty: list[tuple[Any, list[Any]]] = []
         # A hidden component must not set its own display style.
         self.view = pn.Column(
             sizing_mode="stretch_both",
@@ -72,51 +69,25 @@ class Deferred:
 
     def _make(self) -> Steps:
         arranged = yield from self.build()
-        if self.view._models:
-            yield from self._send(arranged)
-        else:
-            self.view.objects = [arranged]
-        self.view.css_classes = []
+        for card in self.cards:
+            yield from self._make_models(card.view)
+        self.view.param.update(objects=[arranged], css_classes=[])
         self.made = True
         yield
 
-    def _send(self, arranged: Any) -> Steps:
-        """Send the empty cards, unseen, then their contents, those with figures last.
-
-        All in one message would block other sessions. After each message Bokeh walks
-        over the whole document, so there are few.
-        """
-        views = [card.view for card in self.cards]
-        self._empty = [
-            (one, one.objects) for one in views if isinstance(one, pn.Column)
-        ]
-        for view, _ in self._empty:
-            view.objects = []
-        arranged.visible = False
-        self.view.objects = [arranged]
-        ((ref, (model, _)),) = self.view._models.items()
-        document = model.document
-        with_figures = [one for one in self._empty if _has_figure(one)]
-        others = [one for one in self._empty if one not in with_figures]
-        for group in filter(None, (others, with_figures)):
-            for _, parts in group:
-                for part in parts:
-                    yield from self._make_models(part, ref, document)
-            _put(group, document)
-            yield
-        self._empty, arranged.visible = [], True
-
-    def _make_models(self, view: Any, ref: str, document: Document) -> Steps:
-        """Make the models of a view before it is put in its place.
+    def _make_models(self, card: Any) -> Steps:
+        """Make the models of a card before it is put in its place on a live page.
 
         All at once they would block other sessions. Inner models come first, because
         the outer ones then reuse them.
         """
-        root = document.get_model_by_id(ref)
-        for part in reversed(view.select()):
-            if ref not in part._models and not isinstance(part, PaneBase):
-                part._get_model(document, root)
-                yield
+        for ref, (model, _) in list(self.view._models.items()):
+            document = model.document
+            root = document.get_model_by_id(ref)
+            for part in reversed(card.select()):
+                if ref not in part._models and not isinstance(part, PaneBase):
+                    part._get_model(document, root)
+                    yield
 
     def make(self) -> None:
         """Make the remaining cards; nothing is shown or hidden."""
@@ -144,7 +115,7 @@ class Deferred:
             self.update_watching()
 
     async def _make_in_steps(self) -> None:
-        """Make the cards where a browser shows them already, and let them watch."""
+        """Make the cards in a place that a browser shows already, and let them watch."""
         try:
             await self.prepare(lambda: self.is_visible and self._is_there())
         except Exception as error:
@@ -163,17 +134,6 @@ class Deferred:
         """Let the cards watch their results while visible."""
         for card in self.cards:
             card.set_visible(self.is_visible)
-
-
-def _has_figure(content: tuple[Any, list[Any]]) -> bool:
-    return any(part.select(PaneBase) for part in content[1])
-
-
-def _put(contents: Iterable[tuple[Any, list[Any]]], document: Document) -> None:
-    """Put their contents into cards, as one message."""
-    with document.models.freeze(), pn.io.unlocked():
-        for view, parts in contents:
-            view.objects = parts
 
 
 class DeferredCard(Deferred):
