@@ -1,10 +1,13 @@
 """Tests of the workbench in a browser: one screen, nothing lost, nothing stale."""
 
+import io
 import random
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from clusterlens.ui.kit.words import score_words
@@ -56,6 +59,18 @@ def until(app: Page, is_so: Callable[[], bool]) -> None:
             return
         app.wait_for_timeout(100)
     pytest.fail("it did not come about")
+
+
+def is_coloured(app: Page, css: str) -> bool:
+    """Return whether colours are on the screen, in the place of a figure."""
+    box = app.locator(css).bounding_box()
+    pixels = np.asarray(Image.open(io.BytesIO(app.screenshot(clip=box))).convert("HSV"))
+    return bool((pixels[:, :, 1] > 100).sum() > 500)
+
+
+def test_pictures_of_a_page_that_was_opened_are_on_the_screen(app):
+    for css in (".cl-map-figure", ".cl-consensus-figure", ".cl-binarised-figure"):
+        until(app, lambda css=css: is_coloured(app, css))
 
 
 def test_nothing_scrolls_as_a_page_at_any_size(app):

@@ -115,7 +115,7 @@ class Deferred:
             self.update_watching()
 
     async def _make_in_steps(self) -> None:
-        """Make the cards in a place that a browser shows already, and let them watch."""
+        """Make the cards where a browser shows them already, and let them watch."""
         try:
             await self.prepare(lambda: self.is_visible and self._is_there())
         except Exception as error:
