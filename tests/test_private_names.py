@@ -41,7 +41,7 @@ NAMES = {
         "_update_layout",
     },
     "ui/pages/cns/settings.py": {"_debounce"},
-    "ui/pages/page.py": {"_get_model", "_models"},
+    "ui/parts/deferred.py": {"_get_model", "_models"},
     "ui/patches.py": {
         "_WRITE_BLOCK",
         "_WRITE_EVENTS",
