@@ -28,6 +28,8 @@ def cards():
             made = spec.page(session)
             made.set_visible(True)
             await session.act("load example", name="iris")
+            # Cards that lie over others, or in their place, are made when shown.
+            session.look.param.update(map_of="models", table_open=True)
             for card in made.view.select(lambda part: "cl-card" in part.css_classes):
                 name = next(c for c in card.css_classes if c != "cl-card")
                 texts = card.select(lambda part: hasattr(part, "body"))
