@@ -213,6 +213,9 @@ def test_consensus_brushed_rows_are_one_stop_of_tab(iris):
 
 def test_clusters_a_consensus_is_cut_named_and_made_the_result(iris):
     app = iris("clusters", ".cl-icicle button")
+    # Buttons of the widget set are drawn late, and Tab would pass their place.
+    kinds = app.locator(".cl-partition-kind")
+    expect(kinds.get_by_text("Consensus").first).to_be_visible()
     go_to(app, ".cl-partition-kind", "Consensus", most=10)
     app.keyboard.press("Enter")
     sentence = app.locator(".cl-clusters-sentence")
