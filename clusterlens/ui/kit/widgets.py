@@ -228,7 +228,7 @@ def card(
                 "flex-wrap": "wrap",
                 # A field on a second line has its label above it.
                 "row-gap": "10px",
-                # Fields are drawn late, and what is below would move.
+                # Fields are drawn late, and would move the content below.
                 "min-height": f"{_height(buttons)}px",
             },
         )

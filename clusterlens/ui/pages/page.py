@@ -6,14 +6,12 @@ from typing import Any
 
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.parts.deferred import Deferred, Steps
+from clusterlens.ui.parts.deferred import Deferred
 from clusterlens.ui.session import Session
-
-__all__ = ["Page", "Steps", "share", "stacked", "under"]
 
 
 class Page(Deferred):
-    """Page of the navigation, or a part of one that takes its place.
+    """Page of the navigation, or one of several views of such a page.
 
     Style sheets inside query the width of its container, because a lesson leaves less
     of the window to the page.

@@ -10,7 +10,8 @@ from clusterlens.ui.pages.all_rows.headline import AllRowsHeadline
 from clusterlens.ui.pages.all_rows.map import AllRowsMap
 from clusterlens.ui.pages.all_rows.models import AllRowsModels
 from clusterlens.ui.pages.all_rows.rows import AllRowsList
-from clusterlens.ui.pages.page import Page, Steps, share, stacked, under
+from clusterlens.ui.pages.page import Page, share, stacked, under
+from clusterlens.ui.parts.deferred import Steps
 
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1.3fr) minmax(0, 1fr);

@@ -12,7 +12,8 @@ from clusterlens.ui.pages.clusters.k_evidence import KEvidence
 from clusterlens.ui.pages.clusters.partition_bar import PartitionBar
 from clusterlens.ui.pages.clusters.profiles import ClusterProfilesTable
 from clusterlens.ui.pages.clusters.rows import ClusterRows
-from clusterlens.ui.pages.page import Page, Steps, share, under
+from clusterlens.ui.pages.page import Page, share, under
+from clusterlens.ui.parts.deferred import Steps
 
 # Smallest height of the table of clusters, which shows some rows on a low page, too.
 LEAST = f"max(min(210px, 26vh), {ROOM})"

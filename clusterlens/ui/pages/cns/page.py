@@ -13,7 +13,8 @@ from clusterlens.ui.pages.cns.reading import CNSReading
 from clusterlens.ui.pages.cns.settings import CNSSettings
 from clusterlens.ui.pages.cns.steps import CNSSteps
 from clusterlens.ui.pages.cns.versions import CNSVersions
-from clusterlens.ui.pages.page import Page, Steps, share, stacked, under
+from clusterlens.ui.pages.page import Page, share, stacked, under
+from clusterlens.ui.parts.deferred import Steps
 
 GRID = """
 :host { display: grid; grid-template-columns: 300px minmax(0, 1fr) 340px;

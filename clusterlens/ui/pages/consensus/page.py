@@ -15,8 +15,8 @@ from clusterlens.ui.pages.consensus.model_table import ModelTable
 from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.consensus.threshold import Threshold
-from clusterlens.ui.pages.page import Page, Steps, share, stacked
-from clusterlens.ui.parts.deferred import DeferredCard
+from clusterlens.ui.pages.page import Page, share, stacked
+from clusterlens.ui.parts.deferred import DeferredCard, Steps
 
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;

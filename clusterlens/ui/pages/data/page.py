@@ -14,7 +14,8 @@ from clusterlens.ui.pages.data.notes import Notes
 from clusterlens.ui.pages.data.preparation import Preparation
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.data.welcome import Welcome
-from clusterlens.ui.pages.page import Page, Steps, share
+from clusterlens.ui.pages.page import Page, share
+from clusterlens.ui.parts.deferred import Steps
 from clusterlens.ui.session import Session
 
 GRID = f"""

@@ -12,7 +12,8 @@ from clusterlens.ui.pages.fuzzy.pairs import FuzzyPairs
 from clusterlens.ui.pages.fuzzy.rows import FuzzyRows
 from clusterlens.ui.pages.fuzzy.toy import FuzzyToy
 from clusterlens.ui.pages.fuzzy.values import FuzzyValues
-from clusterlens.ui.pages.page import Page, Steps, share, stacked, under
+from clusterlens.ui.pages.page import Page, share, stacked, under
+from clusterlens.ui.parts.deferred import Steps
 
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;

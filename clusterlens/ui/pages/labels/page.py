@@ -14,7 +14,8 @@ from clusterlens.ui.pages.labels.pair_map import ClassPair
 from clusterlens.ui.pages.labels.pairs import LabelPairs
 from clusterlens.ui.pages.labels.scales import LabelScales
 from clusterlens.ui.pages.labels.verdict import LabelVerdict
-from clusterlens.ui.pages.page import Page, Steps, share, under
+from clusterlens.ui.pages.page import Page, share, under
+from clusterlens.ui.parts.deferred import Steps
 
 GRID = f"""
 :host {{ display: grid; gap: 8px; height: 100%; overflow: hidden auto;

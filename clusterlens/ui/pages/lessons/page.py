@@ -17,7 +17,8 @@ from clusterlens.ui.pages.lessons.class_view import ClassView
 from clusterlens.ui.pages.lessons.coach import Coach
 from clusterlens.ui.pages.lessons.lesson_list import LessonList
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
-from clusterlens.ui.pages.page import Page, Steps, under
+from clusterlens.ui.pages.page import Page, under
+from clusterlens.ui.parts.deferred import Steps
 from clusterlens.ui.session import Session
 
 PLACES = {

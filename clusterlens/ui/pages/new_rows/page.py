@@ -14,7 +14,8 @@ from clusterlens.ui.pages.new_rows.new_table import NewTable
 from clusterlens.ui.pages.new_rows.row import NewRowCard
 from clusterlens.ui.pages.new_rows.rows import AssignedRows
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
-from clusterlens.ui.pages.page import Page, Steps, share, under
+from clusterlens.ui.pages.page import Page, share, under
+from clusterlens.ui.parts.deferred import Steps
 
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.pages.page import Page, Steps
+from clusterlens.ui.pages.page import Page
 from clusterlens.ui.pages.pool.cost import PoolCost
 from clusterlens.ui.pages.pool.grid import PoolGrid
 from clusterlens.ui.pages.pool.import_partitions import ImportPartitions
 from clusterlens.ui.pages.pool.run_progress import RunProgress
 from clusterlens.ui.pages.pool.runs import Runs
+from clusterlens.ui.parts.deferred import Steps
 
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1fr) minmax(300px, 32%);

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.pages.page import Page, Steps
+from clusterlens.ui.pages.page import Page
 from clusterlens.ui.pages.verdict.rows import VerdictRows
+from clusterlens.ui.parts.deferred import Steps
 
 
 class VerdictPage(Page):
