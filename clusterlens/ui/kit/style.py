@@ -228,8 +228,8 @@ table.profile th { font-size: 12px; }
   border-radius: 6px; padding: 10px 12px; }
 .skeleton { height: 10px; border-radius: 5px; margin: 14px 0; background:
   color-mix(in srgb, currentColor 10%, transparent); animation: pulse 1.4s infinite; }
-.skeleton:is(.first, .over) { position: absolute; left: 0; right: 0; z-index: 5; }
-.skeleton.over { height: 4px; margin: 0; }
+.skeleton.over { position: absolute; left: 0; right: 0; height: 4px; margin: 0;
+  z-index: 5; }
 @keyframes pulse { 50% { opacity: .45; } }
 @media (prefers-reduced-motion: reduce) { .skeleton { animation: none; } }
 .rows-of-k { display: grid; grid-auto-rows: 1fr; height: 100%; min-height: 0; }

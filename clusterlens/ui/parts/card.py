@@ -26,10 +26,9 @@ TO_A_RUN = (
     f"Load a table on {link('Data', 'data')}, then run a pool of clusterings on "
     f"{link('Pool', 'pool')}"
 )
-# Both lie over the content, which keeps its size: another size needs another picture,
-# and the two would alternate forever.
-_SKELETON = '<div class="skeleton first"></div>'
-_OVER = '<div class="skeleton over"></div>'
+# Lies over the content, which keeps its size: another size needs another picture, and
+# the two would alternate forever.
+_SKELETON = '<div class="skeleton over"></div>'
 
 
 class Card:
@@ -228,11 +227,11 @@ class Card:
         if self._patience is None:
             loop = asyncio.get_running_loop()
             self._patience = loop.call_later(PATIENCE_SECONDS, self._tell_late)
-        return _OVER if self._is_late else ""
+        return _SKELETON if self._is_late else ""
 
     def _tell_late(self) -> None:
         self._is_late = True
-        self.status.body = _OVER
+        self.status.body = _SKELETON
 
     def _end_waiting(self) -> None:
         self._is_late = False
