@@ -118,6 +118,13 @@ def landmarks():
 
 
 @cache
+def saved_run():
+    out = saved_table().parent / "run"
+    cl.run_at_scale(saved_table(), out, POOL, n_jobs=1)
+    return out
+
+
+@cache
 def right_arguments(name):
     """The required arguments of a callable, each of a right kind."""
     over = {"ensemble": ensemble()}
@@ -161,6 +168,11 @@ def right_arguments(name):
             "n_jobs": 1,
         },
         "draw_landmarks": {"source": saved_table(), "n_landmarks": 100, "n_jobs": 1},
+        "read_landmarks": {
+            "folder": saved_run(),
+            "source": saved_table(),
+            "n_jobs": 1,
+        },
         "label_rows": {
             "source": saved_table(),
             "out": saved_table().parent / "labels",

@@ -163,10 +163,10 @@ class RunFolder:
         return load_ensemble(file) if file.exists() else None
 
 
-def check_out(path: Any) -> Path:
-    """Return the folder to write to; DataError if it is none."""
+def check_out(path: Any, *, name: str = "out") -> Path:
+    """Return the folder of a run, there or not yet; DataError if it is none."""
     if not isinstance(path, str | os.PathLike):
-        raise DataError(f"out is {plain_repr(path)}; give the path of a folder.")
+        raise DataError(f"{name} is {plain_repr(path)}; give the path of a folder.")
     if Path(path).exists() and not Path(path).is_dir():
-        raise DataError(f"out {os.fspath(path)!r} is a file; give a folder.")
+        raise DataError(f"{name} {os.fspath(path)!r} is a file; give a folder.")
     return Path(path)

@@ -12,6 +12,7 @@ from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     DataError,
+    IntArray,
     RandomState,
     check_random_state,
     check_range,
@@ -117,7 +118,17 @@ def sample_table(
             f"for memory; draw at most {whole(MOST_CELLS // n_columns)}."
         )
     drawn = draw_rows(source.n_rows, n_drawn, seed)
-    found = first_pass(source, drawn, unreadable, run, columns=())
+    return take_rows(source, name, drawn, unreadable, run)
+
+
+def take_rows(
+    source: ParquetSource, name: str, rows: IntArray, unreadable: str, run: RunOptions
+) -> tuple[Dataset, ParquetSource]:
+    """Read ascending rows as a table; return the source without unreadable files, too.
+
+    The first column of the table is the place of each row in the source.
+    """
+    found = first_pass(source, rows, unreadable, run, columns=())
     row = free_name(ROW, list(source.schema.names))
     sample = _plain_numbers(found.sample).add_column(0, row, pa.array(found.rows))
     notes, n_rows = list(found.source.notes), found.source.n_rows

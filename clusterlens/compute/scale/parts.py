@@ -46,8 +46,6 @@ def read_part(
     labels = pq.read_table(run.files[part], columns=names).to_pandas()
     prepared = (Path(run.folder) / PREPARED).read_bytes()
     skipped = read_json(prepared, PREPARED, MOST_BYTES).texts("skipped")
-    for path in skipped:
-        at = [file.path for file in source.files].index(path)
-        source = source.without(at, path)
-    ((_, cells),) = source.read([source.pieces[part]], columns)
+    left = source.without_paths(skipped)
+    ((_, cells),) = left.read([left.pieces[part]], columns)
     return labels, cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -188,6 +188,13 @@ class ParquetSource:
             raise DataError(reason)
         note = Note("file skipped", repr(self.files[file].path), why=reason)
         return replace(self, files=left, notes=(*self.notes, note))
+
+    def without_paths(self, paths: Iterable[str]) -> ParquetSource:
+        """Return the source without the files of these paths, each with a note."""
+        left = self
+        for path in paths:
+            left = left.without([file.path for file in left.files].index(path), path)
+        return left
 
     def _check_unchanged(self, at: int) -> None:
         file = self.files[at]

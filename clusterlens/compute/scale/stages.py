@@ -158,10 +158,7 @@ class Stages:
         """Read the table, learn the preparation, and draw landmarks."""
         plain, known = self.folder.read(PREPARED), self.folder.read_landmarks()
         if plain is not None and known is not None:
-            source = self.source
-            for path in plain.texts("skipped"):
-                at = [file.path for file in source.files].index(path)
-                source = source.without(at, path)
+            source = self.source.without_paths(plain.texts("skipped"))
             encoder = RowEncoder.from_plain(plain.part("encoder"))
             notes = list(map(as_note, plain.texts("notes")))
             return Sampled(source, encoder, plain.get("row id"), *known, notes)

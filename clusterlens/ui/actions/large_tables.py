@@ -1,4 +1,4 @@
-"""Actions on large tables: draw landmarks, and label all rows by the result."""
+"""Actions on large tables: draw landmarks, label all rows, open a complete run."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+import pandas as pd
+
 from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.ensemble.storing import load_ensemble
 from clusterlens.compute.scale.labelling import Given, label_all
 from clusterlens.compute.scale.landmark_table import MOST_LANDMARKS, sample_table
 from clusterlens.compute.scale.run import N_LANDMARKS
+from clusterlens.compute.scale.run_landmarks import (
+    landmarks_of_run,
+    open_table_of_run,
+    unreadable_rule,
+)
 from clusterlens.compute.scale.source import ParquetSource, open_source
-from clusterlens.compute.scale.stages import FEWEST_LANDMARKS
+from clusterlens.compute.scale.stages import FEWEST_LANDMARKS, MODELS
 from clusterlens.ui.actions.action import Action, Values
-from clusterlens.ui.actions.lines import Lines, call, keywords
+from clusterlens.ui.actions.lines import Lines, call, keywords, new_run
 from clusterlens.ui.actions.tables import begin, write_table
 from clusterlens.ui.kit.palette import file_labels
-from clusterlens.ui.state.analysis import Analysis, LargeTable, Run
+from clusterlens.ui.state.analysis import Analysis, LargeTable, Run, new_run_id
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import SEED, TEXT, flag, integer, record
@@ -77,6 +85,58 @@ def _write_source(lines: Lines, name: str) -> str:
     """Return the constant with the name of the table; the user adds the path."""
     inside = PurePosixPath(name).name
     return lines.constant("SOURCE", inside, "  # its path on the server")
+
+
+def open_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Open a complete run: its landmarks, their models, and the labels of all rows.
+
+    The page prepares the landmarks by rules that it learns from them, so the features
+    are not quite those that the models were fitted to.
+    """
+    run_name, tables = values["name"], job.server.tables
+    folder = tables.find_run(run_name)
+    name = tables.table_of(folder)
+    job.begin_stage(f"Read the landmarks of {folder.name}", unit="rows")
+    opened = open_table_of_run(folder, tables.find(name))
+    options = RunOptions(progress=job.report, cancel=job.cancelled)
+    table = landmarks_of_run(folder, opened, folder.name, options)
+    found = load_ensemble(folder / MODELS)
+    if found.n_samples != len(table.table):
+        raise ValueError(
+            f"{run_name!r} has labels of {found.n_samples} rows for "
+            f"{len(table.table)} landmarks; it is damaged, so run it again."
+        )
+    skips = unreadable_rule(folder) == "skip"
+    begun = replace(
+        begin(table, job),
+        large=LargeTable(name, opened.n_rows, opened.digest, skips),
+        labelled=(run_name, f"the run {folder.name}"),
+    )
+    if begun.dataset is None:
+        return begun
+    if len(begun.dataset.row_ids) < found.n_samples:
+        rows = begun.dataset.table.index
+        found = found.take_samples(rows.get_indexer(pd.Index(begun.dataset.row_ids)))
+    kept = {"name": folder.name, "models": found.n_partitions}
+    run = Run(new_run_id(), folder.name, begun.dataset, (), 0, found, (kept,))
+    return replace(begun, runs_made=1).with_run(run)
+
+
+def _write_run(lines: Lines, step: Step, before: Analysis) -> None:
+    analysis, where = step.analysis, "  # its path on the server"
+    if analysis.large is None:
+        return
+    source = _write_source(lines, analysis.large.name)
+    out = lines.constant("RUN", PurePosixPath(step.values["name"]).name, where)
+    write_table(lines, step, call("cl.read_landmarks", out, source))
+    if analysis.dataset is None:
+        return
+    run, dataset = new_run(step, before), lines.prepared(analysis.dataset.settings)
+    models = call("cl.load_ensemble", f'{out} + "/{MODELS}"')
+    if len(analysis.dataset.row_ids) < len(analysis.dataset.table):
+        rows = f"{dataset}.table.index.get_indexer({dataset}.row_ids)"
+        models += f".take_samples({rows})"
+    lines.begin(run, dataset, models)
 
 
 def given_of(analysis: Analysis) -> tuple[Given, Run]:
@@ -169,6 +229,9 @@ ACTIONS = {
         ),
         slow=True,
         python=_write_landmarks,
+    ),
+    "open run": Action(
+        "Open a run", open_run, record({"name": TEXT}), slow=True, python=_write_run
     ),
     "label rows": Action(
         "Label all rows", label_large, record(), slow=True, python=_write_labels

@@ -26,7 +26,7 @@ from clusterlens.ui.state.literals import ScriptError, literal
 from clusterlens.ui.state.partitions import SEED, number_of, position_in_python
 
 _FOUND = ("dataset", "ensemble", "ranking", "clusters", "rows")
-_LOADING = ("load file", "load example", "load landmarks")
+_LOADING = ("load file", "load example", "load landmarks", "open run")
 
 
 def script_lines(steps: Sequence[Step]) -> Lines:

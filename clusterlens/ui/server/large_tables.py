@@ -1,7 +1,8 @@
 """Large tables: Parquet files and folders on the server's disk that may be opened.
 
-A browser sends a name from the list, never a path. The list holds the tables directly
-in the folders of the setting, and the table given on the command line.
+A browser sends a name from a list, never a path. The lists hold the tables and the
+complete runs directly in the folders of the setting, and the table given on the command
+line.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Self
 
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.scale.result import MANIFEST
+from clusterlens.compute.scale.run_landmarks import may_be_table_of_run
 from clusterlens.compute.scale.source import is_run
 
 SETTING = "CLUSTERLENS_FOLDERS"
@@ -70,6 +73,31 @@ class LargeTables:
             f"there and that {SETTING} names its folder."
         )
 
+    def runs(self) -> dict[str, Path]:
+        """Return the complete runs by name, of `clusterlens run` or of All rows."""
+        entries = self._entries()
+        return {name: path for name, path, folder in entries if _is_done(path, folder)}
+
+    def find_run(self, name: str) -> Path:
+        """Return the folder of a run; DataError if none of this name may be opened."""
+        if (found := self.runs().get(name)) is not None:
+            return found
+        raise DataError(
+            f"{name!r} is not among the complete runs on this server's disk; see that "
+            f"it is there and that {SETTING} names the folder that holds it."
+        )
+
+    def table_of(self, run: Path) -> str:
+        """Return the name of the table of a run; DataError if it may not be opened."""
+        for name, path in self.listed().items():
+            if may_be_table_of_run(run, path):
+                return name
+        raise DataError(
+            f"the table of the run {run.name!r} is not among the tables of this "
+            "server's disk, or has changed since; put it, as it was, into a folder "
+            f"that {SETTING} names."
+        )
+
     def _entries(self) -> Iterator[tuple[str, Path, Path]]:
         """Yield the entries of the folders: name, path and folder."""
         for folder in self._folders:
@@ -93,20 +121,36 @@ class LargeTables:
         finally:
             self._written.discard(folder)
 
-    def labels(self, name: str, digest: str) -> Path:
-        """Return the folder beside a table for the labels that a digest names."""
+    def labels(self, name: str, key: str) -> Path:
+        """Return the folder of a run by its name, or the one of a digest by a table."""
+        if "/" in key:
+            return self.find_run(key)
         table = self.find(name)
         stem = table.name.removesuffix(_SUFFIX)
-        return table.with_name(f"{stem}-labels-{digest[:16]}")
+        return table.with_name(f"{stem}-labels-{key[:16]}")
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    """Return whether an entry is not hidden, and no link out of its folder."""
+    return path.name[0] not in "._" and path.resolve().is_relative_to(folder.resolve())
+
+
+def _is_done(path: Path, folder: Path) -> bool:
+    """Return whether an entry of a folder is the folder of a complete run."""
+    try:
+        is_complete = is_run(path) and (path / MANIFEST).is_file()
+        return is_complete and _is_inside(path, folder)
+    except OSError:
+        return False
 
 
 def _is_table(path: Path, folder: Path) -> bool:
-    """Return whether a Parquet file, or a folder with some, is in a folder.
+    """Return whether an entry of a folder is a Parquet file, or a folder with some.
 
     Links out of the folder, hidden files and folders of runs are no tables.
     """
     try:
-        if path.name[0] in "._" or not path.resolve().is_relative_to(folder.resolve()):
+        if not _is_inside(path, folder):
             return False
         if path.is_file():
             return path.suffix == _SUFFIX

@@ -294,8 +294,9 @@ class Analysis:
     large : LargeTable or None
         The large table that the rows of the table are drawn from.
     labelled : tuple of str
-        Source of the labels of the large table: a SHA-256 that names the folder, and
-        the title of the partition; empty if its rows were not labelled.
+        Source of the labels of the large table: a SHA-256 that names the folder, or
+        the name of an opened run, and the title of the partition; empty if its rows
+        were not labelled.
     """
 
     table: Dataset | None = None

@@ -45,8 +45,8 @@ SET_VALUES = {
     *("add link", "leave unsure", "ask again", "join rows", "import links"),
     *("remove link", "swap link", "set link weight", "save pair", "drop pair"),
 }
-# Actions whose Python is run by tests/ui/test_all_rows.py.
-OF_LARGE_TABLES = {"load landmarks", "label rows"}
+# Actions whose Python is run by tests/ui/test_all_rows.py and test_opened_run.py.
+OF_LARGE_TABLES = {"load landmarks", "label rows", "open run"}
 # Each pool is run once, however many scripts use it.
 RUN_ALL = """
 import json, warnings

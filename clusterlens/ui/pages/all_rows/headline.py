@@ -109,7 +109,7 @@ def _next(found: Labelling | None) -> str:
 def _labelled(run: ScaledRun, title: str, found: Labelling | None) -> str:
     """Name the partition of the labels, and write the error of the landmarks."""
     other = ""
-    if found is not None and not found.is_current:
+    if found is not None and not found.obstacle and not found.is_current:
         other = " The result is another one by now."
     return (
         f"{count(run.n_labelled, 'row')} have the labels of {safe(title)}.{other}</p>"

@@ -16,7 +16,7 @@ from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")
 # Kinds of actions that load a table.
-LOADING = ("load file", "take in", "load landmarks")
+LOADING = ("load file", "take in", "load landmarks", "open run")
 # Numbers of landmarks on offer.
 LANDMARKS = (5_000, N_LANDMARKS, 50_000, 100_000)
 CSS = scaled("""
@@ -96,7 +96,8 @@ class LoadTable(Card):
         return box(zone, promise, css="cl-load")
 
     def _large_tables(self) -> pn.Row:
-        """Return the controls that open a table on the server's disk."""
+        """Return the controls that open a table or a run on the server's disk."""
+        self._runs: set[str] = set()
         self._name = select(
             "On this server", [], css="cl-large-table", **shrinking(110, 260)
         )
@@ -113,12 +114,14 @@ class LoadTable(Card):
             margin=0,
             css_classes=["cl-skip-unreadable"],
         )
+        self._name.param.watch(lambda event: self._tell_large(), ["value"])
         button = pmu.Button(
             label="Open",
-            description="Draws landmarks, rows that stand for all others.",
+            description="Draws landmarks, rows that stand for all others, or reads "
+            "those of a run.",
             size="small",
             margin=0,
-            on_click=self._draw_landmarks,
+            on_click=self._open,
             css_classes=["cl-draw-landmarks"],
         )
         return pn.Row(
@@ -138,8 +141,12 @@ class LoadTable(Card):
             },
         )
 
-    async def _draw_landmarks(self, event: Any) -> None:
+    async def _open(self, event: Any) -> None:
         look: Mapping[str, Any] = {"page": "data", "starting": False}
+        if self._name.value in self._runs:
+            look = {"page": "all-rows", "starting": False}
+            await self.session.act("open run", look=look, name=self._name.value)
+            return
         await self.session.act(
             "load landmarks",
             look=look,
@@ -154,15 +161,22 @@ class LoadTable(Card):
 
     async def _offer_tables(self) -> None:
         server = self.session.server
-        names = list(await server.in_thread(server.tables.listed))
-        self.offer(self._name, options=names)
-        if names and self._name.value not in names:
-            self._name.value = names[0]
+        tables, runs = await server.in_thread(
+            lambda: (list(server.tables.listed()), list(server.tables.runs()))
+        )
+        self._runs = set(runs)
+        options = {name: name for name in tables}
+        options |= {f"{name} (run)": name for name in runs}
+        self.offer(self._name, options=options)
+        if options and self._name.value not in options.values():
+            self._name.value = next(iter(options.values()))
         self._tell_large()
 
     def _tell_large(self) -> None:
         """Show the tables on the disk, if there are any, in place of the formats."""
         has_tables = bool(self._name.options)
+        draws = self._name.value not in self._runs
+        self._landmarks.visible = self._skips.visible = draws
         self._large.visible = has_tables and self._browse.visible
         self._formats.visible = not has_tables and self._browse.visible
 

@@ -146,7 +146,7 @@ _FIELDS: dict[str, Shape] = {
         nothing,
         record({"name": TEXT, "n_rows": COUNT, "files": key, "skips": flag}),
     ),
-    "labelled": any_of(row(), row(key, LONG_TEXT)),
+    "labelled": any_of(row(), row(any_of(key, TEXT), LONG_TEXT)),
 }
 # One step, by its kind; the first of a history is the start.
 _GIVEN = {"start": record(), **{kind: action.takes for kind, action in ACTIONS.items()}}
