@@ -29,6 +29,7 @@ from clusterlens.compute.assigning._repeating import (
     with_noise,
 )
 from clusterlens.compute.assigning.assigner import ALIKE, Assigner
+from clusterlens.compute.estimators.neighbors import NeighborSearch, OwnSearch
 
 NEIGHBORS = (1, 5, 15, 31)
 CORES = (5, 15, 31)
@@ -45,6 +46,7 @@ def fit_assigner(
     counts: IntArray | None = None,
     random_state: int = 0,
     run: RunOptions = DEFAULT_RUN,
+    search: NeighborSearch | None = None,
 ) -> Assigner:
     """Learn the assigner of a partition.
 
@@ -62,7 +64,9 @@ def fit_assigner(
     random_state : int, default 0
         Draws prototypes if there are too many rows to keep all.
     run : RunOptions
-        Threads and cancel.
+        Cancel.
+    search : NeighborSearch, optional
+        `own_search(X)`, which the assigners of many partitions of X can share.
 
     Returns
     -------
@@ -82,12 +86,26 @@ def fit_assigner(
     """
     if counts is None:
         counts = np.ones(len(X), np.int64)
-    kept = _fitted(X, labels, counts, rows, random_state, run)
+    if search is None and rows and len(X) <= MOST_PROTOTYPES:
+        search = own_search(X)
+    kept = _fitted(X, labels, counts, rows, random_state, run, search)
     noise = (labels == UNLABELLED).mean()
     if rows and len(X) <= MOST_REPEATED and 0 < noise < 1:
         kept = _widened(kept, X, labels, random_state, run)
-    same = kept.assign(X, run.quiet).cluster == labels
+    same = _sharing(kept, search).label(X) == labels
     return replace(kept, reproduced=float(same.mean()))
+
+
+def own_search(X: FloatArray) -> NeighborSearch:
+    """Return a search among rows (n, d) that finds what fits ask for only once."""
+    return OwnSearch(X, max(max(NEIGHBORS), 2 * max(CORES)))
+
+
+def _sharing(assigner: Assigner, search: NeighborSearch | None) -> Assigner:
+    """Return an assigner whose prototypes are the rows of a search, if it keeps any."""
+    if search is not None and len(assigner.rows):
+        assigner.share_search(search)
+    return assigner
 
 
 def _fitted(
@@ -97,11 +115,13 @@ def _fitted(
     rows: bool,
     random_state: int,
     run: RunOptions,
+    search: NeighborSearch | None,
     like: Assigner | None = None,
 ) -> Assigner:
     """Fit an assigner with held-out rows left out one at a time.
 
-    It has the rule of another assigner, if one is given and fits.
+    `search` is one among the rows, if all are prototypes. The assigner has the rule of
+    another one, if it is given and fits.
     """
     rng = np.random.default_rng(random_state)
     known = np.ones(len(X), np.bool_) if rows else labels != UNLABELLED
@@ -117,7 +137,9 @@ def _fitted(
     if like and UNLABELLED in clusters and like.n_neighbors < len(X) - 1:
         kept = replace(kept, rule=like.rule, n_neighbors=like.n_neighbors)
     else:
-        kept = _with_rule(kept, X[known], places, X[inside], codes[inside], rows)
+        kept = _with_rule(
+            kept, X[known], places, X[inside], codes[inside], rows, search
+        )
     run.raise_if_cancelled()
     if rows:
         chosen = held_out
@@ -130,7 +152,11 @@ def _fitted(
     drawn = np.bincount(groups[held_out], counts[held_out])
     weights = counts * (np.bincount(groups, counts) / drawn)[groups]
     return _calibrated(
-        kept, X[held_out], codes[held_out], weights[held_out], random_state
+        _sharing(kept, search),
+        X[held_out],
+        codes[held_out],
+        weights[held_out],
+        random_state,
     )
 
 
@@ -148,7 +174,10 @@ def _widened(
 
     def fit(X: FloatArray, labels: IntArray) -> Assigner:
         run.raise_if_cancelled()
-        return _fitted(X, labels, np.ones(len(X), int), True, random_state, run, kept)
+        counts = np.ones(len(X), int)
+        return _fitted(
+            X, labels, counts, True, random_state, run, own_search(X), like=kept
+        )
 
     found = repeat(X, clustering, fit, np.random.default_rng(random_state))
     expected = with_noise(kept.expected, kept.expected[0] + found.gap)
@@ -198,6 +227,7 @@ def _with_rule(
     held_out: FloatArray,
     held_out_codes: IntArray,
     rows: bool,
+    search: NeighborSearch | None,
 ) -> Assigner:
     """Choose the rule that gives most held-out rows their cluster."""
     common = np.sqrt(np.average(blank.scales**2, weights=blank.sizes))
@@ -215,10 +245,11 @@ def _with_rule(
     best = max(right, key=lambda name: right[name])
     voted: dict[int, float] = {}
     if rows and len(held_out) > 1:
-        voted = dict(_neighbor_agreement(held_out, held_out_codes, len(blank.sizes)))
+        prototypes = Prototypes(held_out, held_out_codes, search)
+        voted = dict(_neighbor_agreement(prototypes, len(blank.sizes)))
     dense: dict[int, float] = {}
     if voted and len(held_out) == len(X) and UNLABELLED in blank.clusters:
-        dense = dict(_density_agreement(X, codes))
+        dense = dict(_density_agreement(prototypes))
     agreement = right | {f"{k} neighbours": share for k, share in voted.items()}
     agreement |= {f"density of {k}": share for k, share in dense.items()}
     chosen = centred[best]
@@ -241,19 +272,20 @@ def _without_itself(assigner: Assigner, X: FloatArray, codes: IntArray) -> Readi
 
 
 def _neighbor_agreement(
-    X: FloatArray, codes: IntArray, n_clusters: int
+    prototypes: Prototypes, n_clusters: int
 ) -> Iterator[tuple[int, float]]:
     """Yield each number of neighbours, with its accuracy without the row itself."""
+    X, codes = prototypes.rows, prototypes.codes
     width = min(max(NEIGHBORS), len(X) - 1)
-    found = Prototypes(X, codes).nearest(X, width, np.arange(len(X)))
+    found = prototypes.nearest(X, width, np.arange(len(X)))
     for k in NEIGHBORS:
         if k <= width:
             yield k, _mean_right(read_neighbors(*found, k, n_clusters), codes)
 
 
-def _density_agreement(X: FloatArray, codes: IntArray) -> Iterator[tuple[int, float]]:
+def _density_agreement(prototypes: Prototypes) -> Iterator[tuple[int, float]]:
     """Yield each size of a dense place, with its accuracy without the row itself."""
-    prototypes = Prototypes(X, codes)
+    X, codes = prototypes.rows, prototypes.codes
     for k in CORES:
         if k < len(X):
             cluster, _ = prototypes.in_reach(X, k, np.arange(len(X)))

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -125,6 +126,65 @@ class NeighborSearch:
             own = np.full(len(queries), -1)
         order = local_order(queries)
         return _search(queries, own, n_neighbors, self._search, order, None, None)
+
+
+class OwnSearch(NeighborSearch):
+    """A search that remembers the neighbours of its own samples.
+
+    Parameters
+    ----------
+    X : array of float64, shape (n_samples, n_features)
+        The samples; the caller does not change them meanwhile.
+    width : int
+        Largest number of neighbours to remember.
+    """
+
+    def __init__(self, X: FloatArray, width: int) -> None:
+        super().__init__(X)
+        self._X, self._width = X, min(width, len(X) - 1)
+
+    @cached_property
+    def _others(self) -> tuple[Table, FloatArray]:
+        """The nearest others of each sample, (n_samples, width)."""
+        return super().nearest(self._X, self._width, np.arange(len(self._X)))
+
+    def nearest(
+        self,
+        queries: FloatArray,
+        n_neighbors: int,
+        own: IntArray | None = None,
+    ) -> tuple[Table, FloatArray]:
+        """Find the nearest samples of each query, as `NeighborSearch`.
+
+        Nothing is searched again if the queries are all samples, in their order, and
+        `own` leaves out each one itself, or is None.
+        """
+        is_known = n_neighbors <= self._width and np.array_equal(queries, self._X)
+        if not is_known or not _is_each(own, len(queries)):
+            return super().nearest(queries, n_neighbors, own)
+        table, distances = self._others
+        near, far = table[:, :n_neighbors], distances[:, :n_neighbors]
+        if own is None:
+            return _with_self(near, far)
+        return np.ascontiguousarray(near), np.ascontiguousarray(far)
+
+
+def _is_each(own: IntArray | None, n: int) -> bool:
+    """Return whether each query leaves out the sample of its place, or none does."""
+    return own is None or np.array_equal(own, np.arange(n))
+
+
+def _with_self(table: Table, distances: FloatArray) -> tuple[Table, FloatArray]:
+    """Return neighbours, (n, k) each, with the sample itself among the k."""
+    n, k = table.shape
+    own = np.arange(n, dtype=table.dtype)[:, None]
+    table = np.hstack([own, table])
+    distances = np.hstack([np.zeros((n, 1)), distances])
+    # Copies of earlier samples come before the sample itself.
+    rows = np.flatnonzero((distances[:, 1] == 0) & (table[:, 1] < table[:, 0]))
+    order = np.lexsort((table[rows], distances[rows]), axis=1)
+    table[rows] = np.take_along_axis(table[rows], order, axis=1)
+    return np.ascontiguousarray(table[:, :k]), np.ascontiguousarray(distances[:, :k])
 
 
 def with_self_first(table: Table, n_neighbors: int) -> Table:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.estimators.neighbors import (
     NeighborSearch,
+    OwnSearch,
     approximate_neighbor_table,
     in_local_order,
     local_order,
@@ -159,3 +160,30 @@ def test_approximate_table_leaves_the_sample_itself_out(monkeypatch):
     table = approximate_neighbor_table(np.zeros((4, 2)), 2, random_state=7)
     assert table.tolist() == [[1, 2], [0, 2], [1, 0], [0, 1]]
     assert asked == {"n_neighbors": 3, "random_state": 7, "n_samples": 4}
+
+
+@pytest.mark.parametrize("n_found", [1, 4, 12])
+@pytest.mark.parametrize("copies", [1, 3])
+def test_remembered_neighbours_are_those_of_a_search(n_found, copies):
+    rng = np.random.default_rng(copies)
+    X = np.repeat(rng.integers(0, 4, (60, 2)).astype(float), copies, axis=0)
+    X = X[rng.permutation(len(X))]
+    search, remembered = NeighborSearch(X), OwnSearch(X, 12)
+    each = np.arange(len(X))
+    for own in (None, each, each[::-1].copy()):
+        for queries in (X, X[:20], X[::-1].copy()):
+            given = None if own is None else own[: len(queries)]
+            expected = search.nearest(queries, n_found, given)
+            found = remembered.nearest(queries, n_found, given)
+            for one, other in zip(found, expected, strict=True):
+                assert np.array_equal(one, other)
+                assert one.dtype == other.dtype
+                assert one.flags.c_contiguous
+
+
+def test_more_neighbours_than_remembered_are_searched():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    remembered = OwnSearch(X, 5)
+    found = remembered.nearest(X, 20, np.arange(30))
+    expected = NeighborSearch(X).nearest(X, 20, np.arange(30))
+    assert np.array_equal(found[0], expected[0])
