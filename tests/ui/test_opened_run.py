@@ -168,6 +168,22 @@ def test_what_cannot_be_opened_is_named(folder, made):
     run(main())
 
 
+def test_models_of_other_landmarks_are_refused(folder, made):
+    path = folder / "<b>run" / "models.parquet"
+    models = cl.load_ensemble(path)
+    models.take_samples(np.arange(150)).save(path)
+
+    async def main():
+        server = Server()
+        server.tables = LargeTables([folder])
+        session = Session(server)
+        assert not await session.act("open run", name=RUN)
+        assert "labels of 150 rows for 200" in session.jobs.notices[-1].text
+        session.close()
+
+    run(main())
+
+
 def test_the_labels_of_the_page_are_a_run_too(folder):
     async def main():
         session = await labelled(folder)

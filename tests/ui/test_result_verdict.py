@@ -83,7 +83,7 @@ def parts(verdict):
     """Claims that hold, claims that fail, and open questions of the paragraph."""
     return {
         name: " ".join(one for row in verdict.rows for one in getattr(row, name))
-        for name in ("defended", "doubted", "open")
+        for name in ("defended", "doubted", "against", "open")
     }
 
 
@@ -93,7 +93,8 @@ def test_where_every_check_says_yes_everything_is_defended():
     assert verdict.objection == ""
     claims = parts(verdict)
     assert claims["doubted"] == claims["open"] == ""
-    for words in ("p = 0.05", "3 groups", "all 3 clusters (found", "0.93", "99% of it"):
+    assert claims["against"] == ""
+    for words in ("p = 0.05", "3 groups", "all 3 clusters (found", "0.93"):
         assert words in claims["defended"]
     assert "“age” and “income” reproduce 99%" in verdict.paragraph
     assert verdict.paragraph.startswith("“model b” divides 100 rows of customers into")
@@ -141,10 +142,10 @@ def test_each_cluster_is_named_where_it_belongs():
     verdict = weigh_result(replace(GOOD, again=again(FIRST)))
     claims = parts(verdict)
     assert "“big” (found again in other samples" in claims["defended"]
-    assert "cluster 2 and “<b>odd</b>” (not found again" in claims["doubted"]
+    assert "cluster 2 and “<b>odd</b>” (not surely found again" in claims["doubted"]
     assert verdict.objection == "1 of 3 clusters found again in other samples."
     none = parts(weigh_result(replace(GOOD, again=again(NONE))))["doubted"]
-    assert none.startswith("any of 3 clusters (none is found again in other samples")
+    assert none.startswith("any of 3 clusters (none is surely found again in other")
     row = next(row for row in verdict.rows if row.key == "again")
     assert "1 of 3 clusters" in row.answer
     assert "cluster 2 0.61 (0.30)" in row.basis
@@ -163,7 +164,7 @@ def test_pool_test_and_answers_are_named_with_their_numbers():
 
 def test_answers_are_named_before_what_they_weigh_on():
     text = weigh_result(replace(GOOD, leads=ANSWERED)).paragraph
-    words = "With your 16 answers b (3 clusters) leads instead of a (5)."
+    words = "With your 16 answers b (3 clusters) leads instead of a (5 clusters)."
     assert text.index(words) < text.index("Can be defended")
     same = replace(ANSWERED, after="a", k_after=5)
     text = weigh_result(replace(GOOD, leads=same)).paragraph
@@ -178,7 +179,7 @@ def test_answers_are_named_before_what_they_weigh_on():
     ("sizes", "passed", "words"),
     [
         ((95, 1, 4), FIRST, "2 clusters of only 1 and 4 rows"),
-        ((979, 1, 20), FIRST, "1 cluster of only 1 row,"),
+        ((979, 1, 20), FIRST, "1 cluster of only 1 row, not found again in other"),
         ((95, 1, 4), ALL, ""),
         ((50, 30, 20), NONE, ""),
     ],
@@ -207,7 +208,7 @@ def test_a_match_with_labels_is_graded(value, light):
 def test_columns_no_better_than_the_largest_cluster_tell_nothing():
     verdict = weigh_result(replace(GOOD, columns=columns(0.52, 0.02)))
     assert lights(verdict)["columns"] == "no"
-    assert "no more than chance" in verdict.rows[-3].answer
+    assert "no better than chance" in verdict.rows[-3].answer
 
 
 def test_a_run_of_other_rows_says_nothing_of_the_result():
@@ -229,3 +230,76 @@ def test_one_cluster_is_not_asked_what_takes_two():
 def test_rows_come_in_the_order_of_the_questions():
     keys = [row.key for row in weigh_result(GOOD).rows]
     assert keys == list(QUESTIONS)
+
+
+def test_a_failing_whole_may_have_clusters_that_hold():
+    found = replace(GOOD, copies=copies(1.0), again=again(LAST), apart=apart(ALL))
+    verdict = weigh_result(found)
+    assert verdict.light == "no"
+    assert verdict.summary == (
+        "It cannot be defended as a whole, but “<b>odd</b>” can."
+    )
+    for other in ({"again": again(NONE)}, {"apart": apart(FIRST)}, {"apart": None}):
+        none = weigh_result(replace(found, **other))
+        assert none.summary == "It cannot be defended as groups."
+
+
+def test_copies_that_agree_more_are_not_said_to_agree_as_much():
+    text = weigh_result(replace(GOOD, copies=copies(1.0))).paragraph
+    assert "the pool agrees no more on the table than on copies" in text
+    assert "as much" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.6972, "0.697 with"), (0.69996, "0.69996 with"), (0.7, "0.70 with")],
+)
+def test_a_number_does_not_round_to_the_limit_that_it_misses(value, shown):
+    rows = weigh_result(replace(GOOD, labels=("x", value))).rows
+    row = next(row for row in rows if row.key == "labels")
+    assert shown in row.basis
+    assert (row.light == "yes") == (value >= 0.7)
+
+
+def test_a_cluster_just_short_of_the_limit_is_shown_as_short_of_it():
+    jaccard, shares = again(ALL), apart(ALL)
+    jaccard.jaccard[1], jaccard.by_chance[1], jaccard.stable[1] = 0.7496, 0.2, False
+    shares.consistency[2], shares.by_chance[2] = 0.98999, 0.96
+    shares.apart[2] = False
+    verdict = weigh_result(replace(GOOD, again=jaccard, apart=shares))
+    rows = {row.key: row for row in verdict.rows}
+    assert "cluster 2 0.7496 (0.20)" in rows["again"].basis
+    assert "at least 0.75, and at least halfway" in rows["again"].basis
+    assert "“<b>odd</b>” 98.999% (96%)" in rows["apart"].basis
+    assert "by chance" not in parts(verdict)["doubted"]
+
+
+def test_signs_of_a_wrong_leader_are_no_claims_that_fail():
+    leads = replace(LEADS, likeness=0.21)
+    verdict = weigh_result(replace(GOOD, leads=leads))
+    claims = parts(verdict)
+    assert claims["doubted"] == ""
+    assert "Speaks against it: the leader, a, is little like" in verdict.paragraph
+    row = next(row for row in verdict.rows if row.key == "doubts")
+    assert "far from the classes" in row.basis
+    small = replace(GOOD, clusters=np.repeat([0, 1, 2], (95, 1, 4)), again=None)
+    row = next(row for row in weigh_result(small).rows if row.key == "doubts")
+    assert row.answer.endswith("rows, not checked in other samples.")
+    assert row.basis == ""
+
+
+@pytest.mark.parametrize(("chance", "is_open"), [(0.13, True), (0.5, False)])
+def test_answers_that_leave_the_leader_open_say_so(chance, is_open):
+    leads = replace(ANSWERED, k_before=3, chance=chance)
+    verdict = weigh_result(replace(GOOD, leads=leads))
+    words = "your answers do not settle which model leads: b has a chance of 13%"
+    assert (words in verdict.paragraph) == is_open
+    assert verdict.light == ("in part" if is_open else "yes")
+
+
+def test_all_columns_of_a_table_tell_nothing_of_its_clusters():
+    both = SimpleNamespace(accuracy=columns(0.99).accuracy[:2])
+    verdict = weigh_result(replace(GOOD, columns=both))
+    assert "reproduce" not in verdict.paragraph
+    row = next(row for row in verdict.rows if row.key == "columns")
+    assert row.answer == "It was clustered by “age” and “income” alone."

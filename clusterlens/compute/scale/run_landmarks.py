@@ -16,6 +16,8 @@ from clusterlens.compute._plain import Record, read_json
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import DataError, IntArray
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.storing import load_ensemble
 from clusterlens.compute.scale.folder import LANDMARKS, PREPARED, check_out
 from clusterlens.compute.scale.landmark_table import take_rows
 from clusterlens.compute.scale.result import MANIFEST, MOST_BYTES
@@ -25,6 +27,7 @@ from clusterlens.compute.scale.source import (
     ParquetSource,
     open_source,
 )
+from clusterlens.compute.scale.stages import MODELS
 from clusterlens.compute.table.dataset import Dataset
 
 
@@ -92,6 +95,17 @@ def read_landmarks(
     opened = open_table_of_run(path, source)
     run = RunOptions(n_jobs, progress, cancel)
     return landmarks_of_run(path, opened, Path(source).name, run)
+
+
+def models_of_run(folder: Path, n_landmarks: int) -> Ensemble:
+    """Read the models of a run, with labels of so many landmarks."""
+    models = load_ensemble(folder / MODELS)
+    if models.n_samples != n_landmarks:
+        raise DataError(
+            f"{MODELS} of {folder.name!r} has labels of {models.n_samples} rows for "
+            f"{n_landmarks} landmarks; it is damaged, so run it again."
+        )
+    return models
 
 
 def landmarks_of_run(

@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute.ensemble.storing import load_ensemble
 from clusterlens.compute.scale.labelling import Given, label_all
 from clusterlens.compute.scale.landmark_table import MOST_LANDMARKS, sample_table
 from clusterlens.compute.scale.run import N_LANDMARKS
 from clusterlens.compute.scale.run_landmarks import (
     landmarks_of_run,
+    models_of_run,
     open_table_of_run,
     unreadable_rule,
 )
@@ -100,12 +100,7 @@ def open_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
     opened = open_table_of_run(folder, tables.find(name))
     options = RunOptions(progress=job.report, cancel=job.cancelled)
     table = landmarks_of_run(folder, opened, folder.name, options)
-    found = load_ensemble(folder / MODELS)
-    if found.n_samples != len(table.table):
-        raise ValueError(
-            f"{run_name!r} has labels of {found.n_samples} rows for "
-            f"{len(table.table)} landmarks; it is damaged, so run it again."
-        )
+    found = models_of_run(folder, len(table.table))
     skips = unreadable_rule(folder) == "skip"
     begun = replace(
         begin(table, job),

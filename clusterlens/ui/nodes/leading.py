@@ -132,6 +132,8 @@ class Leads:
         The family of all models if they have one family only, else empty.
     n_models : int
         Number of models.
+    chance : float or None
+        Probability of the leader and its near-copies, given the answers; None without.
     """
 
     before: str
@@ -144,6 +146,7 @@ class Leads:
     likeness: float | None = None
     family: str = ""
     n_models: int = 0
+    chance: float | None = None
 
 
 @node()
@@ -153,12 +156,15 @@ def leads(
     answers: Answers | None,
     constraints: Constraints | None,
     likeness_to_leader: Later[np.ndarray],
+    copies_of_leader: Later[np.ndarray],
 ) -> Leads:
     """Compare the leaders with and without the answers."""
     ensemble = run.ensemble
     after = before = int(ranking.order[0])
-    words = ""
+    words, chance = "", None
     if answers is not None:
+        if not answers.posterior.none_fits:
+            chance = likeliest(ranking, answers, copies_of_leader).chance
         before = int(answers.before.argmax())
         words = f"{answers_words(answers).capitalize()}."
     elif constraints is not None:
@@ -177,6 +183,7 @@ def leads(
         doubtful_likeness(likeness_to_leader, ranking, run),
         next(iter(families)) if len(families) == 1 and run.pool else "",
         len(ensemble),
+        chance,
     )
 
 

@@ -16,7 +16,7 @@ from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
-from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.leading import Leads
@@ -41,10 +41,15 @@ SUMMARIES: dict[Light, str] = {
 }
 # Rows that decide the verdict, and rows that can only weaken it.
 _DECIDING, _WEAKENING = ("copies", "again"), ("numbers", "apart", "doubts")
+# Rows whose answers are part of the paragraph, as they neither hold nor fail.
+_TOLD = ("answers", "columns")
 # Clusters below this many rows, or below this share of them, are small.
 _FEWEST_ROWS, _SMALL = 5, 0.02
+# Probability of the leading model, given answers, from which on it is settled.
+_SETTLED = 0.5
 _LISTED = 6
 _FEW_COLUMNS = 2
+_MOST_DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +108,11 @@ class Row:
         The answer in words, and the numbers that it rests on.
     short : str
         The answer in a few words, of rows that decide.
-    defended, doubted, open : sequence of str
-        Parts of the paragraph: claims that hold, claims that fail, open questions.
+    defended, doubted, against, open : sequence of str
+        Parts of the paragraph: claims that hold, claims that fail, signs of a wrong
+        result, open questions.
+    clusters : frozenset of str
+        Names of the clusters that pass, of a check of each.
     """
 
     key: str
@@ -113,8 +121,10 @@ class Row:
     basis: str = ""
     defended: Sequence[str] = ()
     doubted: Sequence[str] = ()
+    against: Sequence[str] = ()
     open: Sequence[str] = ()
     short: str = ""
+    clusters: frozenset[str] = frozenset()
 
     @property
     def question(self) -> str:
@@ -151,8 +161,17 @@ class Verdict:
 
     @property
     def summary(self) -> str:
-        """The verdict in a few words."""
-        return SUMMARIES[self.light]
+        """The verdict in a few words, with the clusters that hold if it fails."""
+        if self.light != "no" or not self.sure:
+            return SUMMARIES[self.light]
+        return f"It cannot be defended as a whole, but {_listed(self.sure)} can."
+
+    @property
+    def sure(self) -> Sequence[str]:
+        """Names of the clusters that are found again and lie apart."""
+        passed = {row.key: row.clusters for row in self.rows}
+        again, apart = passed.get("again", ()), passed.get("apart", ())
+        return sorted(frozenset(again) & frozenset(apart))
 
     @property
     def objection(self) -> str:
@@ -168,10 +187,12 @@ class Verdict:
     def paragraph(self) -> str:
         """All claims that hold, all that fail, and all open questions."""
         parts = [f"{self.subject}. {self.summary}"]
-        parts += [row.answer for row in self.rows if row.key == "answers" and row.basis]
+        told = [row for row in self.rows if row.key in _TOLD and row.basis]
+        parts += [row.answer for row in told]
         for title, name in (
             ("Can be defended", "defended"),
             ("Cannot be defended", "doubted"),
+            ("Speaks against it", "against"),
             ("Not measured", "open"),
         ):
             claims = [one for row in self.rows for one in getattr(row, name)]
@@ -212,7 +233,7 @@ def weigh_copies(check: NullAgreement) -> Row:
         defended = [f"{claim} ({test})"]
         return Row("copies", "yes", _sentence(claim), check.sentence, defended)
     if check.overlaps:
-        claim = "the pool agrees as much on copies of the table without groups"
+        claim = "the pool agrees no more on the table than on copies without groups"
         light: Light = "no"
     else:
         claim, light = "too few copies without groups were compared", "in part"
@@ -250,7 +271,7 @@ def _numbers(found: Evidence) -> Row:
         basis += f" {test.sentence}"
     differ = set(sources.values()) != {own}
     if test is not None and test.k is None:
-        none = "no number stands out in the k test"
+        none = "no number stands out in the k test, which cuts by k-means"
         claim = f"that there are {own} groups ({f'{listed}; ' if differ else ''}{none})"
         answer = f"No number stands out; {listed}."
         return Row("numbers", "no", answer, basis, doubted=[claim])
@@ -276,10 +297,12 @@ def _again(found: Evidence) -> Row:
     check = found.again
     if check is None:
         return _unknown("again", "whether its clusters are found again")
-    values = _beside_chance(found, check, check.jaccard, fixed)
+    enough = np.maximum(RECOVERED, (1 + check.by_chance) / 2)
+    values = _beside_chance(found, check, check.jaccard, enough, fixed)
     basis = (
         f"Mean Jaccard similarity with {count(check.n_resamples, 'resample')}, in "
-        f"brackets in copies without groups: {values}."
+        f"brackets in copies without groups: {values}. Found again means at least "
+        f"{RECOVERED:g}, and at least halfway from the copies to 1."
     )
     return _by_cluster(
         found,
@@ -296,10 +319,12 @@ def _apart(found: Evidence) -> Row:
     check = found.apart
     if check is None:
         return _unknown("apart", "whether its clusters lie apart")
-    values = _beside_chance(found, check, check.consistency, percent)
+    enough = (3 + check.by_chance) / 4
+    values = _beside_chance(found, check, check.consistency, enough, _share)
     basis = (
         f"Of the {check.n_neighbors} nearest rows so many are in the same cluster, in "
-        f"brackets in copies without groups: {values}."
+        f"brackets in copies without groups: {values}. Apart means at least three "
+        "quarters of the way from the copies to 100%."
     )
     what = "apart from the rest"
     return _by_cluster(found, "apart", check.clusters, check.apart, what, basis)
@@ -309,14 +334,28 @@ def _beside_chance(
     found: Evidence,
     check: ClusterStability | ClusterSeparation,
     values: np.ndarray,
-    write: Callable[[float], str],
+    enough: np.ndarray,
+    write: Callable[[float, int], str],
 ) -> str:
     """List the value of each cluster, and in brackets that of copies."""
-    rows = zip(check.clusters, values, check.by_chance, strict=True)
+    rows = zip(check.clusters, values, check.by_chance, enough, strict=True)
     return "; ".join(
-        f"{_name(k, found)} {write(value)} ({write(chance)})"
-        for k, value, chance in rows
+        f"{_name(k, found)} {_below(value, limit, write)} ({write(chance, 2)})"
+        for k, value, chance, limit in rows
     )
+
+
+def _share(value: float, digits: int) -> str:
+    """Format a share in percent, with as many digits as `fixed` has decimals."""
+    return percent(value) if digits == 2 else f"{100 * value:.{digits - 2}f}%"
+
+
+def _below(value: float, limit: float, write: Callable[[float, int], str]) -> str:
+    """Format a number; with more decimals if it rounds to a limit that it misses."""
+    digits = 2
+    while digits < _MOST_DIGITS and value < limit <= round(value, digits):
+        digits += 1
+    return write(value, digits)
 
 
 def _by_cluster(
@@ -337,13 +376,22 @@ def _by_cluster(
     if not bad:
         defended, doubted = [f"all {every} ({what}, more than by chance)"], []
     elif not good:
-        none = f"any of {every} (none is {what} more than by chance)"
-        defended, doubted = [], [none]
+        defended, doubted = [], [f"any of {every} (none is surely {what})"]
     else:
         defended = [f"{_listed(good)} ({what}, more than by chance)"]
-        doubted = [f"{_listed(bad)} (not {what} more than by chance)"]
+        doubted = [f"{_listed(bad)} (not surely {what})"]
     light, short = grade_clusters(passed, sizes), f"{passing(passed)} {what}"
-    return Row(key, light, answer, basis, defended, doubted, short=short)
+    passing_names = frozenset(good)
+    return Row(
+        key,
+        light,
+        answer,
+        basis,
+        defended,
+        doubted,
+        short=short,
+        clusters=passing_names,
+    )
 
 
 def _labels(found: Evidence) -> Row | None:
@@ -353,12 +401,18 @@ def _labels(found: Evidence) -> Row | None:
     column, value = found.labels
     light = grade(value, *REACHED)
     words = {"yes": "Yes", "in part": "In part", "no": "No"}[light]
+    limit = min((one for one in REACHED if value < one), default=1.0)
+    shown = _below(value, limit, fixed)
     basis = (
-        f"Adjusted Rand index {fixed(value)} with “{column}”; {REACHED[0]:g} or more "
-        f"is yes, below {REACHED[1]:g} no."
+        f"Adjusted Rand index {shown} with “{column}”; {REACHED[0]:g} or more is yes, "
+        f"below {REACHED[1]:g} no."
     )
-    claim = f"a match with “{column}” (adjusted Rand index {fixed(value)})"
-    defended, doubted = ([claim], []) if light == "yes" else ([], [claim])
+    index = f"(adjusted Rand index {shown})"
+    defended, doubted = [], [f"a match with “{column}” {index}"]
+    if light == "yes":
+        defended, doubted = doubted, []
+    elif light == "in part":
+        defended, doubted = [], [f"more than a match in part with “{column}” {index}"]
     return Row("labels", light, f"{words}, with “{column}”.", basis, defended, doubted)
 
 
@@ -369,6 +423,9 @@ def _columns(found: Evidence) -> Row:
         answer = "Not known yet, or no column tells them apart."
         return Row("columns", "unknown", answer)
     used = tool.accuracy.head(_FEW_COLUMNS)
+    if len(tool.accuracy) == len(used):
+        every = _listed([f"“{name}”" for name in used["column"]])
+        return Row("columns", "unknown", f"It was clustered by {every} alone.")
     reached = used.iloc[-1]
     share, error = float(reached["accuracy"]), float(reached["standard_error"])
     names = _listed([f"“{name}”" for name in used["column"]])
@@ -380,12 +437,12 @@ def _columns(found: Evidence) -> Row:
     )
     verb = "reproduce" if len(used) > 1 else "reproduces"
     if share - 2 * error <= largest:
-        answer = f"{names} {verb} no more than chance."
-        return Row("columns", "no", answer, basis, doubted=[f"that {names} tell them"])
+        answer = f"{names} {verb} it no better than chance."
+        return Row("columns", "no", answer, basis)
     is_whole = (found.clusters >= 0).all()
     whole_of_it = "it" if is_whole else "its rows without the noise"
-    claim = f"{names} {verb} {percent(share)} of {whole_of_it}"
-    return Row("columns", "yes", f"{claim}.", basis, defended=[claim])
+    answer = f"{names} {verb} {percent(share)} of {whole_of_it}."
+    return Row("columns", "yes", answer, basis)
 
 
 def _answers(leads: Leads) -> Row:
@@ -401,15 +458,24 @@ def _answers(leads: Leads) -> Row:
         return Row("answers", "yes", answer, leads.words)
     answer = (
         f"With your {given} {leads.after} ({count(leads.k_after, 'cluster')}) leads "
-        f"instead of {leads.before} ({leads.k_before})."
+        f"instead of {leads.before} ({count(leads.k_before, 'cluster')})."
     )
     return Row("answers", "yes", answer, leads.words)
 
 
 def _doubts(found: Evidence) -> Row:
     """List the known signs of a wrong leader, or say that there are none."""
-    leads, doubts = found.leads, []
+    leads, doubts, basis = found.leads, [], ""
+    if leads.chance is not None and leads.chance < _SETTLED:
+        doubts.append(
+            f"your answers do not settle which model leads: {leads.after} has a chance "
+            f"of {percent(leads.chance)}"
+        )
     if leads.likeness is not None:
+        basis = (
+            "Of tables with known classes, most leaders that are little like the other "
+            "models were far from the classes. Hardly anything else foretells that."
+        )
         doubts.append(
             f"the leader, {leads.after}, is little like the other models (adjusted "
             f"Rand index {fixed(leads.likeness)} on average)"
@@ -426,19 +492,17 @@ def _doubts(found: Evidence) -> Row:
     small = sorted(n for k, n in found.sizes.items() if n < least and k not in stable)
     if small:
         sizes = _listed([whole(size) for size in small])
+        unchecked = found.again is None
         doubts.append(
             f"{count(len(small), 'cluster')} of only {sizes} "
-            f"{'row' if small[-1] == 1 else 'rows'}, which no check confirms"
+            f"{'row' if small[-1] == 1 else 'rows'}, not "
+            f"{'checked in' if unchecked else 'found again in'} other samples"
         )
     if not doubts:
         answer = "No known sign of a wrong leader; that is no proof that it is right."
         return Row("doubts", "yes", answer)
     answer = _sentence("; ".join(doubts))
-    basis = (
-        "Of tables with known classes, most leaders that are little like the other "
-        "models were far from the classes. Hardly anything else foretells that."
-    )
-    return Row("doubts", "in part", answer, basis, doubted=doubts)
+    return Row("doubts", "in part", answer, basis, against=doubts)
 
 
 def _name(cluster: int, found: Evidence) -> str:
