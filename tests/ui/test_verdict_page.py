@@ -95,6 +95,8 @@ def test_where_a_check_says_no_the_primary_button_is_amber_and_says_why():
             assert "speaks against it" in button.description
         assert "0 of " in verdict.objection
         assert f"</span> {safe(verdict.objection)}<" in bar._text.body
+        # The first part of the line is never cut.
+        assert "<div class='line'><button class=\"pill cl-to-verdict" in bar._text.body
 
     run(main())
 

@@ -276,14 +276,15 @@ class PartitionBar(Card):
         if _label_source(chosen.choice):
             is_group = chosen.choice.kind == "group"
             words = "Is this a cluster?" if is_group else "Are these clusters?"
-            leads = link(words, "judge", kind="pill", css="cl-to-labels")
+            leads = link(words, "judge", kind="pill", css="short cl-to-labels")
         self._text.body = excerpt(
             sentence(chosen, chosen_held, ensemble.value),
-            _with_answers(chosen, chosen_answered.value, answers.value),
+            # The first is never cut.
             _verdict(verdict),
             leads,
             _again(chosen, in_hand.value),
             _compared_run_words(compared_run),
+            _with_answers(chosen, chosen_answered.value, answers.value),
         )
 
     def _do(self, what: str) -> Any:
