@@ -237,8 +237,8 @@ def weigh_copies(check: NullAgreement) -> Row:
         light: Light = "no"
     else:
         claim, light = "too few copies without groups were compared", "in part"
-    doubted = [f"that there are groups at all ({claim}, {test})"]
-    short = f"no evidence of groups ({test})"
+    doubted = [f"that the agreement of the pool shows groups ({claim}, {test})"]
+    short = f"the agreement is no evidence of groups ({test})"
     return Row(
         "copies", light, _sentence(claim), check.sentence, doubted=doubted, short=short
     )
@@ -277,7 +277,7 @@ def _numbers(found: Evidence) -> Row:
         return Row("numbers", "no", answer, basis, doubted=[claim])
     if differ:
         claim = f"that there are {own} groups ({listed})"
-        answer = f"They do not agree on {own}: {listed}."
+        answer = f"Not all say {own}: {listed}."
         return Row("numbers", "in part", answer, basis, doubted=[claim], open=more)
     if test is None:
         answer = f"{own}, by {_listed(list(sources))}; not compared with copies yet."
