@@ -67,3 +67,21 @@ def test_the_choice_of_the_judge_can_be_cancelled():
     job.stop.set()
     with pytest.raises(Cancelled):
         choose_stability_model(job, partition, ensemble)
+
+
+def test_a_first_fit_that_compiled_its_code_does_not_set_the_estimate():
+    labels = np.random.default_rng(0).integers(0, 3, (6, 60))
+    kinds = ["Genie"] * 4 + ["k-means"] * 2
+    specs = [
+        {"clusterer": kind, "n_clusters": 3, "at": k} for k, kind in enumerate(kinds)
+    ]
+    seconds = np.array([3.85, 0.02, 0.01, 0.02, 0.2, np.nan])
+    ensemble = Ensemble(labels, specs=specs, seconds=seconds)
+    job = Job("", Server())
+
+    def estimate(model):
+        return choose_stability_model(job, labels[model], ensemble, model).seconds
+
+    assert estimate(0) == pytest.approx(estimate(1) * (3 * 0.02 + 0.005) / 0.025)
+    assert estimate(4) > 5 * estimate(1)
+    assert estimate(2) < estimate(1)

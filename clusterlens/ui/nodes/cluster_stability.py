@@ -42,6 +42,8 @@ COPIES = 2
 TABLES = 1 + COPIES * len(KINDS)
 # Overhead of one fit beside the model's time: transfer to a worker and comparison.
 _SECONDS_PER_FIT = 0.005
+# Largest time of a fit over the median of its clusterer that is taken for its own.
+_MOST_OVER_USUAL = 3
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,21 @@ def choose_stability_model(
         best = int(np.argmax(scores))
         model, agreement = int(fitted[best]), float(scores[best])
     fits = TABLES * (BOOTSTRAPS + 1)
-    each = float(ensemble.seconds[model]) + _SECONDS_PER_FIT
+    each = _usual_seconds(ensemble, model) + _SECONDS_PER_FIT
     seconds = fits * each / RunOptions().n_workers
     return StabilityModel(model, agreement, seconds, ensemble.specs[model])
+
+
+def _usual_seconds(ensemble: Ensemble, model: int) -> float:
+    """Return the time of a fit once the code of its clusterer is loaded.
+
+    The first fit of a clusterer includes loading or compiling its code, so that it may
+    take many times as long as the others of the run.
+    """
+    kinds = [spec.get("clusterer") for spec in ensemble.specs]
+    alike = [kind == kinds[model] for kind in kinds]
+    usual = float(np.nanmedian(ensemble.seconds[alike]))
+    return min(float(ensemble.seconds[model]), _MOST_OVER_USUAL * usual)
 
 
 def stability_key(
