@@ -81,9 +81,10 @@ DRAW_VALUES = JSCode("""function (cell) {
       bar.setAttribute('fill', '#8fa3ad');
       svg.append(bar);
     });
-    write(shown.low, 'flex:0 0 40px;text-align:right;opacity:.75');
+    const wide = 'flex:0 0 auto;min-width:40px;max-width:46%;opacity:.75;';
+    write(shown.low, wide + 'text-align:right');
     box.append(svg);
-    write(shown.high, 'flex:0 0 40px;opacity:.75');
+    write(shown.high, wide);
   } else if (shown.two) {
     shown.two.forEach(([name, share]) => {
       const bar = write('', 'flex:0 0 8px;align-self:flex-end;background:#8fa3ad;' +
