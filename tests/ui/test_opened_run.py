@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
 from clusterlens.ui.exports.script import write_card
+from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.pages.all_rows.page import AllRowsPage
 from clusterlens.ui.pages.data.load_table import LoadTable
 from clusterlens.ui.server.large_tables import LargeTables
@@ -52,6 +53,14 @@ def test_a_run_is_shown_as_its_files_say(folder, made):
         assert "<b>run" not in shown.replace("<b>&lt;b&gt;run", "")
         found = session.derived.get("all_rows").value
         assert found.clusters.equals(made.clusters)
+        labels = made.clusters["cluster"].tolist()
+        assert labels == list(range(len(labels)))  # those of the page begin with 1
+        names = session.derived.get("all_rows_names").value
+        assert names == {k: f"cluster {k}" for k in labels}
+        for k in labels:
+            dot = f"background:{cluster_colour(k)}"
+            assert f'{dot}"></span>cluster {k}' in shown
+        assert "noise" not in shown
         assert found.models.equals(made.models)
         picture = session.derived.get("all_rows_picture").value
         assert (picture.pixels[..., 3] > 0).any()

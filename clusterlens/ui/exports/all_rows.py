@@ -6,15 +6,33 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.scale.result import ScaledRun
-from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colour
+from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colour, clusters_of
 from clusterlens.ui.kit.widgets import mark, quoting, safe, table_of
 
 
-def cluster_mark(label: int, name: str) -> str:
-    """Return the name of a cluster after its dot; labels of files count from 1."""
-    return mark(cluster_colour(label - 1 if label > 0 else -1), safe(name))
+def shown_clusters(run: ScaledRun, labels: np.ndarray) -> np.ndarray:
+    """Return the clusters on screen that have these labels in the files of a run.
+
+    Labels of `clusterlens run` begin with 0, those that the page writes with 1.
+    """
+    if begins_with_zero(run):
+        return labels
+    return clusters_of(labels)
+
+
+def begins_with_zero(run: ScaledRun) -> bool:
+    """Return whether the labels in the files of a run begin with 0."""
+    return bool((run.clusters["cluster"] == 0).any())
+
+
+def cluster_mark(run: ScaledRun, label: int, name: str) -> str:
+    """Return the name of a cluster after its dot, by its label in the files."""
+    cluster = int(shown_clusters(run, np.array(label)))
+    return mark(cluster_colour(cluster), safe(name))
 
 
 def write_all_rows(run: ScaledRun, names: Mapping[int, str]) -> str:
@@ -67,7 +85,7 @@ def write_sizes(
     sizes: dict[int, int] = dict(run.clusters.itertuples(index=False))
     lines = [
         _line(
-            cluster_mark(label, name),
+            cluster_mark(run, label, name),
             sizes[label],
             total,
             "" if label not in shares else percent(shares[label]),

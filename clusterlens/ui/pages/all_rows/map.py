@@ -58,7 +58,7 @@ class AllRowsMap(Card):
             f"{whole(all_rows.n_nowhere)} belong nowhere."
         )
         entries = [
-            cluster_mark(label, name)
+            cluster_mark(all_rows, label, name)
             for label, name in list(all_rows_names.items())[:LEGEND_ENTRIES]
         ]
         if len(all_rows_names) > LEGEND_ENTRIES:

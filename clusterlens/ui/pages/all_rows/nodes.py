@@ -12,11 +12,11 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.large_tables import given_of, labels_digest
+from clusterlens.ui.exports.all_rows import begins_with_zero, shown_clusters
 from clusterlens.ui.kit.palette import (
     NOWHERE_COLOUR,
     cluster_colours,
     cluster_name,
-    clusters_of,
     rgb,
 )
 from clusterlens.ui.plots.all_rows import draw_parts
@@ -87,13 +87,19 @@ def all_rows_names(
     labelling: Labelling,
     result_names: Mapping[int, str] | None,
 ) -> dict[int, str]:
-    """Return the name of each cluster by its label in the files."""
+    """Return the name of each cluster by its label in the files.
+
+    Without a name of its own a cluster has the number that it has in the files.
+    """
     own = result_names if labelling.is_current else None
     labels = all_rows.clusters["cluster"].to_numpy()
-    shown = clusters_of(labels).tolist()
+    if begins_with_zero(all_rows):
+        return {k: "noise" if k < 0 else f"cluster {k}" for k in labels.tolist()}
     return {
         label: cluster_name(cluster, own)
-        for label, cluster in zip(labels.tolist(), shown, strict=True)
+        for label, cluster in zip(
+            labels.tolist(), shown_clusters(all_rows, labels).tolist(), strict=True
+        )
     }
 
 
@@ -108,7 +114,7 @@ def all_rows_picture(
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for xy, labels, nowhere in all_rows.places():
             raise_if_cancelled(job.cancelled)
-            colours = cluster_colours(clusters_of(labels))
+            colours = cluster_colours(shown_clusters(all_rows, labels))
             colours[nowhere] = rgb([NOWHERE_COLOUR])
             yield xy, colours
 

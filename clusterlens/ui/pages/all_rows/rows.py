@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.formatting import count, whole
+from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.exports.all_rows import cluster_mark
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe, select, table_of
@@ -20,7 +21,7 @@ CSS = "td, th { white-space: nowrap; padding: 2px 8px 2px 0; }"
 class AllRowsList(Card):
     """Rows with their cluster and margin; links lead to other parts."""
 
-    needs = ("part_rows", "all_rows_names")
+    needs = ("part_rows", "all_rows", "all_rows_names")
     tells_failure = True
 
     def build(self) -> Any:
@@ -45,7 +46,12 @@ class AllRowsList(Card):
             css="cl-all-rows-list",
         )
 
-    def show(self, part_rows: PartRows, all_rows_names: dict[int, str]) -> None:
+    def show(
+        self,
+        part_rows: PartRows,
+        all_rows: ScaledRun,
+        all_rows_names: dict[int, str],
+    ) -> None:
         """Write the rows, and the links to the parts before and after."""
         found, self._part = part_rows, part_rows.part
         before = link("← before", "before") if found.part else ""
@@ -58,7 +64,7 @@ class AllRowsList(Card):
         heads = "<th class='number'>row</th><th>cluster</th><th class='number'>margin"
         heads += "</th>" + "".join(f"<th>{safe(name)}</th>" for name in found.cells)
         lines = "".join(
-            _line(labels, cells, all_rows_names)
+            _line(labels, cells, all_rows, all_rows_names)
             for labels, cells in zip(
                 found.labels.itertuples(index=False),
                 found.cells.itertuples(index=False),
@@ -73,12 +79,12 @@ class AllRowsList(Card):
         self.session.look.all_rows_part = max(self._part + step, 0)
 
 
-def _line(labels: Any, cells: Any, names: dict[int, str]) -> str:
+def _line(labels: Any, cells: Any, run: ScaledRun, names: dict[int, str]) -> str:
     """Write a row; without a label it has neither cluster nor margin."""
     cluster, margin = "<span class='muted'>no label</span>", ""
     if labels.consensus == labels.consensus:
         label = int(labels.consensus)
-        cluster = cluster_mark(label, names.get(label, str(label)))
+        cluster = cluster_mark(run, label, names.get(label, str(label)))
         margin = fixed(labels.margin)
         if labels.nowhere and label != -1:
             cluster += " <span class='muted'>nowhere</span>"
