@@ -47,6 +47,7 @@ from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.leading import (
     Joined,
     copies_words,
+    doubt_words,
     enough_words,
     joined_words,
     likeliest,
@@ -158,6 +159,8 @@ class Findings:
         Evidence of the answers about the models.
     near_copies : array of int or None
         The near-copies of the leader, with the leader itself, once they are known.
+    likeness : array of float or None
+        Adjusted Rand index of each model with the leader, once it is known.
     joined : Joined or None
         Share of the probabilities that models added to the run take.
     kept, rules
@@ -188,6 +191,7 @@ class Findings:
     weighted_ensemble: Ensemble | None = None
     answers: Answers | None = None
     near_copies: np.ndarray | None = None
+    likeness: np.ndarray | None = None
     joined: Joined | None = None
     kept: KeptPartition | None = None
     rules: ClusterRules | None = None
@@ -422,6 +426,8 @@ def _answer(found: Findings) -> str:
                 f"{_weight_words(found.analysis.link_weight)}; "
                 f"<b>{safe(names[alone])}</b> {words}.</span>"
             )
+    run = found.analysis.selected_run
+    parts.append(doubt_words(found.likeness, ranking, run, found.answers).strip())
     if found.robustness is not None:
         subject = "it" if found.answers is None else "this model"
         parts.append(safe(found.robustness.sentence(first, subject)))
@@ -435,7 +441,7 @@ def _answer(found: Findings) -> str:
     if found.answers is not None:
         means = f"most likely {enough_words(found.answers)}"
     parts.append(f"First means {means}, not proven true.")
-    return f"<p class='answer'>{' '.join(parts)}</p>"
+    return f"<p class='answer'>{' '.join(filter(None, parts))}</p>"
 
 
 def _answers(found: Findings, answers: Answers) -> str:

@@ -110,6 +110,29 @@ def doubtful_likeness(
     return float(others.mean())
 
 
+def doubt_words(
+    likeness: np.ndarray | None,
+    ranking: Ranking,
+    run: Run,
+    answers: Answers | None,
+) -> str:
+    """Warn, as markup, that the leader agrees little with the other models.
+
+    The experience with such leaders is of leaders that no answers chose.
+    """
+    mean = doubtful_likeness(likeness, ranking, run)
+    if mean is None or (answers is not None and answers.posterior.none_fits):
+        return ""
+    name = safe(ranking.ensemble.names[ranking.order[0]])
+    chosen = "" if answers is None else ", chosen without answers,"
+    return (
+        f"<span class='cl-doubted caveat'><b>Doubt it:</b> {name} is little like the "
+        f"other models (adjusted Rand index {fixed(mean)} on average); of tables with "
+        f"known classes, most leaders like this{chosen} were far from the "
+        "classes.</span> "
+    )
+
+
 @dataclass(frozen=True)
 class Leads:
     """The models that lead with and without answers, and reasons to doubt them.
