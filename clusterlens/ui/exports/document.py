@@ -509,9 +509,10 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
 
 def _picture(found: Findings, key: str) -> str:
     name = safe(found.export_partition.title)
+    drawn = (state.ends is not None for state in found.links)
     captions = {
-        "map": f"Samples on {safe(plane_words(found.projection))}, coloured by {name}; "
-        "links solid for must, dashed for cannot.",
+        "map": f"Samples on {safe(plane_words(found.projection))}, coloured by {name}"
+        f"{'; links solid for must, dashed for cannot' * any(drawn)}.",
         "consensus matrix": f"Share of the {voters(found.ranking.ensemble)} that put "
         f"two samples together, in the order of the clusters of {name}{_votes(found)}.",
     }
@@ -689,9 +690,10 @@ def _found_again(found: Findings) -> str:
             f"samples was not measured{f' ({stopped})' if stopped else ''}; the page "
             "Clusters does it.</p>"
         )
+    passed = int(stability.stable.sum())
     return (
-        f"<p>{stability.stable.sum()} of "
-        f"{count(len(stability.clusters), 'cluster')} are found again in other "
+        f"<p>{passed} of {count(len(stability.clusters), 'cluster')} "
+        f"{'is' if passed == 1 else 'are'} found again in other "
         "samples more than by chance. <span class='muted'>Mean Jaccard similarity "
         f"with the nearest cluster of {stability.n_resamples} bootstrap samples "
         f"(Hennig 2007; {check.settings}), beside what clusters as large reach in "
