@@ -513,23 +513,36 @@ def _picture(found: Findings, key: str) -> str:
     captions = {
         "map": f"Samples on {safe(plane_words(found.projection))}, coloured by {name}"
         f"{'; links solid for must, dashed for cannot' * any(drawn)}.",
-        "consensus matrix": f"Share of the {voters(found.ranking.ensemble)} that put "
-        f"two samples together, in the order of the clusters of {name}{_votes(found)}.",
+        "consensus matrix": f"Share of the {_voters(found)} that put two samples "
+        f"together, in the order of the clusters of {name}{_votes(found)}.",
     }
     return _figure(picture_makers(found)[key](), captions[key])
+
+
+def _is_weighted(found: Findings) -> bool:
+    """Return whether the matrices weigh the models by the answers."""
+    weighted = found.weighted_ensemble
+    return weighted is not None and weighted is not found.ranking.ensemble
+
+
+def _voters(found: Findings) -> str:
+    """Describe the voters of the matrices; with answers all models vote."""
+    ensemble = found.ranking.ensemble
+    return count(len(ensemble), "model") if _is_weighted(found) else voters(ensemble)
 
 
 def _votes(found: Findings) -> str:
     """Write the voters: the pool alone, or its models weighted by the answers."""
     if found.answers is None:
         return ""
-    if (
-        found.weighted_ensemble is None
-        or found.weighted_ensemble is found.ranking.ensemble
-    ):
+    if not _is_weighted(found):
         return "; the pool alone votes, without the answers"
+    silent = int(np.count_nonzero(found.ranking.ensemble.votes == 0))
+    also = (
+        f", also the {whole(silent)} without a vote in the ranking," if silent else ""
+    )
     answers = answers_words(found.answers)
-    return f"; models vote by how likely each is, given the {answers}"
+    return f"; all models{also} vote by how likely each is, given the {answers}"
 
 
 def _figure(figure: Any, caption: str) -> str:

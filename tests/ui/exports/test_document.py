@@ -247,6 +247,19 @@ def test_the_bar_of_the_verdict_has_the_colour_of_the_page(light):
     assert bar in text
 
 
+def test_with_answers_all_models_are_told_to_vote(reported):
+    pool = reported.found.ranking.ensemble
+    half = pool.with_weights([1, 1, 1, 0, 1, 0, 1, 0])
+    ranking = replace(reported.found.ranking, ensemble=half)
+    caption = sections(write_report(replace(reported.found, ranking=ranking)))["Matrix"]
+    assert "Share of the 8 models that put two samples together" in caption
+    assert "all models, also the 3 without a vote in the ranking, vote by" in caption
+    assert "voting models" not in caption
+    alone = replace(reported.found, ranking=ranking, weighted_ensemble=half)
+    caption = sections(write_report(alone))["Matrix"]
+    assert "Share of the 5 voting models that put two samples together" in caption
+
+
 def step(kind, at, title="T", **values):
     return Step(kind, title, SimpleNamespace(run=None, runs=(), links=()), values, at)
 
