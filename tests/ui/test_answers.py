@@ -314,9 +314,12 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         voted = f"as if {fits.n_effective:.1f} of 12 models voted"
         effective = f"With your 20 answers, {voted}"
         assert effective in opened.matrix._note.body
+        weighed = "share of the 12 models, each by how likely it is"
+        assert weighed in opened.matrix._note.body
         opened.matrix._switch_votes("alone")
         await opened.wait_until_idle()
         assert derived.get("weighted_ensemble").value is ensemble
+        assert weighed not in opened.matrix._note.body
         assert "with your answers" in opened.matrix._note.body
         opened.matrix._switch_votes("answers")
         await opened.wait_until_idle()

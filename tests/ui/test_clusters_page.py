@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.pages.clusters.nodes import LEFT_OUT
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.clusters.profiles import _cell, _stability_note
@@ -558,12 +559,31 @@ def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypat
         card = panel(page, "KEvidence")
         assert "Find out" in card._sentence.body
         assert not card._curves.visible
+        assert card._axis.styles["min-height"] == "0px"
+        least = page._numbers.styles["min-height"]
+        assert "spare" in card._heads.body
         session.derived.ask("k_selection")
         await wait_until_idle(session)
         assert "stand" in card._sentence.body
         assert "60 samples, 9 draws, seed 0, " in card._sentence.body
         assert card._cuts.body.count("strip-of-k") == 3
         assert "CDF of the consensus, k = 3" in card._curves.body
+        # Each row has room for a line of text, the long sentence is folded, and low
+        # pages, too, say what the columns are.
+        rows = card._cuts.body.count("<div class='row-of-k")
+        assert card._axis.styles["min-height"] == f"{17 * rows}px"
+        room = int(re.search(r"(\d+)px\)$", page._numbers.styles["min-height"])[1])
+        assert least in page._numbers.styles["min-height"]
+        assert room >= 17 * rows + 100
+        selection = session.derived.get("k_selection").value
+        shown, folded = card._sentence.body.split("</summary>")
+        first, why = selection.sentence.split(": ", 1)
+        assert first in shown
+        assert "why?" in shown
+        assert why[1:] not in shown
+        assert safe(why[1:]) in folded
+        assert "spare" not in card._heads.body
+        assert "Gaussian" in card._heads.body
         session.look.param.update(group=Brush(np.arange(9)), partition="group")
         await wait_until_idle(session)
         assert not page._numbers.visible

@@ -17,11 +17,14 @@ from clusterlens import (
     rank_partitions,
 )
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.nodes import agreement as nodes
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.inspector import ModelTab
 from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.run_progress import _time
+from clusterlens.ui.pages.report.preview import ReportPreview
+from clusterlens.ui.parts.findings import gather
 from clusterlens.ui.state.analysis import Run
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import session_with
@@ -213,3 +216,37 @@ def test_a_leader_that_is_little_like_the_others_is_doubted():
         assert (mean < 0.35) == is_doubted
         assert ("Doubt it:" in body) == is_doubted
         assert (f"index {mean:.2f} on average" in body) == is_doubted
+
+
+@pytest.mark.parametrize("is_doubted", [False, True])
+def test_page_and_report_doubt_the_leader_after_answers_too(is_doubted):
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2], 30)
+    noisy = np.array([np.where(rng.random(90) < 0.1, 0, groups) for _ in range(24)])
+    labels = rng.integers(0, 3, (24, 90)) if is_doubted else noisy
+    session = session_with(run_of(labels))
+
+    async def main():
+        headline, preview = Headline(session), ReportPreview(session)
+        for card in (headline, preview):
+            card.set_visible(True)
+        await wait_until_idle(session)
+        for a, b in ((0, 1), (2, 3)):
+            kind = "must" if labels[7, a] == labels[7, b] else "cannot"
+            session.act_now("add link", kind=kind, a=a, b=b)
+            await wait_until_idle(session)
+            assert session.derived.get("answers").value is not None
+            found = gather(session)
+            leader = int(found.ranking.order[0])
+            alike = [adjusted_rand_score(labels[leader], one) for one in labels]
+            mean = np.mean(np.delete(alike, leader))
+            assert (mean < 0.35) == is_doubted
+            words = f"{found.ranking.ensemble.names[leader]} is little like the other"
+            for text in (headline._text.body, write_report(found)):
+                leading = text.split("<h2>Leading model</h2>")[-1].split("<h2>")[0]
+                assert ("Doubt it:" in leading) == is_doubted
+                assert (words in leading) == is_doubted
+                assert (f"index {mean:.2f} on average" in leading) == is_doubted
+                assert ("chosen without answers" in leading) == is_doubted
+
+    run(main())

@@ -135,6 +135,31 @@ def test_a_zoom_that_is_told_late_is_not_looked_at_in_another_pair():
     run_scenario(scenario)
 
 
+@pytest.mark.parametrize("n_small", [(), (4,), (5,), (60, 4), (86, 4)])
+def test_the_headline_names_only_pairs_of_classes_with_enough_rows(n_small):
+    async def scenario(opened):
+        frame = labelled().table.copy()
+        label = frame["label"].to_numpy(object)
+        for name, n, start in zip(("tiny", "dwarf"), n_small, (0, 60), strict=False):
+            label[start : start + n] = name
+        frame["label"] = label
+        await opened.read(make_dataset(frame, name="small", label="label"))
+        check, labels = opened.value("label_check"), opened.value("named_labels")
+        pairs = check.pairs.dropna(subset="score")
+        large = pairs[(pairs["n_a"] >= 5) & (pairs["n_b"] >= 5)]
+        text = " ".join(text_of(opened.headline._text.body).split())
+        assert ("mix most" in text) == (len(large) > 1)
+        if len(large) < 2:
+            assert ("score" in text.split("Round groups")[0]) == (len(large) == 1)
+            return
+        for at, words in ((0, "mix most"), (-1, "stand furthest apart")):
+            row = large.sort_values("score").iloc[at]
+            a, b = (labels.name(int(row[key])) for key in ("class_a", "class_b"))
+            assert f"{a} and {b} {words} ({fixed(row['score'])})" in text
+
+    run_scenario(scenario)
+
+
 def test_numbers_are_those_of_the_library():
     async def scenario(opened):
         table = labelled()

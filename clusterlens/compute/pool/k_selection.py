@@ -134,38 +134,42 @@ class KSelection(Frozen):
     @property
     def sentence(self) -> str:
         """The result in words."""
-        draws = " and ".join(f"{n} {kind}" for kind, n in self._n_draws.items())
-        asked = ", ".join(map(str, self.n_clusters))
+        draws = " and ".join(
+            f"{n} {copy_name(kind)}" for kind, n in self._n_draws.items()
+        )
         if self.k is None:
             return (
-                f"No k stands out: for none of k = {asked} do valleys of the density "
-                f"separate all clusters of {self.clusterer}, and more clearly than in "
-                f"{draws} copies without clusters (p at most {self.level:g})."
-                f"{self._closest}"
+                f"No k stands out: for none of k = {_listed(self.n_clusters)} do "
+                f"valleys of the density separate all clusters of {self.clusterer}, "
+                f"and more clearly than in {draws} copies without clusters (p at most "
+                f"{self.level:g}).{self._closest}"
             )
         at = int(np.flatnonzero(self.n_clusters == self.k)[0])
+        share, p_value = percent(self.data.pac[at]), f"p = {self.p_value[at]:.2g}"
         spans = " and ".join(
             f"{percent(curves.pac[:, at].min())} to "
-            f"{percent(curves.pac[:, at].max())} in {kind}"
+            f"{percent(curves.pac[:, at].max())} in {copy_name(kind)}"
             for kind, curves in self.references.items()
         )
-        depth = ""
-        if np.isfinite(self.data.valley[at]):
-            depth = (
-                f"; valleys of {self.data.valley[at]:.1f} standard errors or more "
-                "separate the clusters"
-            )
-            most = np.ravel([one.valley for one in self.references.values()])
-            most = most[np.isfinite(most)]
-            if len(most):
-                depth += f", against {most.max():.1f} at any k in the copies"
         others = self.n_clusters[self._stands_out]
         others = others[others != self.k]
-        also = f" Also: k = {', '.join(map(str, others))}." if len(others) else ""
+        also = f" Also: k = {_listed(others)}." if len(others) else ""
+        if not np.isfinite(self.data.valley[at]):
+            return (
+                f"k = {self.k} stands out: {share} of the pairs are ambiguous, against "
+                f"{spans} copies ({p_value}).{also}"
+            )
+        most = np.ravel([one.valley for one in self.references.values()])
+        most = most[np.isfinite(most)]
+        against = ""
+        if len(most):
+            reached = f"at most {most.max():.1f}" if most.max() > 0 else "none"
+            against = f", against {reached} at any k in {draws} copies without clusters"
         return (
-            f"k = {self.k} stands out: {percent(self.data.pac[at])} of the pairs are "
-            f"ambiguous, against {spans} copies{depth} (p = {self.p_value[at]:.2g})."
-            + also
+            f"k = {self.k} stands out: valleys of {self.data.valley[at]:.1f} standard "
+            f"errors or more separate its clusters{against} ({p_value}).{also} The "
+            f"share of ambiguous pairs does not decide here: {share}, and {spans} "
+            "copies."
         )
 
     @property
@@ -188,7 +192,7 @@ class KSelection(Frozen):
             for kind, n in self._n_draws.items()
         }
         counts = " and ".join(
-            f"{some} of {n} {kind}" for kind, (some, n) in reached.items()
+            f"{some} of {n} {copy_name(kind)}" for kind, (some, n) in reached.items()
         )
         chance = min(binom.sf(some - 1, n, self.level) for some, n in reached.values())
         return (
@@ -242,6 +246,18 @@ class KSelection(Frozen):
             f"{self.n_samples} samples{compared}, {self.n_resamples} subsamples, seed "
             f"{self.random_state})"
         )
+
+
+def copy_name(kind: str) -> str:
+    """Return the name of a kind of copy in a sentence."""
+    return "Gaussian" if kind == "gaussian" else kind
+
+
+def _listed(numbers: IntArray) -> str:
+    """List ascending numbers, three or more in a row as a range."""
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers))
 
 
 @takes_running
@@ -577,6 +593,6 @@ def _without_valleys(numbers: IntArray, data: Curves) -> list[str]:
     if not len(some):
         return []
     return [
-        f"k = {', '.join(map(str, some))}: clusters do not lie around their centres, "
+        f"k = {_listed(some)}: clusters do not lie around their centres, "
         "so that ambiguous pairs are compared instead of valleys."
     ]

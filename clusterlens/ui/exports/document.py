@@ -47,6 +47,7 @@ from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.leading import (
     Joined,
     copies_words,
+    doubt_words,
     enough_words,
     joined_words,
     likeliest,
@@ -158,6 +159,8 @@ class Findings:
         Evidence of the answers about the models.
     near_copies : array of int or None
         The near-copies of the leader, with the leader itself, once they are known.
+    likeness : array of float or None
+        Adjusted Rand index of each model with the leader, once it is known.
     joined : Joined or None
         Share of the probabilities that models added to the run take.
     kept, rules
@@ -188,6 +191,7 @@ class Findings:
     weighted_ensemble: Ensemble | None = None
     answers: Answers | None = None
     near_copies: np.ndarray | None = None
+    likeness: np.ndarray | None = None
     joined: Joined | None = None
     kept: KeptPartition | None = None
     rules: ClusterRules | None = None
@@ -422,6 +426,8 @@ def _answer(found: Findings) -> str:
                 f"{_weight_words(found.analysis.link_weight)}; "
                 f"<b>{safe(names[alone])}</b> {words}.</span>"
             )
+    run = found.analysis.selected_run
+    parts.append(doubt_words(found.likeness, ranking, run, found.answers).strip())
     if found.robustness is not None:
         subject = "it" if found.answers is None else "this model"
         parts.append(safe(found.robustness.sentence(first, subject)))
@@ -435,7 +441,7 @@ def _answer(found: Findings) -> str:
     if found.answers is not None:
         means = f"most likely {enough_words(found.answers)}"
     parts.append(f"First means {means}, not proven true.")
-    return f"<p class='answer'>{' '.join(parts)}</p>"
+    return f"<p class='answer'>{' '.join(filter(None, parts))}</p>"
 
 
 def _answers(found: Findings, answers: Answers) -> str:
@@ -503,26 +509,40 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
 
 def _picture(found: Findings, key: str) -> str:
     name = safe(found.export_partition.title)
+    drawn = (state.ends is not None for state in found.links)
     captions = {
-        "map": f"Samples on {safe(plane_words(found.projection))}, coloured by {name}; "
-        "links solid for must, dashed for cannot.",
-        "consensus matrix": f"Share of the {voters(found.ranking.ensemble)} that put "
-        f"two samples together, in the order of the clusters of {name}{_votes(found)}.",
+        "map": f"Samples on {safe(plane_words(found.projection))}, coloured by {name}"
+        f"{'; links solid for must, dashed for cannot' * any(drawn)}.",
+        "consensus matrix": f"Share of the {_voters(found)} that put two samples "
+        f"together, in the order of the clusters of {name}{_votes(found)}.",
     }
     return _figure(picture_makers(found)[key](), captions[key])
+
+
+def _is_weighted(found: Findings) -> bool:
+    """Return whether the matrices weigh the models by the answers."""
+    weighted = found.weighted_ensemble
+    return weighted is not None and weighted is not found.ranking.ensemble
+
+
+def _voters(found: Findings) -> str:
+    """Describe the voters of the matrices; with answers all models vote."""
+    ensemble = found.ranking.ensemble
+    return count(len(ensemble), "model") if _is_weighted(found) else voters(ensemble)
 
 
 def _votes(found: Findings) -> str:
     """Write the voters: the pool alone, or its models weighted by the answers."""
     if found.answers is None:
         return ""
-    if (
-        found.weighted_ensemble is None
-        or found.weighted_ensemble is found.ranking.ensemble
-    ):
+    if not _is_weighted(found):
         return "; the pool alone votes, without the answers"
+    silent = int(np.count_nonzero(found.ranking.ensemble.votes == 0))
+    also = (
+        f", also the {whole(silent)} without a vote in the ranking," if silent else ""
+    )
     answers = answers_words(found.answers)
-    return f"; models vote by how likely each is, given the {answers}"
+    return f"; all models{also} vote by how likely each is, given the {answers}"
 
 
 def _figure(figure: Any, caption: str) -> str:
@@ -683,9 +703,10 @@ def _found_again(found: Findings) -> str:
             f"samples was not measured{f' ({stopped})' if stopped else ''}; the page "
             "Clusters does it.</p>"
         )
+    passed = int(stability.stable.sum())
     return (
-        f"<p>{stability.stable.sum()} of "
-        f"{count(len(stability.clusters), 'cluster')} are found again in other "
+        f"<p>{passed} of {count(len(stability.clusters), 'cluster')} "
+        f"{'is' if passed == 1 else 'are'} found again in other "
         "samples more than by chance. <span class='muted'>Mean Jaccard similarity "
         f"with the nearest cluster of {stability.n_resamples} bootstrap samples "
         f"(Hennig 2007; {check.settings}), beside what clusters as large reach in "

@@ -26,6 +26,7 @@ from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.live import LiveSolution
+from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.kit.words import voters
@@ -204,9 +205,10 @@ def print_matrix(
     axes |= {"xlabel": "", "ylabel": ""}
     plot = draw_matrix(tile).opts(backend.matplotlib("Overlay", **axes))
     given = "" if pool is None else ", with the answers"
+    who = voters(ensemble) if pool is None else count(len(ensemble), "model")
     pool = pool or ensemble
     needed = threshold * pool.n_votes // ensemble.n_votes
-    words = f"share of the {voters(pool)} that join two samples{given}"
+    words = f"share of the {who} that join two samples{given}"
     if binary:
         words = f"joined by at least {needed} of {voters(pool)}{given}"
     return Print(plot, 0.82, words)

@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterlens.compute.formatting import abridge, count, whole
 from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.kit.words import NOISE_WORDS, number, who_votes
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis
 from clusterlens.ui.state.history import Step
@@ -32,6 +33,8 @@ def step_words(step: Step) -> str:
             parts.append(f"{count(len(analysis.links), 'link')} in force")
         elif name == "partition":
             parts.append(_partition_words(value, analysis))
+        elif name == "cluster":
+            parts.append(_cluster_words(step.values, analysis))
         elif name == "rows":
             parts.append(count(len(value), "row"))
         elif name == "id":
@@ -72,12 +75,27 @@ def _partition_words(made: Mapping[str, Any], analysis: Analysis) -> str:
     return Choice(**plain).title(analysis.ensemble)
 
 
+def _cluster_words(values: Mapping[str, Any], analysis: Analysis) -> str:
+    """Name a cluster by its number on screen, or by its size if a step lacks that.
+
+    Pages number the clusters of a partition like those of the result or of a reference,
+    so that only a label of the result is a number on screen.
+    """
+    if values["cluster"] < 0:
+        return "noise"
+    if values["partition"]["kind"] == "result":
+        return cluster_name(values["cluster"])
+    name = " ".join(str(values["name"]).split())
+    last = analysis.cluster_names[-1:]
+    sizes = [len(one.rows) for one in last if one.text == name]
+    return "a cluster" + "".join(f" of {count(size, 'row')}" for size in sizes)
+
+
 # Formats of the values of a step. By default a value is written with its name.
 _WORDS: dict[str, Callable[[Any], str]] = {
     "random_state": lambda seed: f"seed {seed}",
     "distinct_only": lambda only: "distinct models only" if only else "",
     "noise": lambda means: "" if means == "cluster" else f"noise {NOISE_WORDS[means]}",
-    "cluster": lambda k: f"cluster {k + 1}" if k >= 0 else "noise",
     "numbers": lambda numbers: "",
     "votes": lambda votes: "",
     "score": lambda score: SCORES[score].title,

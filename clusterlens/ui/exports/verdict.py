@@ -35,7 +35,11 @@ def write_verdict(verdict: Verdict, checks: Mapping[str, Check], note: str) -> s
     )
     written = f"<pre>{safe(note)}</pre>" if note else ""
     table = table_of("<th></th><th>question</th><th>answer</th>", lines)
-    return f"<p class='answer'>{safe(verdict.paragraph)}</p>{written}{table}"
+    colour = LIGHT_COLOURS[verdict.light]
+    return (
+        f"<p class='answer' style='border-color:{colour}'>{safe(verdict.paragraph)}</p>"
+        f"{written}{table}"
+    )
 
 
 def _settings(check: Check | None) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.formatting import count, percent, whole
-from clusterlens.compute.pool.nulls import NullAgreement
+from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import fixed
@@ -108,6 +108,29 @@ def doubtful_likeness(
     if len(others) < FEWEST_OTHERS or others.mean() >= DOUBTFUL_LIKENESS:
         return None
     return float(others.mean())
+
+
+def doubt_words(
+    likeness: np.ndarray | None,
+    ranking: Ranking,
+    run: Run,
+    answers: Answers | None,
+) -> str:
+    """Warn, as markup, that the leader agrees little with the other models.
+
+    The experience with such leaders is of leaders that no answers chose.
+    """
+    mean = doubtful_likeness(likeness, ranking, run)
+    if mean is None or (answers is not None and answers.posterior.none_fits):
+        return ""
+    name = safe(ranking.ensemble.names[ranking.order[0]])
+    chosen = "" if answers is None else ", chosen without answers,"
+    return (
+        f"<span class='cl-doubted caveat'><b>Doubt it:</b> {name} is little like the "
+        f"other models (adjusted Rand index {fixed(mean)} on average); of tables with "
+        f"known classes, most leaders like this{chosen} were far from the "
+        "classes.</span> "
+    )
 
 
 @dataclass(frozen=True)
@@ -308,12 +331,33 @@ def enough_words(answers: Answers) -> str:
 
 
 def copies_words(found: NullAgreement) -> str:
-    """Format the best scores on the data and on copies without groups."""
-    better = "higher" if SCORES[found.score].greater_is_better else "lower"
-    reached = ", ".join(
-        f"{fixed(np.nanmin(best), 3)} to {fixed(np.nanmax(best), 3)} on copies with "
+    """Compare the best scores on the data and on copies without groups."""
+    score = SCORES[found.score]
+    better = "higher" if score.greater_is_better else "lower"
+    reached = "".join(
+        f"; {fixed(np.nanmin(best), 3)} to {fixed(np.nanmax(best), 3)} on copies with "
         f"{_COPIES[kind]}"
         for kind, best in found.null_best.items()
         if np.isfinite(best).any()
     )
-    return f"Best score ({better} is better): {fixed(found.best, 3)}; {reached}."
+    return (
+        f"{score.title} ({better} is better), the best of the pool: "
+        f"{fixed(found.best, 3)} on the table{reached}. {_agrees(found)}"
+    )
+
+
+def _agrees(found: NullAgreement) -> str:
+    """Say whether the pool agrees more, less or as much on the data as on copies."""
+    if found.p_value <= LEVEL:
+        return "The pool agrees more on the table than on the copies."
+    if not found.overlaps:
+        return (
+            "The pool agrees more on the table than on each copy, but the copies are "
+            "too few to tell."
+        )
+    copies = np.concatenate([*found.null_best.values()])
+    copies = copies[np.isfinite(copies)]
+    greater = SCORES[found.score].greater_is_better
+    if len(copies) and (copies > found.best if greater else copies < found.best).all():
+        return "The pool agrees less on the table than on every copy."
+    return "The pool agrees about as much on the table as on the copies."

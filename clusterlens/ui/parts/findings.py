@@ -23,6 +23,7 @@ NEEDED = (
 WELCOME = (
     *("robustness", "null_check", "export_profiles", "export_stability", "k_selection"),
     *("weighted_ensemble", "answers", "copies_of_leader", "joined"),
+    "likeness_to_leader",
     *("kept_partition", "cluster_rules", "export_separation", "export_distributions"),
     *("all_rows", "all_rows_names"),
 )
@@ -58,6 +59,7 @@ def gather(session: Session) -> Findings | None:
         weighted_ensemble=values["weighted_ensemble"],
         answers=values["answers"],
         near_copies=values["copies_of_leader"],
+        likeness=values["likeness_to_leader"],
         joined=values["joined"],
         kept=values["kept_partition"],
         rules=values["cluster_rules"],

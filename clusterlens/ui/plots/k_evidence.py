@@ -7,7 +7,7 @@ from typing import Any
 import holoviews as hv
 import numpy as np
 
-from clusterlens.compute.pool.k_selection import KSelection
+from clusterlens.compute.pool.k_selection import KSelection, copy_name
 from clusterlens.ui.plots.backend import (
     ACCENT,
     bokeh,
@@ -151,4 +151,4 @@ def _distribution(selection: KSelection, k: int) -> Any:
 
 
 def _copies(selection: KSelection, kind: str) -> str:
-    return f"{len(selection.references[kind].pac)} {kind} copies"
+    return f"{len(selection.references[kind].pac)} {copy_name(kind)} copies"

@@ -8,6 +8,7 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool import _k_curves as module
+from clusterlens.compute.pool import k_selection
 from clusterlens.compute.pool._k_curves import Curves, uniform_box
 from clusterlens.compute.pool._valleys import least_valleys
 from clusterlens.compute.pool.k_selection import (
@@ -49,8 +50,11 @@ def test_planted_groups_stand_out(selection):
     frame = selection.to_frame()
     assert frame["p_value"].loc[3] <= 0.1
     assert frame["gain"].idxmax() == 3
-    assert selection.sentence.startswith("k = 3 stands out: 0% of the pairs are")
-    assert "gaussian and" in selection.sentence
+    assert selection.sentence.startswith("k = 3 stands out: valleys of ")
+    assert "19 Gaussian and 19 uniform copies without" in selection.sentence
+    decides = selection.sentence.index("(p = 0.05).")
+    assert decides < selection.sentence.index("pairs does not decide here: 0%, and ")
+    assert "% in Gaussian and " in selection.sentence
 
 
 @pytest.mark.parametrize("apart", [6.0, 12.0, 1600.0])
@@ -155,6 +159,7 @@ def test_rings_are_judged_by_ambiguous_pairs_and_it_is_noted():
     assert np.isnan(found.data.valley[0])
     assert found.notes[0].startswith("k = 2: clusters do not lie around their centres")
     assert "standard errors" not in found.sentence
+    assert "of the pairs are ambiguous, against" in found.sentence
 
 
 def test_copies_may_all_lack_clusters_around_centres(planted, monkeypatch):
@@ -164,7 +169,34 @@ def test_copies_may_all_lack_clusters_around_centres(planted, monkeypatch):
     )
     found = select_k(planted, [3], **FAST)
     assert found.k == 3
-    assert "or more separate the clusters (p = 0.05)." in found.sentence
+    assert "or more separate its clusters (p = 0.05)." in found.sentence
+
+
+@pytest.mark.parametrize(("deepest", "words"), [(-2.9, "none"), (1.25, "at most 1.2")])
+def test_the_deepest_valley_of_the_copies_is_told_if_there_is_one(
+    planted, monkeypatch, deepest, words
+):
+    valleys = iter([[5.0], *([[deepest]] * 38)])
+    monkeypatch.setattr(
+        module, "_curves", lambda *_: curves([0.01], np.array(next(valleys)))
+    )
+    sentence = select_k(planted, [3], **FAST).sentence
+    copies = "19 Gaussian and 19 uniform copies without clusters"
+    assert f"clusters, against {words} at any k in {copies} (p = 0.05)." in sentence
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([3], "3"),
+        ([2, 3], "2, 3"),
+        ([2, 3, 4], "2 to 4"),
+        (range(2, 11), "2 to 10"),
+        ([2, 4, 6], "2, 4, 6"),
+    ],
+)
+def test_numbers_in_a_row_are_written_as_a_range(numbers, words):
+    assert k_selection._listed(np.array(numbers)) == words
 
 
 def test_structureless_data_leave_the_question_open():
@@ -172,7 +204,8 @@ def test_structureless_data_leave_the_question_open():
     found = select_k(X, [2, 3, 4], 1, **FAST)
     assert found.k is None
     assert found.sentence.startswith("No k stands out")
-    assert "19 gaussian and 19 uniform" in found.sentence
+    assert "none of k = 2 to 4 do valleys" in found.sentence
+    assert "19 Gaussian and 19 uniform" in found.sentence
 
 
 def test_columns_hold_the_copies_beside_the_data(selection):

@@ -5,15 +5,19 @@ from dataclasses import replace
 from html import unescape
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from clusterlens.ui.exports.document import (
     SOURCES,
+    _found_again,
     _steps,
     picture_makers,
     write_report,
 )
+from clusterlens.ui.exports.verdict import write_verdict
 from clusterlens.ui.kit.components import Text
+from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.pages.report.preview import ReportPreview
@@ -198,9 +202,62 @@ def test_the_result_comes_before_the_evidence_and_words_before_numbers(reported)
     assert order.index("Matrix") < order.index("Ranking") < order.index("Steps")
     result = sections(reported.report)["Result"]
     passed = int(reported.found.stability.stable.sum())
-    words = f"{passed} of 3 clusters are found again in other samples"
+    verb = "is" if passed == 1 else "are"
+    words = f"{passed} of 3 clusters {verb} found again in other samples"
     assert words in result
     assert result.index(words) < result.index("what sets it apart")
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        (0, "0 of 3 clusters are found"),
+        (1, "1 of 3 clusters is found"),
+        (2, "2 of 3 clusters are found"),
+    ],
+)
+def test_one_cluster_is_found_again_and_several_are(reported, passed, words):
+    known = reported.found.stability
+    stability = SimpleNamespace(
+        labels=known.labels,
+        jaccard=known.jaccard,
+        by_chance=known.by_chance,
+        clusters=known.clusters,
+        stable=np.arange(3) < passed,
+        n_resamples=known.n_resamples,
+        n_copies=known.n_copies,
+    )
+    assert words in plain(_found_again(replace(reported.found, stability=stability)))
+
+
+def test_only_a_map_with_links_says_how_links_are_drawn(reported):
+    words = "links solid for must, dashed for cannot"
+    assert words in sections(reported.report)["Map"]
+    assert words not in sections(reported.before)["Map"]
+    elsewhere = [replace(one, ends=None) for one in reported.found.links]
+    text = write_report(replace(reported.found, links=elsewhere))
+    assert words not in sections(text)["Map"]
+
+
+@pytest.mark.parametrize("light", ["yes", "in part", "no", "unknown"])
+def test_the_bar_of_the_verdict_has_the_colour_of_the_page(light):
+    verdict = SimpleNamespace(light=light, paragraph="So it is.", rows=())
+    text = write_verdict(verdict, {}, "")
+    bar = f"<p class='answer' style='border-color:{LIGHT_COLOURS[light]}'>So it is."
+    assert bar in text
+
+
+def test_with_answers_all_models_are_told_to_vote(reported):
+    pool = reported.found.ranking.ensemble
+    half = pool.with_weights([1, 1, 1, 0, 1, 0, 1, 0])
+    ranking = replace(reported.found.ranking, ensemble=half)
+    caption = sections(write_report(replace(reported.found, ranking=ranking)))["Matrix"]
+    assert "Share of the 8 models that put two samples together" in caption
+    assert "all models, also the 3 without a vote in the ranking, vote by" in caption
+    assert "voting models" not in caption
+    alone = replace(reported.found, ranking=ranking, weighted_ensemble=half)
+    caption = sections(write_report(alone))["Matrix"]
+    assert "Share of the 5 voting models that put two samples together" in caption
 
 
 def step(kind, at, title="T", **values):

@@ -33,7 +33,7 @@ from clusterlens.ui.pages.report.timeline import Timeline
 from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, ClusterName, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import TREE
 from clusterlens.ui.work.derived import Result
@@ -294,7 +294,17 @@ def test_the_timeline_leads_back_and_forth():
                 "cluster": 0,
                 "name": "a",
             },
-            "consensus tree k=4, cluster 1, name a",
+            "consensus tree k=4, a cluster of 2 rows, name a",
+        ),
+        (
+            "name cluster",
+            {"partition": {"kind": "result"}, "cluster": 2, "name": "a"},
+            "the result, cluster 3, name a",
+        ),
+        (
+            "name cluster",
+            {"partition": {"kind": "labels"}, "cluster": 2, "name": ""},
+            "given labels, a cluster",
         ),
         ("load file", {"name": "n" * 90, "sha256": "0"}, f"name {'n' * 59}…"),
         (
@@ -327,7 +337,9 @@ def test_the_timeline_leads_back_and_forth():
 )
 def test_a_step_is_told_in_words(kind, values, words):
     read = SimpleNamespace(id="r1", name="run 1")
-    analysis = Analysis(runs=(read,), links=(Link("must", 1, 2),))
+    named = (ClusterName("b", (4,)), ClusterName("a", (1, 2)))
+    links = (Link("must", 1, 2),)
+    analysis = Analysis(runs=(read,), links=links, cluster_names=named)
     assert step_words(Step(kind, "Title", analysis, values)) == words
 
 

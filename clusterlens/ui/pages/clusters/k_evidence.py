@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.ui.kit.components import RowSlider, Text
 from clusterlens.ui.kit.palette import cluster_colour, ink_on
-from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.style import COLUMN, ROOM
 from clusterlens.ui.kit.widgets import card, link, pn, safe
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.pages.clusters.k_evidence_figure import curves, evidence, heads
 from clusterlens.ui.pages.clusters.nodes import Tree
+from clusterlens.ui.pages.page import share
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.partitions import Choice
 from clusterlens.ui.work.derived import Result
 
 FEWEST_ROWS = 10
+_LINE = 17  # smallest height of a row with evidence, in pixels
+_AROUND = 108  # height of the title, the heads and the sentence, in pixels
+_AXIS = {**COLUMN, "flex": "1 1 0", "display": "flex"}
 _BEYOND = 2  # rows below the chosen number, so that larger numbers can be chosen
 # On narrower parts a number does not fit, relative to the width.
 _NARROW = 0.045
@@ -61,22 +67,26 @@ class KEvidence(Card):
             styles={"flex": "none"},
             css_classes=["cl-k-sentence"],
         )
-        axis = pn.Row(
+        self._axis = pn.Row(
             self._slider,
             self._cuts,
             self._curves,
             sizing_mode="stretch_both",
             margin=0,
-            styles={**COLUMN, "flex": "1 1 0", "display": "flex"},
+            styles=_AXIS,
         )
-        return card(
+        view = card(
             "How many clusters?",
             self._heads,
-            axis,
+            self._axis,
             self._sentence,
             note=self.status,
             css="cl-k-evidence",
         )
+        # An open explanation may need more room than there is.
+        view.styles = {"overflow-y": "auto"}
+        self.place = share(view, "1.1 1 0", least=ROOM)
+        return view
 
     def _k(self) -> int:
         chosen = self.session.derived.get("choice")
@@ -113,10 +123,12 @@ class KEvidence(Card):
             self._slider.end = last
         kind = "judged" if found else ""
         marked = f"; {_MARK} closest to the models" if closest.value else ""
+        cuts = "clusters of the consensus tree"
+        cuts += "" if found else ", as wide as they have samples"
         self._heads.body = (
-            f"<div class='spare'><div class='row-of-k head {kind} "
-            "muted'><span style='text-align:right'>k</span><span>clusters of the "
-            f"consensus tree, as wide as they have samples{marked}</span>"
+            f"<div class='{'' if found else 'spare'}'><div class='row-of-k head {kind} "
+            "muted'><span style='text-align:right'>k</span><span title='as wide as "
+            f"they have samples'>{cuts}{marked}</span>"
             f"{heads(found) if found else ''}</div></div>"
         )
         rows = "".join(
@@ -134,17 +146,24 @@ class KEvidence(Card):
             "flex": "none",
             "padding": f"0 {182 if found else 0}px 0 24px",
         }
+        # Columns of numbers need lines that do not cover each other.
+        height = (last - 1) * _LINE if found else 0
+        self._axis.styles = {**_AXIS, "min-height": f"{height}px"}
+        least = f"max({ROOM}, {height + _AROUND}px)" if found else ROOM
+        self.place.styles = {**self.place.styles, "min-height": least}
         self._curves.visible = found is not None
         if found is not None:
             self._curves.body = curves(found, k or int(found.n_clusters[0]))
-        self._sentence.body = f"<p>{_write_selection(k_selection, k_seconds)}</p>"
+        self._sentence.body = _write_selection(k_selection, k_seconds)
 
 
 def _write_selection(selection: Result, seconds: Result) -> str:
     """Write which number stands out, or offer the check."""
     if selection.ready:
         found: KSelection = selection.value
-        first, *more = found.sentence.split(": ", 1)
+        first, why = found.sentence.split(": ", 1)
+        at = np.flatnonzero(found.n_clusters == found.k)
+        p_value = f", p = {found.p_value[at[0]]:.2g}" if len(at) else ""
         notes = " ".join(found.notes)
         compared = (
             f", pairs of {whole(found.n_compared)}"
@@ -152,11 +171,12 @@ def _write_selection(selection: Result, seconds: Result) -> str:
             else ""
         )
         return (
-            f"<b>{safe(first)}:</b> {safe(''.join(more))} "
+            f"<details class='cl-why-k'><summary><b>{safe(first)}</b>{p_value} · "
+            f"why?</summary>{safe(_capital(why))} "
             f"<span class='muted' title='{safe(notes)}'>"
             f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
             f"{whole(found.n_samples)} samples{compared}, {selection.settings}. "
-            f"<span class='spare'>{safe(notes)}</span></span>"
+            f"{safe(notes)}</span></details>"
         )
     if selection.state == "pending":
         return f"<span class='muted'>Comparing with {COPIES_IN_WORDS} …</span>"
@@ -176,6 +196,10 @@ def _write_selection(selection: Result, seconds: Result) -> str:
     return (
         f"{button} <span class='muted spare'>k-means on subsamples and on copies</span>"
     )
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _row(

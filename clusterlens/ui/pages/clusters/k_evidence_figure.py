@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterlens.compute.pool.k_selection import KSelection
+from clusterlens.compute.pool.k_selection import KSelection, copy_name
 from clusterlens.ui.plots.k_evidence import COPIES, DATA
 
 _SIDE = 100.0
@@ -55,8 +55,8 @@ def _largest(selection: KSelection) -> float:
 def _bar(shares: np.ndarray, colour: str, kind: str) -> str:
     low, high = 100 * shares.min(), 100 * shares.max()
     return (
-        f"<div title='{kind} copies' style='left:{low:.1f}%;width:{high - low:.1f}%;"
-        f"background:{colour}'></div>"
+        f"<div title='{copy_name(kind)} copies' style='left:{low:.1f}%;"
+        f"width:{high - low:.1f}%;background:{colour}'></div>"
     )
 
 
@@ -70,18 +70,26 @@ def _beside(value: float, reference: float) -> str:
 def heads(selection: KSelection) -> str:
     """Write the headers of the columns of `evidence`."""
     keys = "".join(
-        f"&ensp;<span style='color:{COPIES[kind]}'>▬</span> {len(curves.pac)} {kind}"
+        " <span style='white-space:nowrap'>"
+        f"<span style='color:{COPIES[kind]}'>▬</span> {copy_name(kind)}</span>"
+        for kind in selection.references
+    )
+    drawn = " and ".join(
+        f"{len(curves.pac)} {copy_name(kind)}"
         for kind, curves in selection.references.items()
     )
     top = _largest(selection)
-    first = next(iter(selection.references))
+    first = copy_name(next(iter(selection.references)))
     return (
-        f"<span>ambiguous pairs (PAC), 0 to {top:.0%}: <span style='color:{DATA}'>●"
-        f"</span> data{keys} copies</span><span class='wide' title='adjusted Rand "
-        f"index of two runs; muted: mean of the {first} copies'>stability</span>"
-        f"<span class='wide' title='growth of the area under the curve; muted: mean "
-        f"of the {first} copies'>Δ area</span><span title='share of copies whose "
-        "clusters are separated as clearly by valleys of the density'>p</span>"
+        "<span title='share of the pairs of samples that only some subsamples put "
+        f"together (PAC), on the table and on {drawn} copies'>ambiguous pairs, 0 to "
+        f"{top:.0%}: <span style='white-space:nowrap'><span style='color:{DATA}'>"
+        f"●</span> data</span>{keys} copies</span>"
+        "<span class='wide' title='adjusted Rand index of two runs; muted: mean of the "
+        f"{first} copies'>stability</span><span class='wide' title='growth of the area "
+        f"under the curve; muted: mean of the {first} copies'>Δ area</span>"
+        "<span title='share of copies whose clusters are separated as clearly by "
+        "valleys of the density'>p</span>"
     )
 
 

@@ -42,7 +42,7 @@ class ClustersPage(Page):
             ClusterRows,
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._numbers = share(evidence.view, "1.1 1 0", least=ROOM)
+        self._numbers = evidence.place
         left, right = (
             pn.Column(
                 *cards, styles={**COLUMN, "gap": "8px", "overflow-y": "auto"}, **fill

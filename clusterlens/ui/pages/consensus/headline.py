@@ -16,11 +16,11 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
-from clusterlens.ui.kit.words import duration, fixed, span, who_votes
+from clusterlens.ui.kit.words import duration, span, who_votes
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.leading import (
     copies_words,
-    doubtful_likeness,
+    doubt_words,
     enough_words,
     joined_words,
     leading,
@@ -95,7 +95,7 @@ class Headline(Card):
             f"{_result_note(result.value, shared_with_leader, run, ranking)}"
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
-            f"{_doubted(likeness_to_leader, ranking, run) if answers is None else ''}"
+            f"{doubt_words(likeness_to_leader.value, ranking, run, answers)}"
             f"{stability(robustness, ranking, _first(answers, outlook.value))} "
             f"<span class='muted'>{_caveat(answers, ensemble)}</span>",
             *chips,
@@ -187,18 +187,6 @@ def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
     return (
         f"<span class='cl-near-copies'><b>{len(alike)} near-copies of {name} hold "
         f"{share:.0%} of the votes</b>; {offer}.</span> "
-    )
-
-
-def _doubted(likeness: Result, ranking: Ranking, run: Run) -> str:
-    """Warn, as markup, that the leader agrees little with the other models."""
-    mean = doubtful_likeness(likeness.value, ranking, run)
-    if mean is None:
-        return ""
-    return (
-        "<span class='cl-doubted'><b>Doubt it:</b> it is little like the other models "
-        f"(adjusted Rand index {fixed(mean)} on average); of tables with "
-        "known classes, most leaders like this were far from the classes.</span> "
     )
 
 

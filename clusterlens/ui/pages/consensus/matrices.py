@@ -198,9 +198,12 @@ class ConsensusMatrix(Matrix):
         linking: Result,
     ) -> None:
         """Show the matrix in view."""
+        who = voters(ensemble)
+        if weighted_ensemble is not ensemble:
+            who = f"{counted(len(ensemble), 'model')}, each by how likely it is"
         self._note.body = (
             "<p class='muted sides whole'><span class='cut' title='share of the "
-            f"{voters(ensemble)}; the co-association matrix'>Models that put two "
+            f"{who}; the co-association matrix'>Models that put two "
             f"rows together</span>{_scale(consensus.scale)}</p>"
             f"{_votes(ensemble, weighted_ensemble, answers)}"
         )

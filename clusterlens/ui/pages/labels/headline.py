@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count
-from clusterlens.compute.indices.class_match import LabelCheck
+from clusterlens.compute.indices.class_match import SMALL_CLASS, LabelCheck
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.exports.script import write_card
@@ -323,8 +323,9 @@ def _table(results: Mapping[str, Result]) -> Dataset | None:
 
 
 def _extremes(labels: EvaluatedLabels, check: LabelCheck) -> str:
-    """Name the least and the most separated pair."""
+    """Name the least and the most separated pair of classes with enough rows."""
     table = check.pairs.dropna(subset="score")
+    table = table[table[["n_a", "n_b"]].min(axis=1) >= SMALL_CLASS]
     if not len(table):
         return ""
     scores = table["score"].to_numpy()
