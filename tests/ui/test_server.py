@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 
@@ -117,3 +119,15 @@ def test_all_sessions_have_a_worker_for_each_core_and_the_memory_of_one_run(
 ):
     monkeypatch.setattr(shared, "Workers", lambda *limits: limits)
     assert Server().workers == (os.cpu_count() or 1, MEMORY_LIMIT)
+
+
+def test_dask_is_whole_before_threads_use_scipy():
+    # SciPy fails on arrays while another thread imports dask.array.
+    pytest.importorskip("dask")
+    code = "import sys\nfrom clusterlens.ui.server.server import Server\n"
+    code += "print('dask.array' in sys.modules)\nServer()\n"
+    code += "print('Array' in vars(sys.modules['dask.array']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True"]

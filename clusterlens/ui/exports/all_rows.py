@@ -14,25 +14,10 @@ from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colour, clusters_
 from clusterlens.ui.kit.widgets import mark, quoting, safe, table_of
 
 
-def shown_clusters(run: ScaledRun, labels: np.ndarray) -> np.ndarray:
-    """Return the clusters on screen that have these labels in the files of a run.
-
-    Labels of `clusterlens run` begin with 0, those that the page writes with 1.
-    """
-    if begins_with_zero(run):
-        return labels
-    return clusters_of(labels)
-
-
-def begins_with_zero(run: ScaledRun) -> bool:
-    """Return whether the labels in the files of a run begin with 0."""
-    return bool((run.clusters["cluster"] == 0).any())
-
-
 def cluster_mark(run: ScaledRun, label: int, name: str) -> str:
     """Return the name of a cluster after its dot, by its label in the files."""
-    cluster = int(shown_clusters(run, np.array(label)))
-    return mark(cluster_colour(cluster), safe(name))
+    cluster = clusters_of(np.array(label), first=run.first_label)
+    return mark(cluster_colour(int(cluster)), safe(name))
 
 
 def write_all_rows(run: ScaledRun, names: Mapping[int, str]) -> str:

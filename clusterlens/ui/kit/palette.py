@@ -54,9 +54,12 @@ def file_labels(clusters: np.ndarray) -> np.ndarray:
     return np.where(clusters < 0, -1, clusters + 1)
 
 
-def clusters_of(labels: np.ndarray) -> np.ndarray:
-    """Return the clusters that have these labels in files."""
-    return np.where(labels < 0, -1, labels - 1)
+def clusters_of(labels: np.ndarray, *, first: int = 1) -> np.ndarray:
+    """Return the clusters that have these labels in files, where `first` is cluster 0.
+
+    Files of the page begin with 1, those of `clusterlens run` with 0.
+    """
+    return np.where(labels < 0, -1, labels - first)
 
 
 def label_title(label: object) -> str:

@@ -11,6 +11,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Self
 from weakref import WeakSet
 
@@ -85,6 +86,7 @@ class Server:
     """
 
     def __init__(self, store: Store | None = None, startup_notice: str = "") -> None:
+        _import_dask()
         n_cores = os.cpu_count() or 1
         self.store, self.startup_notice = store, startup_notice
         self.kernels = ThreadPoolExecutor(n_cores, thread_name_prefix="kernel")
@@ -134,3 +136,13 @@ class Server:
         self.writing.shutdown()
         if self.store is not None:
             self.store.close()
+
+
+def _import_dask() -> None:
+    """Import dask.array, if it is installed, before other threads use SciPy.
+
+    SciPy takes it from the imported modules, and raises an error if another thread is
+    importing it at that moment: Datashader imports it for the first picture.
+    """
+    with suppress(ImportError):
+        import dask.array  # noqa: F401

@@ -12,11 +12,11 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.large_tables import given_of, labels_digest
-from clusterlens.ui.exports.all_rows import begins_with_zero, shown_clusters
 from clusterlens.ui.kit.palette import (
     NOWHERE_COLOUR,
     cluster_colours,
     cluster_name,
+    clusters_of,
     rgb,
 )
 from clusterlens.ui.plots.all_rows import draw_parts
@@ -93,13 +93,12 @@ def all_rows_names(
     """
     own = result_names if labelling.is_current else None
     labels = all_rows.clusters["cluster"].to_numpy()
-    if begins_with_zero(all_rows):
+    if not all_rows.first_label:
         return {k: "noise" if k < 0 else f"cluster {k}" for k in labels.tolist()}
+    shown = clusters_of(labels).tolist()
     return {
         label: cluster_name(cluster, own)
-        for label, cluster in zip(
-            labels.tolist(), shown_clusters(all_rows, labels).tolist(), strict=True
-        )
+        for label, cluster in zip(labels.tolist(), shown, strict=True)
     }
 
 
@@ -112,9 +111,10 @@ def all_rows_picture(
         return None
 
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        first = all_rows.first_label
         for xy, labels, nowhere in all_rows.places():
             raise_if_cancelled(job.cancelled)
-            colours = cluster_colours(shown_clusters(all_rows, labels))
+            colours = cluster_colours(clusters_of(labels, first=first))
             colours[nowhere] = rgb([NOWHERE_COLOUR])
             yield xy, colours
 
