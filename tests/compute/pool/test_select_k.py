@@ -396,8 +396,8 @@ def test_skewed_columns_are_noted_if_pairs_decide_unless_permuted_copies_judge()
 @pytest.mark.parametrize(
     ("n_clearer", "sentence_part"),
     [
-        (2, "2 of 19 gaussian and 0 of 19 uniform copies are as clear at some k "),
-        (9, "9 of 19 gaussian and 0 of 19 uniform copies are as clear at some k "),
+        (2, "2 of 19 Gaussian and 0 of 19 uniform copies are as clear at some k "),
+        (9, "9 of 19 Gaussian and 0 of 19 uniform copies are as clear at some k "),
     ],
 )
 def test_more_draws_are_advised_only_if_they_may_tell(
