@@ -110,13 +110,7 @@ def sample_table(
     run: RunOptions,
 ) -> tuple[Dataset, ParquetSource]:
     """Draw landmarks as a table; return the source without unreadable files, too."""
-    n_columns = len(source.schema) + 1
     n_drawn = min(n_landmarks, source.n_rows)
-    if n_drawn * n_columns > MOST_CELLS:
-        raise DataError(
-            f"{whole(n_drawn)} landmarks of {whole(n_columns)} columns are too many "
-            f"for memory; draw at most {whole(MOST_CELLS // n_columns)}."
-        )
     drawn = draw_rows(source.n_rows, n_drawn, seed)
     return take_rows(source, name, drawn, unreadable, run)
 
@@ -126,8 +120,15 @@ def take_rows(
 ) -> tuple[Dataset, ParquetSource]:
     """Read ascending rows as a table; return the source without unreadable files, too.
 
-    The first column of the table is the place of each row in the source.
+    The first column of the table is the place of each row in the source. DataError if
+    there are too many rows for memory.
     """
+    n_columns = len(source.schema) + 1
+    if len(rows) * n_columns > MOST_CELLS:
+        raise DataError(
+            f"{whole(len(rows))} landmarks of {whole(n_columns)} columns are too many "
+            f"for memory; draw at most {whole(MOST_CELLS // n_columns)}."
+        )
     found = first_pass(source, rows, unreadable, run, columns=())
     row = free_name(ROW, list(source.schema.names))
     sample = _plain_numbers(found.sample).add_column(0, row, pa.array(found.rows))

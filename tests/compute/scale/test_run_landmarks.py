@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
+from clusterlens.compute.scale import landmark_table
 from clusterlens.compute.scale import source as source_module
 
 N = 900
@@ -110,4 +111,14 @@ def test_times_of_files_are_compared_in_full(folder):
     stored["files"][1]["modified"] += 1
     path.write_text(json.dumps(stored))
     with pytest.raises(cl.DataError, match="is not the table of the run"):
+        cl.read_landmarks(folder / "out", folder / "in")
+
+
+def test_landmarks_beyond_memory_are_refused_before_they_are_read(folder, monkeypatch):
+    run(folder)
+    monkeypatch.setattr(landmark_table, "MOST_CELLS", 500)
+    words = "200 landmarks of 4 columns are too many for memory; draw at most 125"
+    with pytest.raises(cl.DataError, match=words):
+        cl.draw_landmarks(folder / "in", 200)
+    with pytest.raises(cl.DataError, match=words):
         cl.read_landmarks(folder / "out", folder / "in")
