@@ -39,5 +39,9 @@ def test_a_table_on_the_disk_of_the_server_is_labelled_as_a_whole(table, app):
     expect(sizes).to_contain_text("cluster 1")
     expect(ranking).to_contain_text("k-means")
     app.wait_for_function(PICTURED, arg=[".cl-all-rows-figure"], timeout=LONG)
+    # A legend that outgrows its room would have the map drawn twice.
+    legend = app.locator(".cl-all-rows-legend")
+    least = legend.evaluate("e => parseFloat(getComputedStyle(e).minHeight)")
+    assert legend.bounding_box()["height"] == least > 0
     labels = [path for path in table.parent.iterdir() if path != table]
     assert [path.name[:14] for path in labels] == ["visits-labels-"]

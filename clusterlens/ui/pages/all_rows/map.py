@@ -16,6 +16,11 @@ from clusterlens.ui.parts.card import Card
 from clusterlens.ui.plots.samples import Picture
 
 LEGEND_ENTRIES = 8
+# The room of a usual legend, so that the map is not drawn anew when that comes.
+LEGEND = """
+:host { min-height: 45px; }
+@media (max-width: 1150px) { :host { min-height: 66px; } }
+"""
 
 
 class AllRowsMap(Card):
@@ -30,7 +35,11 @@ class AllRowsMap(Card):
             css="cl-all-rows-figure",
             tools=["box_zoom", "save"],
         )
-        self._legend = Text(css_classes=["cl-all-rows-legend"], styles={"flex": "none"})
+        self._legend = Text(
+            css_classes=["cl-all-rows-legend"],
+            stylesheets=[LEGEND],
+            styles={"flex": "none"},
+        )
         place, self._steering = with_keyboard_control(self._figure)
         return card(
             "Map of all rows",
