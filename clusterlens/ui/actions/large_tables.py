@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-import pandas as pd
-
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.scale.labelling import Given, label_all
 from clusterlens.compute.scale.landmark_table import MOST_LANDMARKS, sample_table
@@ -24,6 +22,7 @@ from clusterlens.compute.scale.source import ParquetSource, open_source
 from clusterlens.compute.scale.stages import FEWEST_LANDMARKS, MODELS
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords, new_run
+from clusterlens.ui.actions.runs import take_prepared, write_prepared
 from clusterlens.ui.actions.tables import begin, write_table
 from clusterlens.ui.kit.palette import file_labels
 from clusterlens.ui.state.analysis import Analysis, LargeTable, Run, new_run_id
@@ -91,7 +90,7 @@ def open_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Open a complete run: its landmarks, their models, and the labels of all rows.
 
     The page prepares the landmarks by rules that it learns from them, so the features
-    are not quite those that the models were fitted to.
+    differ slightly from those of the run.
     """
     run_name, tables = values["name"], job.server.tables
     folder = tables.find_run(run_name)
@@ -109,9 +108,7 @@ def open_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
     )
     if begun.dataset is None:
         return begun
-    if len(begun.dataset.row_ids) < found.n_samples:
-        rows = begun.dataset.table.index
-        found = found.take_samples(rows.get_indexer(pd.Index(begun.dataset.row_ids)))
+    found = take_prepared(found, begun.dataset)
     kept = {"name": folder.name, "models": found.n_partitions}
     run = Run(new_run_id(), folder.name, begun.dataset, (), 0, found, (kept,))
     return replace(begun, runs_made=1).with_run(run)
@@ -128,10 +125,7 @@ def _write_run(lines: Lines, step: Step, before: Analysis) -> None:
         return
     run, dataset = new_run(step, before), lines.prepared(analysis.dataset.settings)
     models = call("cl.load_ensemble", f'{out} + "/{MODELS}"')
-    if len(analysis.dataset.row_ids) < len(analysis.dataset.table):
-        rows = f"{dataset}.table.index.get_indexer({dataset}.row_ids)"
-        models += f".take_samples({rows})"
-    lines.begin(run, dataset, models)
+    lines.begin(run, dataset, write_prepared(models, analysis.dataset, dataset))
 
 
 def given_of(analysis: Analysis) -> tuple[Given, Run]:

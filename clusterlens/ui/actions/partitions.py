@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
-import pandas as pd
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.importing import load_partitions
@@ -17,8 +16,10 @@ from clusterlens.ui.actions.lines import Lines, call, new_run
 from clusterlens.ui.actions.runs import (
     joined,
     noise_in_python,
+    take_prepared,
     weight_models,
     write_joined,
+    write_prepared,
 )
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.state.analysis import (
@@ -125,9 +126,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     refuse_large_labels(found)
     if found.notes:
         job.notify("info", " ".join(found.notes))
-    if len(dataset.row_ids) < found.n_samples:
-        at = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
-        found = found.take_samples(at)
+    found = take_prepared(found, dataset)
     mixed = bool(values["mixed"]) and run is not None and run.dataset is dataset
     base = run if mixed else None
     number = analysis.runs_made + 1
@@ -151,8 +150,7 @@ def _write_imported(lines: Lines, step: Step, before: Analysis) -> None:
     title = literal(ensemble.specs[-1].get("source", step.values["name"]))
     files = f"{{{title}: {lines.file('PARTITIONS', step)}}}"
     found = call("cl.load_partitions", files, f"{dataset}.table.index")
-    if len(run.dataset.row_ids) < len(run.dataset.table):
-        found += f".take_samples({dataset}.table.index.get_indexer({dataset}.row_ids))"
+    found = write_prepared(found, run.dataset, dataset)
     if len(run.kept) == 1 and not run.pool:
         lines.begin(run, dataset, found)
     else:

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
+from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.state.analysis import Analysis, Run
@@ -133,6 +135,21 @@ def write_joined(lines: Lines, run: Run, base: Run, more: str) -> None:
     both = f"{lines.ensemble(base.id)}.concat({more})"
     lines.begin(run, lines.dataset(base.id), both)
     lines.let_vote(run)
+
+
+def take_prepared(ensemble: Ensemble, dataset: Dataset) -> Ensemble:
+    """Keep the samples that the preparation keeps, of labels of all rows of a table."""
+    if len(dataset.row_ids) >= ensemble.n_samples:
+        return ensemble
+    rows = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
+    return ensemble.take_samples(rows)
+
+
+def write_prepared(code: str, dataset: Dataset, name: str) -> str:
+    """Write `take_prepared` of an expression, for a dataset of this name."""
+    if len(dataset.row_ids) >= len(dataset.table):
+        return code
+    return f"{code}.take_samples({name}.table.index.get_indexer({name}.row_ids))"
 
 
 def noise_in_python(run: Run) -> str:
