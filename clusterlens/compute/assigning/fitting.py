@@ -86,7 +86,7 @@ def fit_assigner(
     """
     if counts is None:
         counts = np.ones(len(X), np.int64)
-    if search is None and rows and len(X) <= MOST_PROTOTYPES:
+    if search is None and rows:
         search = own_search(X)
     kept = _fitted(X, labels, counts, rows, random_state, run, search)
     noise = (labels == UNLABELLED).mean()
@@ -96,13 +96,18 @@ def fit_assigner(
     return replace(kept, reproduced=float(same.mean()))
 
 
-def own_search(X: FloatArray) -> NeighborSearch:
-    """Return a search among rows (n, d) that finds what fits ask for only once."""
+def own_search(X: FloatArray) -> NeighborSearch | None:
+    """Return a search that finds the neighbours of each row (n, d) only once.
+
+    None if there are more rows than an assigner keeps.
+    """
+    if len(X) > MOST_PROTOTYPES:
+        return None
     return OwnSearch(X, max(max(NEIGHBORS), 2 * max(CORES)))
 
 
 def _sharing(assigner: Assigner, search: NeighborSearch | None) -> Assigner:
-    """Return an assigner whose prototypes are the rows of a search, if it keeps any."""
+    """Let an assigner use a search among its prototypes; return it."""
     if search is not None and len(assigner.rows):
         assigner.share_search(search)
     return assigner

@@ -88,7 +88,7 @@ class ScaledRun(Frozen):
         """Files of labels, in the order of the rows."""
         return sorted(Path(self.folder, "labels").glob("part-*.parquet"))
 
-    @property
+    @cached_property
     def first_label(self) -> int:
         """0 if there is a cluster with the label 0, else 1."""
         return int(not (self.clusters["cluster"] == 0).any())

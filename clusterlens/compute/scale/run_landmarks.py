@@ -71,7 +71,7 @@ def read_landmarks(
 
     Notes
     -----
-    One pass over the source, whose cells the folder of a run does not repeat.
+    Takes one pass over the source, because the folder of a run has no cells of it.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def landmarks_of_run(
 
 
 def unreadable_rule(folder: Path) -> str:
-    """Return what a run did with files that could not be read."""
+    """Return the rule of a run for unreadable files, "stop" or "skip"."""
     return _read(folder, RUN).text("unreadable", UNREADABLE_RULES)
 
 

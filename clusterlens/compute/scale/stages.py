@@ -17,11 +17,7 @@ from clusterlens.compute._validation import (
     IntArray,
     check_range,
 )
-from clusterlens.compute.assigning.fitting import (
-    MOST_PROTOTYPES,
-    fit_assigner,
-    own_search,
-)
+from clusterlens.compute.assigning.fitting import fit_assigner, own_search
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.notes import Note, as_note
 from clusterlens.compute.pool.pool import run_pool
@@ -275,7 +271,7 @@ class Stages:
         """Learn the assigners of all models and of the consensus."""
         X = sampled.landmarks.X
         counts = np.maximum(np.round(sampled.landmarks.weights), 1).astype(np.int64)
-        search = own_search(X) if len(X) <= MOST_PROTOTYPES else None
+        search = own_search(X)
         fitted = []
         for done, each in enumerate([*models.labels, labels], 1):
             run.raise_if_cancelled()

@@ -78,8 +78,8 @@ def _partition_words(made: Mapping[str, Any], analysis: Analysis) -> str:
 def _cluster_words(values: Mapping[str, Any], analysis: Analysis) -> str:
     """Name a cluster by its number on screen, or by its size if a step lacks that.
 
-    Pages number the clusters of a partition like those of the result or of a reference,
-    so that only a label of the result is a number on screen.
+    Pages match the numbers of clusters to those of the result or of a reference. Only a
+    label of the result is a number on screen for sure.
     """
     if values["cluster"] < 0:
         return "noise"

@@ -41,7 +41,7 @@ SUMMARIES: dict[Light, str] = {
 }
 # Rows that decide the verdict, and rows that can only weaken it.
 _DECIDING, _WEAKENING = ("copies", "again"), ("numbers", "apart", "doubts")
-# Rows whose answers are part of the paragraph, as they neither hold nor fail.
+# Rows whose answers are part of the paragraph, because they are no claims.
 _TOLD = ("answers", "columns")
 # Clusters below this many rows, or below this share of them, are small.
 _FEWEST_ROWS, _SMALL = 5, 0.02
@@ -381,7 +381,6 @@ def _by_cluster(
         defended = [f"{_listed(good)} ({what}, more than by chance)"]
         doubted = [f"{_listed(bad)} (not surely {what})"]
     light, short = grade_clusters(passed, sizes), f"{passing(passed)} {what}"
-    passing_names = frozenset(good)
     return Row(
         key,
         light,
@@ -390,7 +389,7 @@ def _by_cluster(
         defended,
         doubted,
         short=short,
-        clusters=passing_names,
+        clusters=frozenset(good),
     )
 
 

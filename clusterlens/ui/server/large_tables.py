@@ -122,7 +122,7 @@ class LargeTables:
             self._written.discard(folder)
 
     def labels(self, name: str, key: str) -> Path:
-        """Return the folder of a run by its name, or the one of a digest by a table."""
+        """Return the folder of labels: of a run by name, or by digest of a table."""
         if "/" in key:
             return self.find_run(key)
         table = self.find(name)
