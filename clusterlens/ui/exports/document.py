@@ -11,9 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,10 +65,15 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 from clusterlens.ui.state.shapes import as_moment
 
+if TYPE_CHECKING:
+    from clusterlens.ui.exports.pictures import Print
+
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
 _SHOWN_LINKS = 200
 _SHOWN_COLUMNS = 6
+# Inputs of pictures that are compared by value.
+_PLAIN = (int, str, dict)
 # References, each with a test whether a report uses it.
 SOURCES: dict[str, Callable[[Findings], bool]] = {
     "Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus (the "
@@ -129,6 +135,35 @@ pre { white-space: pre-wrap; font: 14px/1.4 inherit; }
 """
 
 
+class DrawnPictures:
+    """The last picture of each kind, drawn again only if its inputs are others."""
+
+    def __init__(self) -> None:
+        self._last: dict[Callable[..., Print], tuple[partial[Print], bytes]] = {}
+
+    def png(self, draw: partial[Print]) -> bytes:
+        """Return a picture as PNG.
+
+        Parameters
+        ----------
+        draw : partial
+            Draws the picture; its arguments are the inputs.
+        """
+        last, picture = self._last.get(draw.func, (None, b""))
+        if last is None or not _are_same(last.args, draw.args):
+            picture = draw().to_bytes("png")
+            self._last[draw.func] = draw, picture
+        return picture
+
+
+def _are_same(inputs: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Return whether inputs of a picture are the same objects, numbers or texts."""
+    return all(
+        one is other or (isinstance(one, _PLAIN) and one == other)
+        for one, other in zip(inputs, others, strict=True)
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
     """Content of a report: the decisions, and the results on screen.
@@ -167,6 +202,8 @@ class Findings:
         The selected partition kept for new rows and its rules, if there are any.
     all_rows, all_rows_names
         Results for all rows of a large table, and names of their clusters, if any.
+    drawn : DrawnPictures
+        Pictures of earlier reports, which are drawn again if they change.
     """
 
     steps: Sequence[Step]
@@ -197,6 +234,7 @@ class Findings:
     rules: ClusterRules | None = None
     all_rows: ScaledRun | None = None
     all_rows_names: Mapping[int, str] = field(default_factory=dict)
+    drawn: DrawnPictures = field(default_factory=lambda: DrawnPictures())
 
     def includes(self, key: str) -> bool:
         """Return whether a section of SECTIONS is in the report."""
@@ -315,7 +353,9 @@ SECTIONS = {
     ),
     "cns": Section(
         "CNS",
-        lambda found: _asked(found, "cns", lambda cns: write_cns(cns, _figure)),
+        lambda found: _asked(
+            found, "cns", lambda cns: write_cns(cns, partial(_figure, found))
+        ),
         node="report_cns",
     ),
     "fuzzy": Section(
@@ -483,7 +523,7 @@ def _signed(ranking: Ranking, values: np.ndarray) -> np.ndarray:
     return -values if ranking.greater_is_better else values
 
 
-def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
+def picture_makers(found: Findings) -> dict[str, partial[Print]]:
     """Return a function that draws each figure, by name."""
     # Imported here because Matplotlib would delay the start of every server.
     from clusterlens.ui.exports.pictures import print_map, print_matrix, print_ranking
@@ -492,18 +532,22 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     weighted = found.weighted_ensemble or pool
     alone = None if weighted is pool else pool
     of_result = {
-        "map": lambda: print_map(
-            found.projection, clusters, found.links, found.export_partition.names
+        "map": partial(
+            print_map,
+            found.projection,
+            clusters,
+            found.links,
+            found.export_partition.names,
         ),
-        "consensus matrix": lambda: print_matrix(
-            weighted, clusters, "consensus", found.threshold, alone
+        "consensus matrix": partial(
+            print_matrix, weighted, clusters, "consensus", found.threshold, alone
         ),
-        "binarised matrix": lambda: print_matrix(
-            weighted, clusters, "binarised", found.threshold, alone
+        "binarised matrix": partial(
+            print_matrix, weighted, clusters, "binarised", found.threshold, alone
         ),
     }
     return (of_result if found.export_partition.is_here else {}) | {
-        "ranking": lambda: print_ranking(found.ranking, found.rows),
+        "ranking": partial(print_ranking, found.ranking, found.rows),
     }
 
 
@@ -516,7 +560,7 @@ def _picture(found: Findings, key: str) -> str:
         "consensus matrix": f"Share of the {_voters(found)} that put two samples "
         f"together, in the order of the clusters of {name}{_votes(found)}.",
     }
-    return _figure(picture_makers(found)[key](), captions[key])
+    return _figure(found, picture_makers(found)[key], captions[key])
 
 
 def _is_weighted(found: Findings) -> bool:
@@ -545,9 +589,9 @@ def _votes(found: Findings) -> str:
     return f"; all models{also} vote by how likely each is, given the {answers}"
 
 
-def _figure(figure: Any, caption: str) -> str:
+def _figure(found: Findings, draw: partial[Print], caption: str) -> str:
     """Embed a figure with its caption, which is markup."""
-    picture = base64.b64encode(figure.to_bytes("png")).decode()
+    picture = base64.b64encode(found.drawn.png(draw)).decode()
     words = re.sub(r"<[^>]+>", "", caption).replace("'", "’")
     return (
         f"<figure><img alt='{words}' src='data:image/png;base64,{picture}'>"

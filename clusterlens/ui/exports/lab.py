@@ -6,7 +6,8 @@ Every number equals the number on the page, with the same samples and seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
@@ -22,10 +23,13 @@ from clusterlens.ui.pages.fuzzy.nodes import SIDES
 from clusterlens.ui.pages.report.nodes import Labelled, SavedPair, SavedPairs, Smoothing
 from clusterlens.ui.plots.axes import plane_words
 
+if TYPE_CHECKING:
+    from clusterlens.ui.exports.pictures import Print
+
 SHOWN_PAIRS = 20
 
 
-def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
+def write_cns(found: Smoothing, show: Callable[[partial[Print], str], str]) -> str:
     """Write the setting in force, its criterion, the map and the other settings.
 
     Parameters
@@ -33,7 +37,7 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
     found : Smoothing
         Results to write.
     show : callable
-        Called with a figure and its caption; returns markup.
+        Called with what draws a figure, and its caption; returns markup.
     """
     from clusterlens.ui.exports.pictures import print_criterion, print_memberships
 
@@ -60,7 +64,7 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
         "is no seed.</p>"
     )
     text += show(
-        print_memberships(found.projection, solution),
+        partial(print_memberships, found.projection, solution),
         f"Samples on {safe(plane_words(found.projection))}: hue by the likeliest seed, "
         "paler the less of the walks that reach a seed stop there; stars are the "
         "seeds.",
@@ -68,7 +72,7 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
     if found.grid is None:
         return f"{text}<p class='muted'>The other settings are being compared.</p>"
     return text + show(
-        print_criterion(found.grid, solution, own),
+        partial(print_criterion, found.grid, solution, own),
         f"The criterion at K = {solution.n_clusters} over neighbourhoods and alpha: "
         "circle in force, diamond chosen automatically"
         + (

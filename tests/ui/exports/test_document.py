@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import (
     SOURCES,
     _found_again,
@@ -178,6 +179,38 @@ def test_a_caption_says_who_votes(reported):
     assert "answers" not in bars["consensus matrix"]
     caption = sections(write_report(alone))["Matrix"]
     assert "the pool alone votes, without the answers" in caption
+
+
+def test_a_preview_draws_only_the_pictures_that_changed(monkeypatch):
+    drawn = []
+    to_bytes = pictures.Print.to_bytes
+    monkeypatch.setattr(
+        pictures.Print,
+        "to_bytes",
+        lambda self, kind: drawn.append(self) or to_bytes(self, kind),
+    )
+
+    async def main():
+        session = Session(Server())
+        await session.act("load example", name="iris")
+        await session.act("run pool", pool=POOL, random_state=0)
+        panel = ReportPreview(session)
+        panel.set_visible(True)
+        await wait_until_idle(session)
+        assert len(drawn) == 2
+        session.act_now("write note", text="seen")
+        await wait_until_idle(session)
+        assert "seen" in panel._page.body
+        assert len(drawn) == 2
+        panel._switch("matrix")
+        await wait_until_idle(session)
+        assert panel._page.body.count("<img") + panel._page.body.count("&lt;img") == 1
+        assert len(drawn) == 2
+        session.act_now("add link", kind="must", a=0, b=1)
+        await wait_until_idle(session)
+        assert len(drawn) == 3
+
+    run(main(), 300)
 
 
 def test_only_sources_of_what_the_report_uses_are_cited(reported):

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from clusterlens.ui.exports.document import SECTIONS, Findings, write_report
+from clusterlens.ui.exports.document import (
+    SECTIONS,
+    DrawnPictures,
+    Findings,
+    write_report,
+)
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, pmu, pn, safe
@@ -32,6 +38,7 @@ class ReportPreview(Card):
 
     def build(self) -> Any:
         self._follows: dict[str, Callable[[], None]] = {}
+        self._drawn = DrawnPictures()
         self._chips = Text(
             does=self._switch,
             css_classes=["cl-report-sections"],
@@ -91,7 +98,7 @@ class ReportPreview(Card):
             self._chips.body = "".join(_chip(key, found) for key in SECTIONS) + _PAPER
             if not self._page.body:
                 self._page.body = "<p class='muted'>Writing the report …</p>"
-            title = "Writing the report"
+            title, found = "Writing the report", replace(found, drawn=self._drawn)
             self.session.jobs.live(
                 "report", title, lambda job: write_report(found), self._see
             )
