@@ -124,7 +124,7 @@ def test_where_nothing_was_asked_nothing_is_defended_or_doubted():
         ({"numbers": numbers(4)}, "in part"),
         ({"numbers": numbers(None)}, "in part"),
         ({"apart": apart(NONE)}, "in part"),
-        ({"leads": replace(LEADS, likeness=0.21)}, "in part"),
+        ({"title": "a", "leads": replace(LEADS, likeness=0.21)}, "in part"),
         ({"leads": replace(LEADS, family="k-means", n_models=9)}, "in part"),
         ({"columns": columns(0.5), "labels": ("species", 0.1)}, "yes"),
     ],
@@ -275,8 +275,8 @@ def test_a_cluster_just_short_of_the_limit_is_shown_as_short_of_it():
 
 
 def test_signs_of_a_wrong_leader_are_no_claims_that_fail():
-    leads = replace(LEADS, likeness=0.21)
-    verdict = weigh_result(replace(GOOD, leads=leads))
+    found = replace(GOOD, title="a", leads=replace(LEADS, likeness=0.21))
+    verdict = weigh_result(found)
     claims = parts(verdict)
     assert claims["doubted"] == ""
     assert "Speaks against it: the leader, a, is little like" in verdict.paragraph
@@ -291,10 +291,83 @@ def test_signs_of_a_wrong_leader_are_no_claims_that_fail():
 @pytest.mark.parametrize(("chance", "is_open"), [(0.13, True), (0.5, False)])
 def test_answers_that_leave_the_leader_open_say_so(chance, is_open):
     leads = replace(ANSWERED, k_before=3, chance=chance)
-    verdict = weigh_result(replace(GOOD, leads=leads))
+    verdict = weigh_result(replace(GOOD, title="b", leads=leads))
     words = "your answers do not settle which model leads: b has a chance of 13%"
     assert (words in verdict.paragraph) == is_open
     assert verdict.light == ("in part" if is_open else "yes")
+
+
+def test_signs_of_a_wrong_leader_do_not_speak_against_another_result():
+    leads = replace(ANSWERED, k_before=3, chance=0.1, likeness=0.1)
+    verdict = weigh_result(replace(GOOD, title="consensus k=3", leads=leads))
+    assert "leader" not in verdict.paragraph
+    assert parts(verdict)["against"] == ""
+    assert verdict.light == "yes"
+
+
+def test_nothing_is_settled_while_the_leader_and_columns_are_being_compared():
+    leads = replace(LEADS, is_compared=False)
+    verdict = weigh_result(replace(GOOD, title="a", leads=leads, columns=None))
+    assert verdict.light == "unknown"
+    assert "No known sign" not in verdict.paragraph
+    for words in ("whether the leader is like", "which columns tell"):
+        assert words in parts(verdict)["open"]
+
+
+def test_a_number_that_test_and_answers_find_is_no_error_of_the_pool():
+    leads = replace(ANSWERED, k_before=4, k_after=3)
+    verdict = weigh_result(replace(GOOD, leads=leads))
+    claims = parts(verdict)
+    assert claims["doubted"] == ""
+    assert (
+        "3 groups (your answers and the k test agree; the pool: 4)"
+        in (claims["defended"])
+    )
+    assert lights(verdict)["numbers"] == "yes"
+    alone = weigh_result(replace(GOOD, leads=replace(LEADS, k_before=4)))
+    assert "3 groups (the k test agrees; the pool: 4)" in parts(alone)["defended"]
+    unasked = weigh_result(replace(GOOD, leads=leads, numbers=None))
+    assert lights(unasked)["numbers"] == "in part"
+
+
+def test_nothing_is_said_about_a_cluster_of_nearly_all_rows():
+    two = {
+        "clusters": np.arange(2),
+        "by_chance": np.array([0.99, 0.3]),
+        "n_resamples": 100,
+        "n_neighbors": 10,
+    }
+    stable = SimpleNamespace(
+        **two, stable=np.array([False, True]), jaccard=np.array([0.99, 0.98])
+    )
+    shares = SimpleNamespace(
+        **two, apart=np.array([True, True]), consistency=np.array([1.0, 1.0])
+    )
+    found = replace(
+        GOOD,
+        clusters=np.repeat([0, 1], (955, 45)),
+        names={1: "big spenders"},
+        numbers=numbers(2),
+        leads=replace(LEADS, k_before=2),
+        again=stable,
+        apart=shares,
+    )
+    verdict = weigh_result(found)
+    claims = parts(verdict)
+    assert claims["doubted"] == ""
+    assert "“big spenders” (found again" in claims["defended"]
+    assert "“big spenders” (apart" in claims["defended"]
+    assert "cluster 1" not in claims["defended"]
+    for row in verdict.rows:
+        if row.key in ("again", "apart"):
+            assert "nothing about cluster 1: any cluster with 96%" in row.basis
+            assert row.light == "yes"
+
+
+def test_columns_that_reproduce_a_cut_of_noise_are_no_support():
+    verdict = weigh_result(replace(GOOD, copies=copies(0.9)))
+    assert lights(verdict)["columns"] == "unknown"
+    assert "“age” and “income” reproduce 99%" in verdict.paragraph
 
 
 def test_all_columns_of_a_table_tell_nothing_of_its_clusters():

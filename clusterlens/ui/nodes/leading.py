@@ -157,6 +157,8 @@ class Leads:
         Number of models.
     chance : float or None
         Probability of the leader and its near-copies, given the answers; None without.
+    is_compared : bool
+        Whether the leader was compared with the other models.
     """
 
     before: str
@@ -170,6 +172,7 @@ class Leads:
     family: str = ""
     n_models: int = 0
     chance: float | None = None
+    is_compared: bool = True
 
 
 @node()
@@ -207,6 +210,7 @@ def leads(
         next(iter(families)) if len(families) == 1 and run.pool else "",
         len(ensemble),
         chance,
+        likeness_to_leader is not None,
     )
 
 

@@ -21,6 +21,7 @@ from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
 from clusterlens.ui.nodes.verdict import Light
 
 _MOST = 1 / 2
+_NEARLY_ALL = 0.9
 _POINTS: dict[Light, int] = {"no": 0, "in part": 1, "yes": 2}
 COPIES_IN_WORDS = "copies of the table without groups"
 PARTITION_CONCLUSIONS = {
@@ -73,8 +74,20 @@ def weigh_partition(
     return PartitionVerdict(_answer(again, apart), again, apart)
 
 
+def can_be_told(sizes: np.ndarray) -> npt.NDArray[np.bool_]:
+    """Tell which clusters the checks say something about.
+
+    A cluster of nearly all rows is found again and has few neighbours outside in any
+    table, so only the other clusters count.
+    """
+    told = sizes <= _NEARLY_ALL * sizes.sum()
+    return told if told.any() else np.ones(len(sizes), bool)
+
+
 def grade_clusters(passed: np.ndarray, sizes: np.ndarray) -> Light:
     """Grade by the clusters that pass, and by their rows."""
+    told = can_be_told(sizes)
+    passed, sizes = passed[told], sizes[told]
     if passed.all():
         return "yes"
     return "in part" if sizes[passed].sum() >= _MOST * sizes.sum() else "no"

@@ -20,7 +20,7 @@ from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.leading import Leads
-from clusterlens.ui.nodes.partition_verdict import grade_clusters, passing
+from clusterlens.ui.nodes.partition_verdict import can_be_told, grade_clusters, passing
 from clusterlens.ui.nodes.verdict import REACHED, Light, grade
 
 QUESTIONS = {
@@ -154,7 +154,7 @@ class Verdict:
         deciding = [lights[key] for key in _DECIDING if key in lights]
         if "no" in deciding:
             return "no"
-        if "unknown" in deciding:
+        if "unknown" in (*deciding, lights.get("doubts")):
             return "unknown"
         weak = [lights.get(key) in ("no", "in part") for key in _WEAKENING]
         return "in part" if "in part" in deciding or any(weak) else "yes"
@@ -249,7 +249,7 @@ def _unknown(key: str, what: str, found: Evidence | None = None) -> Row:
     if found is not None and not found.is_here:
         other = "The run that is read has other rows; read the run of the result."
         return Row(key, "unknown", other, open=[what])
-    return Row(key, "unknown", "Not asked yet.", open=[what])
+    return Row(key, "unknown", "Not measured yet.", open=[what])
 
 
 def _numbers(found: Evidence) -> Row:
@@ -269,20 +269,25 @@ def _numbers(found: Evidence) -> Row:
     more = [] if test else [f"whether k = {own} stands out against copies"]
     if test is not None:
         basis += f" {test.sentence}"
-    differ = set(sources.values()) != {own}
+    others = [name for name, k in sources.items() if k != own]
+    agreed = _listed([name for name in sources if name not in others] or ["none"])
     if test is not None and test.k is None:
         none = "no number stands out in the k test, which cuts by k-means"
-        claim = f"that there are {own} groups ({f'{listed}; ' if differ else ''}{none})"
+        claim = f"that there are {own} groups ({f'{listed}; ' if others else ''}{none})"
         answer = f"No number stands out; {listed}."
         return Row("numbers", "no", answer, basis, doubted=[claim])
-    if differ:
+    if others == ["the pool"] and test is not None:
+        agree = "agree" if len(sources) > 2 else "agrees"
+        claim = f"{own} groups ({agreed} {agree}; the pool: {leads.k_before})"
+        answer = f"{own}: {agreed} {agree}; the leader of the pool has another number."
+        return Row("numbers", "yes", answer, basis, defended=[claim])
+    if others:
         claim = f"that there are {own} groups ({listed})"
         answer = f"Not all say {own}: {listed}."
         return Row("numbers", "in part", answer, basis, doubted=[claim], open=more)
     if test is None:
-        answer = f"{own}, by {_listed(list(sources))}; not compared with copies yet."
+        answer = f"{own}, by {agreed}; not compared with copies yet."
         return Row("numbers", "unknown", answer, basis, open=more)
-    agreed = _listed(list(sources))
     return Row(
         "numbers",
         "yes",
@@ -368,19 +373,25 @@ def _by_cluster(
 ) -> Row:
     """Return the row of a check that each cluster passes or not."""
     sizes = np.array([found.sizes[int(k)] for k in clusters])
-    good = [_name(k, found) for k in clusters[passed]]
-    bad = [_name(k, found) for k in clusters[~passed]]
-    answer = f"{passing(passed)} {what}"
-    answer += f": {_listed(good)}." if good and bad else "."
+    told = can_be_told(sizes)
+    good = [_name(k, found) for k in clusters[told & passed]]
+    bad = [_name(k, found) for k in clusters[told & ~passed]]
+    part = passing(passed[told])
+    answer = f"{part} {what}"
+    answer += f": {_listed(good)}." if good and len(good) < len(passed) else "."
+    if not told.all():
+        (largest,) = clusters[~told]
+        share = float(sizes[~told][0] / sizes.sum())
+        basis += (
+            f" It says nothing about {_name(largest, found)}: any cluster with "
+            f"{percent(share)} of the rows comes back and has few neighbours."
+        )
     every = count(len(passed), "cluster")
-    if not bad:
-        defended, doubted = [f"all {every} ({what}, more than by chance)"], []
-    elif not good:
-        defended, doubted = [], [f"any of {every} (none is surely {what})"]
-    else:
-        defended = [f"{_listed(good)} ({what}, more than by chance)"]
-        doubted = [f"{_listed(bad)} (not surely {what})"]
-    light, short = grade_clusters(passed, sizes), f"{passing(passed)} {what}"
+    defended, doubted = [], [f"any of {every} (none is surely {what})"]
+    if good:
+        defended = [f"{_every(good, passed)} ({what}, more than by chance)"]
+        doubted = [f"{_listed(bad)} (not surely {what})"] if bad else []
+    light, short = grade_clusters(passed, sizes), f"{part} {what}"
     return Row(
         key,
         light,
@@ -391,6 +402,13 @@ def _by_cluster(
         short=short,
         clusters=frozenset(good),
     )
+
+
+def _every(names: Sequence[str], clusters: np.ndarray) -> str:
+    """List names of clusters, or say that they are all."""
+    if len(names) < len(clusters):
+        return _listed(names)
+    return "both clusters" if len(names) == 2 else f"all {len(names)} clusters"
 
 
 def _labels(found: Evidence) -> Row | None:
@@ -419,8 +437,7 @@ def _columns(found: Evidence) -> Row:
     """Name the columns that reproduce most of the clusters."""
     tool = found.columns
     if tool is None:
-        answer = "Not known yet, or no column tells them apart."
-        return Row("columns", "unknown", answer)
+        return _unknown("columns", "which columns tell its clusters apart")
     used = tool.accuracy.head(_FEW_COLUMNS)
     if len(tool.accuracy) == len(used):
         every = _listed([f"“{name}”" for name in used["column"]])
@@ -441,6 +458,9 @@ def _columns(found: Evidence) -> Row:
     is_whole = (found.clusters >= 0).all()
     whole_of_it = "it" if is_whole else "its rows without the noise"
     answer = f"{names} {verb} {percent(share)} of {whole_of_it}."
+    if found.copies is not None and weigh_copies(found.copies).light == "no":
+        basis += " Columns reproduce any cut of a table, also of one without groups."
+        return Row("columns", "unknown", answer, basis)
     return Row("columns", "yes", answer, basis)
 
 
@@ -465,12 +485,13 @@ def _answers(leads: Leads) -> Row:
 def _doubts(found: Evidence) -> Row:
     """List the known signs of a wrong leader, or say that there are none."""
     leads, doubts, basis = found.leads, [], ""
-    if leads.chance is not None and leads.chance < _SETTLED:
+    is_leader = found.title == leads.after
+    if is_leader and leads.chance is not None and leads.chance < _SETTLED:
         doubts.append(
             f"your answers do not settle which model leads: {leads.after} has a chance "
             f"of {percent(leads.chance)}"
         )
-    if leads.likeness is not None:
+    if is_leader and leads.likeness is not None:
         basis = (
             "Of tables with known classes, most leaders that are little like the other "
             "models were far from the classes. Hardly anything else foretells that."
@@ -497,11 +518,13 @@ def _doubts(found: Evidence) -> Row:
             f"{'row' if small[-1] == 1 else 'rows'}, not "
             f"{'checked in' if unchecked else 'found again in'} other samples"
         )
-    if not doubts:
-        answer = "No known sign of a wrong leader; that is no proof that it is right."
-        return Row("doubts", "yes", answer)
-    answer = _sentence("; ".join(doubts))
-    return Row("doubts", "in part", answer, basis, against=doubts)
+    if doubts:
+        answer = _sentence("; ".join(doubts))
+        return Row("doubts", "in part", answer, basis, against=doubts)
+    if is_leader and not leads.is_compared:
+        return _unknown("doubts", "whether the leader is like the other models")
+    answer = "No known sign that it is wrong; that is no proof that it is right."
+    return Row("doubts", "yes", answer)
 
 
 def _name(cluster: int, found: Evidence) -> str:

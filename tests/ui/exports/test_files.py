@@ -225,7 +225,7 @@ def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
         await wait_until_idle(session)
         panel._download._send_msg = sent.append
         for key in ("links json", "script"):
-            panel._make(key)
+            panel._ask(key)
             await wait_until_idle(session)
             await asyncio.sleep(0.05)
         return panel, session
@@ -235,6 +235,31 @@ def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
     assert sent[0]["name"] == "script-alert-1-script-links.json"
     assert "Python script" in session.jobs.notices[0].text
     assert BAD not in panel.text.body
+
+
+def test_a_report_that_is_asked_for_early_waits_for_what_is_being_computed():
+    sent = []
+
+    async def main():
+        session = Session(Server())
+        await session.act("load example", name="iris")
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+        await session.act("run pool", pool=pool, random_state=0)
+        panel = TakeAway(session)
+        panel._download.send = lambda name, content: sent.append(content.decode())
+        panel.set_visible(True)
+        panel._ask("report")
+        panel._ask("report")
+        assert "HTML report: made as soon as this is done: " in panel.text.body
+        await wait_until_idle(session)
+        await asyncio.sleep(0.05)
+        assert "made as soon as" not in panel.text.body
+
+    run(main())
+    (report,) = sent
+    assert "reproduce" in report
+    assert "which columns tell its clusters apart" not in report
+    assert "whether the leader is like the other models" not in report
 
 
 def test_what_files_that_are_made_too_early_lack_is_said():

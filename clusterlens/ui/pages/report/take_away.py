@@ -179,16 +179,25 @@ FILES = {
 }
 
 
+# Results that take seconds, and that a file waits for.
+AWAITED = (
+    *("likeness_to_leader", "export_columns", "export_separation"),
+    *("export_labels_match", "export_profiles", "export_distributions"),
+)
+
+
 class TakeAway(Card):
     """One row per result, a button per kind of file."""
 
     needs = NEEDED
-    also = WELCOME
+    also = tuple(dict.fromkeys((*WELCOME, *AWAITED)))
     empty = "<b>Nothing to take away yet.</b> Load a table and run a pool first."
 
     def build(self) -> Any:
-        self.text = Text(does=self._make, css_classes=["cl-take-away"])
+        self.text = Text(does=self._ask, css_classes=["cl-take-away"])
         self._download = Download()
+        self._wanted: list[str] = []
+        self._head = ""
         return card(
             "Take away",
             self.status,
@@ -202,38 +211,65 @@ class TakeAway(Card):
         """Offer the files, with the clusters of the result."""
         partition = values["export_partition"]
         what = "the result" if partition.is_result else "no result is chosen yet"
-        head = f"<b>{safe(partition.title)}</b>, {what}"
         late = ""
         if values["robustness"].state == "pending":
             late = (
                 "<p class='warn' role='status'>Ranks without each family are still "
                 "being worked out; files made now lack them.</p>"
             )
-        rows: dict[str, list[str]] = {}
-        for key, file in FILES.items():
-            button = link(file.label, key, kind="pill", css=file.css)
-            rows.setdefault(file.title, []).append(button)
-        words = {file.title: file.words for file in FILES.values() if file.words}
-        self.text.body = (
-            f"<p class='muted'>Clusters of {head}. Made "
-            f"when you ask; nothing leaves this machine unless you save it.</p>{late}"
-            "<table>"
-            + "".join(
-                f"<tr><td><b>{title}</b><br><span class='muted'>{words[title]}</span>"
-                f"</td><td class='name' style='text-align:right'>{''.join(buttons)}"
-                "</td></tr>"
-                for title, buttons in rows.items()
-            )
-            + "</table>"
+        self._head = (
+            f"<p class='muted'>Clusters of <b>{safe(partition.title)}</b>, {what}. "
+            "Made when you ask; nothing leaves this machine unless you save it.</p>"
+            f"{late}"
         )
+        self._update()
+
+    def _ask(self, key: str) -> None:
+        """Make a file as soon as the results that it waits for are computed."""
+        if key in FILES and key not in self._wanted:
+            self._wanted.append(key)
+            self._update()
+
+    def _update(self) -> None:
+        """Make the files that were asked for, or say what they wait for."""
+        derived, waits = self.session.derived, ""
+        if pending := [k for k in AWAITED if derived.get(k).state == "pending"]:
+            if self._wanted:
+                files = ", ".join(FILES[key].title for key in self._wanted)
+                titles = "; ".join(derived.nodes[name].title for name in pending)
+                waits = (
+                    f"<p class='warn' role='status'>{files}: made as soon as this is "
+                    f"done: {titles}.</p>"
+                )
+        else:
+            wanted, self._wanted = self._wanted, []
+            for key in wanted:
+                self._make(key)
+        self.text.body = f"{self._head}{waits}{_BUTTONS}"
 
     def _make(self, key: str) -> None:
         """Make a file on a thread, then send it to the browser."""
-        found, file, session = gather(self.session), FILES.get(key), self.session
-        if found is None or file is None:
+        found, file, session = gather(self.session), FILES[key], self.session
+        if found is None:
             return
         name = f"{file_stem(found.table.name)}-{file.ending}"
-
         save_file(
             session, self._download, name, file.title, lambda: file.make(found, session)
         )
+
+
+def _table() -> str:
+    """Write a line for each result, with a button for each kind of file."""
+    rows: dict[str, list[str]] = {}
+    for key, file in FILES.items():
+        button = link(file.label, key, kind="pill", css=file.css)
+        rows.setdefault(file.title, []).append(button)
+    words = {file.title: file.words for file in FILES.values() if file.words}
+    return "".join(
+        f"<tr><td><b>{title}</b><br><span class='muted'>{words[title]}</span></td>"
+        f"<td class='name' style='text-align:right'>{''.join(buttons)}</td></tr>"
+        for title, buttons in rows.items()
+    )
+
+
+_BUTTONS = f"<table>{_table()}</table>"

@@ -23,6 +23,8 @@ COSTS = {
         "No model was fitted here that could cluster other samples.",
     ),
 }
+# Node with the work on each question.
+WORK = {**CHECK_OF, "columns": "export_columns", "doubts": "likeness_to_leader"}
 # Pages with more on a question.
 PAGES = {
     "copies": "consensus",
@@ -59,7 +61,7 @@ class VerdictRows(Card):
     """Claims that hold and claims that fail; open questions can be asked here."""
 
     needs = ("export_verdict", "export_partition")
-    also = (*CHECK_OF.values(), *(cost for cost, _ in COSTS.values()))
+    also = (*WORK.values(), *(cost for cost, _ in COSTS.values()))
     empty = f"<b>Nothing to judge yet.</b> {TO_A_RUN}."
 
     def build(self) -> Any:
@@ -106,7 +108,7 @@ def _light(light: Any) -> str:
 
 def _row(row: Row, checks: Mapping[str, Result]) -> str:
     """Write one question with its answer, its basis and what can be done."""
-    name = CHECK_OF.get(row.key, "")
+    name = WORK.get(row.key, "")
     check, (cost, impossible) = checks.get(name), COSTS.get(row.key, ("", ""))
     basis, answer = safe(row.basis), safe(row.answer)
     if check is not None and check.ready and check.check is not None:
