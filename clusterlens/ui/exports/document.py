@@ -346,7 +346,7 @@ def _check(found: Findings, name: str, result: Any, words: Callable[[Any], str])
     """Write the result of a check with its draws, seed and day, or its progress."""
     check = found.checks[name]
     if result is None:
-        return f"<p class='caveat'>Not measured: {check.stopped}.</p>"
+        return f"<p class='caveat'>Unfinished: {check.stopped}.</p>"
     return f"<p>{safe(words(result))} <span class='muted'>{check.settings}.</span></p>"
 
 
@@ -698,10 +698,10 @@ def _found_again(found: Findings) -> str:
     check, stability = found.checks.get("export_stability"), found.stability
     if check is None or stability is None or _stability(found) is None:
         stopped = check.stopped if check else ""
+        state = f"is unfinished ({stopped})" if stopped else "was not measured"
         return (
             "<p class='muted'>How well the clusters are found again in bootstrap "
-            f"samples was not measured{f' ({stopped})' if stopped else ''}; the page "
-            "Clusters does it.</p>"
+            f"samples {state}; the page Clusters does it.</p>"
         )
     passed = int(stability.stable.sum())
     return (

@@ -46,7 +46,7 @@ def _settings(check: Check | None) -> str:
     """Say how a check was made, or where it was stopped."""
     if check is None:
         return ""
-    words = check.settings if check.is_whole else f"Not measured: {check.stopped}"
+    words = check.settings if check.is_whole else f"Unfinished: {check.stopped}"
     return f"{words}."
 
 
