@@ -267,12 +267,15 @@ class Shading:
         Name of the column, empty for one colour.
     low, high : str
         Values of the lightest and of the darkest colour.
+    n_missing : int
+        Number of samples without a value, which are grey.
     """
 
     values: np.ndarray
     column: str = ""
     low: str = ""
     high: str = ""
+    n_missing: int = 0
 
 
 @node("live", "Colouring the samples", keep=16)
@@ -286,12 +289,15 @@ def shading(job: Job, dataset: Dataset, look_column: str | None) -> Shading:
     cells = dataset.table[names[look_column]].iloc[at]
     numbers = _as_numbers(cells)
     if not np.isfinite(numbers).any():
-        return Shading(shades(numbers), str(look_column))
+        return Shading(shades(numbers), str(look_column), n_missing=len(numbers))
     low, high = np.nanmin(numbers), np.nanmax(numbers)
     ends = (cells.iloc[int(find(numbers))] for find in (np.nanargmin, np.nanargmax))
     share = (numbers - low) / ((high - low) or 1.0)
     return Shading(
-        shades(share), str(look_column), *(_write_end(value) for value in ends)
+        shades(share),
+        str(look_column),
+        *(_write_end(value) for value in ends),
+        n_missing=int(np.isnan(numbers).sum()),
     )
 
 
