@@ -72,12 +72,12 @@ def reading(shown: Any) -> str:
 def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
     """Return a select on one dense line, for the line of a title."""
     params.setdefault("margin", 0)
+    params.setdefault("sx", DENSE)
     return pmu.Select(
         label=label,
         options=options,
         size="small",
         css_classes=[css],
-        sx=DENSE,
         **params,
     )
 

@@ -29,6 +29,9 @@ EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-cop
 # Shown while no worker process is free.
 ALL_AT_WORK = "waiting for its turn, as other work takes all processors"
 
+# Expert's terms that are too long for two lines of a select.
+_BRIEF_SCORES = {"aari": "average ARI", "anmi": "average NMI"}
+
 # Prefixes of names, and their short forms.
 _BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 
@@ -36,7 +39,8 @@ _BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 def score_words(key: str) -> str:
     """Name a score in plain words, if it has any, followed by the expert's term."""
     score = SCORES[key]
-    return f"{score.plain} ({score.title})" if score.plain else score.title
+    title = _BRIEF_SCORES.get(key, score.title)
+    return f"{score.plain} ({title})" if score.plain else title
 
 
 def who_votes(by: VoteBy, ensemble: Ensemble) -> str:
