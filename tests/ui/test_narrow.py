@@ -288,6 +288,11 @@ def test_scores_verdicts_and_legends_are_never_cut(kept, tmp_path):
             expect(shown).to_have_text(score_words(key))
             assert not shown.evaluate(CUT), score_words(key)
         choose(app, ".cl-score", score_words("discotec-binary"))
+    app.set_viewport_size({"width": 1440, "height": 900})
+    cell = app.locator(f"td[title='{LONG_COLUMN}']").first
+    expect(cell).to_have_text(LONG_COLUMN)
+    tail = cell.locator(".told-apart > span").last
+    assert not tail.evaluate(CUT)
 
 
 def test_the_name_of_a_file_is_whole_where_a_wide_page_has_room_for_it(kept, tmp_path):

@@ -190,6 +190,7 @@ table.profile td.number { font-size: 14px; }
 .told-apart > span:first-child { flex-shrink: 100000; min-width: 1.6em; }
 .told-apart > span:first-child:has(+ span:empty) { flex-shrink: 1; }
 .told-apart > span:empty { display: none; }
+.told-apart.close { gap: 0; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .entries { display: flex; flex-wrap: wrap; gap: 0 .7em; flex: 1 1 0; min-width: 0; }
