@@ -21,7 +21,7 @@ from clusterlens import __version__
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import count, first_of, percent, whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.stability import ClusterStability
@@ -68,6 +68,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
 _SHOWN_LINKS = 200
 _SHOWN_COLUMNS = 6
+_SHOWN_GAPS = 10
 # References, each with a test whether a report uses it.
 SOURCES: dict[str, Callable[[Findings], bool]] = {
     "Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus (the "
@@ -660,7 +661,24 @@ def _clusters(found: Findings) -> str:
     table = table_of(heads, "".join(lines))
     charts = write_charts(found.distributions or {}, found.export_partition.names)
     deciding = write_deciding(found.verdict)
-    return f"{_chosen(found)}{_found_again(found)}{table}{deciding}{charts}"
+    gaps = _gaps(partition)
+    return f"{_chosen(found)}{_found_again(found)}{table}{gaps}{deciding}{charts}"
+
+
+def _gaps(partition: ExportPartition) -> str:
+    """Say why numbers are missing between those of the clusters, if any are."""
+    present = np.unique(partition.clusters[partition.clusters >= 0]).tolist()
+    missing = [k + 1 for k in range(max(present, default=-1)) if k not in present]
+    if not missing or all(k in partition.names for k in present):
+        return ""
+    one = len(missing) == 1
+    numbers = first_of(list(map(str, missing)), _SHOWN_GAPS)
+    return (
+        f"<p class='muted'>There is no cluster {numbers}: clusters have the number of "
+        "the cluster that they resemble in the partition that set the numbers and "
+        "colours of this run, and none here resembles "
+        f"{'the one with this number' if one else 'those with these numbers'}.</p>"
+    )
 
 
 def _chosen(found: Findings) -> str:
