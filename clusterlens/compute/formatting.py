@@ -3,6 +3,24 @@
 from collections.abc import Sequence
 
 
+def minus(number: str) -> str:
+    """Write a formatted number with a true minus sign, for readers.
+
+    Files for machines (CSV, SQL, Python, JSON) keep the hyphen.
+
+    Parameters
+    ----------
+    number : str
+        A number as `format` writes it.
+
+    Returns
+    -------
+    text : str
+        For example "−1.7".
+    """
+    return number.replace("-", "−")
+
+
 def whole(amount: float) -> str:
     """Format a whole number, with thousands separated by a narrow no-break space.
 
@@ -18,7 +36,7 @@ def whole(amount: float) -> str:
     text : str
         For example "12 000".
     """
-    return f"{amount:,.0f}".replace(",", "\u202f")
+    return minus(f"{amount:,.0f}").replace(",", "\u202f")
 
 
 def grouped(amount: float) -> str:
@@ -34,7 +52,7 @@ def grouped(amount: float) -> str:
     text : str
         A whole number from 10 000 to 1e9, otherwise six significant digits.
     """
-    return whole(amount) if 10_000 <= abs(amount) < 1e9 else f"{amount:.6g}"
+    return whole(amount) if 10_000 <= abs(amount) < 1e9 else minus(f"{amount:.6g}")
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:
@@ -113,4 +131,4 @@ def percent(share: float) -> str:
         return "<1%" if share > 1e-9 else "0%"
     if 0.995 <= share < 1 - 1e-9:
         return ">99%"
-    return f"{share:.0%}".replace("-", "−")
+    return minus(f"{share:.0%}")

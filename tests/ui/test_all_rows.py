@@ -7,8 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
+from clusterlens.compute.formatting import whole
 from clusterlens.compute.scale import labels
 from clusterlens.compute.scale import source as source_module
 from clusterlens.ui.actions.large_tables import given_of
@@ -181,6 +183,11 @@ def test_cancelled_labels_stay_out_of_the_analysis_and_go_on(folder, monkeypatch
         [out] = [path for path in folder.iterdir() if path.name != BAD]
         before = {file: file.stat().st_mtime_ns for file in out.rglob("part-*")}
         assert 0 < len(before) < 9
+        n_rows = sum(pq.read_metadata(file).num_rows for file in before)
+        assert session.jobs.notices[-1].text == (
+            f"Cancelled: Label all rows. The finished labels of {whole(n_rows)} rows "
+            "are kept on the disk; “Label all rows” goes on from there."
+        )
         assert not (out / "manifest.json").exists()
         assert await session.act("label rows"), session.jobs.notices
         assert {file: file.stat().st_mtime_ns for file in before} == before

@@ -12,6 +12,7 @@ import pytest
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.exports.script import write_card
+from clusterlens.ui.kit.palette import NOISE_COLOUR, rgb
 from clusterlens.ui.pages.data import columns as columns_card
 from clusterlens.ui.pages.data.nodes import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data.page import DataPage
@@ -110,6 +111,27 @@ def test_the_table_of_columns_has_the_same_types_without_rows():
         await opened.read(people())
         shown = opened.columns._table.value
         assert columns_card._frame([], [], 0).dtypes.equals(shown.dtypes)
+
+    run_scenario(scenario)
+
+
+def test_missing_values_have_a_colour_and_a_count_on_the_shaded_map():
+    async def scenario(opened):
+        frame = people()
+        frame.loc[:6, "height"] = np.nan
+        await opened.read(frame)
+        opened.session.look.prepared_view = Viewport(width=200, height=100)
+        opened.session.look.column = "height"
+        await opened.wait_until_idle()
+        shading = opened.session.derived.get("shading").value
+        grey = (shading.values == rgb([NOISE_COLOUR])).all(axis=1)
+        assert grey.sum() == shading.n_missing == 7
+        legend = opened.preparation._legend.body
+        assert f'{NOISE_COLOUR}"></span>missing 7' in legend
+        assert "(7 missing values in grey)" in opened.preparation._steering.words
+        opened.session.look.column = None
+        await opened.wait_until_idle()
+        assert "missing" not in opened.preparation._legend.body
 
     run_scenario(scenario)
 

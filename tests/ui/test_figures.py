@@ -119,7 +119,7 @@ def test_points_are_inside_a_convex_outline_exactly_if_left_of_all_its_sides(see
 def test_a_line_that_was_moved_by_the_server_is_no_drag():
     async def main():
         chosen = []
-        figure = threshold.ThresholdFigure(chosen.append, chosen.append)
+        figure = threshold.ThresholdFigure(chosen.append, chosen.append, chosen.append)
         ranks = np.ones((2, 8), int)
         figure.show(ranks, mean=3, majority=4, threshold=5)
         assert chosen == []

@@ -536,6 +536,19 @@ def test_labels_on_the_map_lead_here():
     run_scenario(scenario)
 
 
+def test_rows_without_a_label_are_missing_on_the_map_not_noise():
+    async def scenario(opened):
+        await opened.read(labelled(gaps=True), pool=POOL)
+        opened.look.colour_by = "labels"
+        opened.session.derived.watch(("legend",), lambda results: None)
+        await opened.wait_until_idle()
+        entries = opened.session.derived.get("legend").value.entries
+        assert entries[0] == (-1, "label missing", 4)
+        assert [name for _, name, _ in entries[1:]] == ["far", "left", "right"]
+
+    run_scenario(scenario)
+
+
 def test_a_merged_class_bears_the_names_of_all():
     labels = EvaluatedLabels(
         dataset=None,

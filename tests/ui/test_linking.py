@@ -396,7 +396,7 @@ def test_legends_say_what_lines_and_colours_stand_for():
 
 def test_the_legend_says_the_word_of_numbered_clusters_once():
     async def scenario(opened):
-        entries = re.findall(r"</span>([^<]+) <span", opened.map._legend.body)
+        entries = re.findall(r"class='cut'>([^<]+)</span>", opened.map._legend.body)
         assert entries == ["cluster 1", "2", "3"]
 
     run_scenario(scenario)

@@ -1,11 +1,14 @@
 """Tests of layout at 1024 x 768 pixels, with larger text, and on a wide page."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from playwright.sync_api import Page, expect
 
+from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.pages.data.columns import TITLES
 from tests.support.pages import IDLE
@@ -244,6 +247,52 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(kept, tmp_pa
     assert len(max(reasons, key=len)) > 50
     assert max(reasons.values()) <= 1
     assert_uncut(app, ".cl-pca .MuiSelect-select")
+
+
+CLASSES = [f"species of the {k} group of trees" for k in range(9)]
+# Whether the text of an element is cut, across or down.
+CUT = (
+    """e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 2"""
+)
+
+
+def test_scores_verdicts_and_legends_are_never_cut(kept, tmp_path):
+    rng = np.random.default_rng(0)
+    centres = np.repeat(np.arange(9.0), 20)[:, None] * [4, 1, 2]
+    names = [LONG_COLUMN, "circumference_of_the_lowest_branch", "mass"]
+    frame = pd.DataFrame(centres + rng.normal(size=(180, 3)), columns=names)
+    frame["class"] = np.repeat(CLASSES, 20)
+    path = tmp_path / "trees.csv"
+    frame.to_csv(path, index=False)
+    steps = pool_run([{"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]}])
+    app = kept(path, steps, page="consensus", colour_by="labels")
+    app.locator("button.cl-null-check").click()
+    chip = app.locator("span.pill.cl-null-check")
+    expect(chip).to_contain_text(re.compile("groups: .*, p = "))
+    for width, height in ((1440, 900), (1024, 768)):
+        app.set_viewport_size({"width": width, "height": height})
+        app.wait_for_function(IDLE, timeout=LONG)
+        assert not chip.evaluate(CUT)
+        assert_inside(app, "span.pill.cl-null-check", ".cl-headline.cl-card")
+        entries = within(app, ".cl-map-legend .entries > span")
+        assert len(entries) == len(CLASSES)
+        assert len({one["box"][1] for one in entries}) <= 2
+        assert_inside(app, ".cl-map-legend .entries > span", ".cl-map.cl-card")
+        for entry, name in zip(
+            app.locator(".cl-map-legend .entries > span").all(), CLASSES, strict=True
+        ):
+            expect(entry).to_have_attribute("title", f"{name}: 20")
+        for key in SCORES:
+            choose(app, ".cl-score", score_words(key))
+            shown = app.locator(".cl-score .MuiSelect-select")
+            expect(shown).to_have_text(score_words(key))
+            assert not shown.evaluate(CUT), score_words(key)
+        choose(app, ".cl-score", score_words("discotec-binary"))
+    app.set_viewport_size({"width": 1440, "height": 900})
+    cell = app.locator(f"td[title='{LONG_COLUMN}']").first
+    expect(cell).to_have_text(LONG_COLUMN)
+    tail = cell.locator(".told-apart > span").last
+    assert not tail.evaluate(CUT)
 
 
 def test_the_name_of_a_file_is_whole_where_a_wide_page_has_room_for_it(kept, tmp_path):

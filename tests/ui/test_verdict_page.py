@@ -124,7 +124,21 @@ def test_a_check_that_was_stopped_says_how_far_it_was():
         session.checks.put(Check(key, kind, done=40, total=100))
         await wait_until_idle(session)
         assert "Stopped at 40 of 100; <b>Find out" in body(panel)
-        assert "Not measured: stopped at 40 of 100." in write_report(gather(session))
+        report = write_report(gather(session))
+        assert "Unfinished: stopped at 40 of 100." in report
+        for text in (body(panel), report):
+            unfinished = text.partition("Unfinished: ")[2]
+            assert "stands out against copies (stopped at 40 of 100)" in unfinished
+            not_measured = text.partition("Not measured: ")[2].partition(".")[0]
+            assert "whether there are groups at all" in not_measured
+            assert "stands out against copies" not in not_measured
+        kind, key = session.derived.check_of("null_check")
+        session.checks.put(Check(key, kind, done=7, total=99))
+        await wait_until_idle(session)
+        answer = "Unfinished: stopped at 7 of 99, without a value until it has ended."
+        for text in (body(panel), write_report(gather(session))):
+            assert answer in text
+            assert "groups at all (stopped at 7 of 99)" in text
 
     run(main())
 

@@ -11,7 +11,8 @@ import clusterlens
 from clusterlens.compute.formatting import count, grouped, percent, whole
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.kit.widgets import breakable
-from clusterlens.ui.kit.words import number, typed
+from clusterlens.ui.kit.words import fixed, number, typed
+from clusterlens.ui.pages.data.nodes import write_cell
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,16 @@ def test_a_bare_number_is_said_to_be_a_label(label, title):
         (number(0.5), "0.5"),
         (grouped(167_000.0), "167\u202f000"),
         (grouped(2001.5), "2001.5"),
-        (grouped(-3.2e11), "-3.2e+11"),
+        (grouped(-3.2e11), "−3.2e+11"),
+        (whole(-1_234), "−1\u202f234"),
+        (number(-1.7), "−1.7"),
+        (number(-0.000_17), "−0.00017"),
+        (fixed(-1.71, signed=True), "−1.71"),
+        (write_cell(-1.5), "−1.5"),
+        (write_cell(-3), "−3"),
+        (write_cell("2020-01-05"), "2020-01-05"),
+        (write_cell(pd.Timestamp("2020-01-05")), "2020-01-05"),
+        (typed("−1,5"), "-1.5"),
         (percent(0), "0%"),
         (percent(0.0004), "<1%"),
         (percent(0.25), "25%"),

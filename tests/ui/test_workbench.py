@@ -196,6 +196,39 @@ def test_keys_undo_redo_and_step_through_the_models(app):
     expect(app.locator(".cl-keys")).to_be_hidden()
 
 
+def test_a_click_or_a_drag_anywhere_in_the_plot_sets_the_agreement_needed(app):
+    frame = app.locator(".cl-threshold .bk-CartesianFrame").bounding_box()
+    needed = app.locator(".cl-threshold .needed b")
+    n_models = int(
+        re.search(r"of (\d+)", app.locator(".cl-threshold .needed").inner_text())[1]
+    )
+
+    def at(share: float, down: float) -> tuple[float, float]:
+        return frame["x"] + share * frame["width"], frame["y"] + down * frame["height"]
+
+    def expect_set(share: float) -> None:
+        expect(needed).to_have_text(str(round(share * (n_models + 1))))
+        expect(app.locator(".cl-threshold")).to_contain_text("chosen")
+
+    app.mouse.click(*at(0.25, 0.4))
+    expect_set(0.25)
+    app.wait_for_timeout(500)  # another click at once would be half a double click
+    app.mouse.click(*at(0.25, 0.4))
+    expect(app.locator(".cl-threshold")).to_contain_text("chosen already")
+    app.wait_for_timeout(500)
+    app.mouse.click(frame["x"] - 20, frame["y"] + 10)
+    expect(app.locator(".cl-threshold")).to_contain_text(
+        f"click from 0 to {n_models + 1}"
+    )
+    now = round(0.25 * (n_models + 1)) / (n_models + 1)
+    for here, down, there in ((now, 0.9, 0.75), (0.1, 0.5, 0.5), (0.5, 0.1, 0.3)):
+        app.mouse.move(*at(here, down))
+        app.mouse.down()
+        app.mouse.move(*at(there, down), steps=8)
+        app.mouse.up()
+        expect_set(there)
+
+
 def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
     fresh, tmp_path
 ):

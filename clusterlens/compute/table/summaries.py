@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
-from clusterlens.compute.formatting import count
+from clusterlens.compute.formatting import count, minus
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 
@@ -298,8 +298,9 @@ def _skewness_hint(transform: str, skewness: float) -> str:
     """Describe a long tail and its remedy."""
     side = "right" if skewness > 0 else "left"
     return (
-        f"Long tail to the {side} (skewness {skewness:.1f}): a few rows decide the "
-        f"distances; {_SHORTENED[transform]} in place of the values would shorten it."
+        f"Long tail to the {side} (skewness {minus(f'{skewness:.1f}')}): a few "
+        f"rows decide the distances; {_SHORTENED[transform]} in place of the values "
+        "would shorten it."
     )
 
 
@@ -318,7 +319,7 @@ def _far_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHint
     far = np.flatnonzero((numbers < lowest) | (numbers > highest))
     if far.size == 0:
         return []
-    shown = [f"{ids[j]} ({numbers[j]:.6g})" for j in far[:3]]
+    shown = [f"{ids[j]} ({minus(f'{numbers[j]:.6g}')})" for j in far[:3]]
     more = f" and {far.size - 3} more" if far.size > 3 else ""
     text = (
         f"Column {name!r}: {count(far.size, 'value')} far from the others, rows "

@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from clusterlens.compute._run.options import RunOptions
+import pyarrow.parquet as pq
+
+from clusterlens.compute._run.options import Cancelled, RunOptions
+from clusterlens.compute.formatting import count
 from clusterlens.compute.scale.labelling import Given, label_all
+from clusterlens.compute.scale.labels import FOLDER as LABELS
 from clusterlens.compute.scale.landmark_table import MOST_LANDMARKS, sample_table
 from clusterlens.compute.scale.run import N_LANDMARKS
 from clusterlens.compute.scale.run_landmarks import (
@@ -175,18 +179,34 @@ def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
     digest = labels_digest(given.digest, run, large)
     out = job.server.tables.labels(large.name, digest)
     with job.server.tables.writing(out):
-        label_all(
-            opened,
-            out,
-            given,
-            [dict(spec) for spec in run.pool] or None,
-            run.random_state,
-            RunOptions(progress=job.report, cancel=job.cancelled),
-            unreadable=_rule(large.skips),
-            workers=job.workers,
-            enter=job.begin_stage,
-        )
+        try:
+            label_all(
+                opened,
+                out,
+                given,
+                [dict(spec) for spec in run.pool] or None,
+                run.random_state,
+                RunOptions(progress=job.report, cancel=job.cancelled),
+                unreadable=_rule(large.skips),
+                workers=job.workers,
+                enter=job.begin_stage,
+            )
+        except Cancelled:
+            job.left = _left_words(out)
+            raise
     return replace(analysis, labelled=(digest, result.title))
+
+
+def _left_words(out: Path) -> str:
+    """Say what a cancelled labelling keeps on the disk; empty for nothing."""
+    files = list((out / LABELS).glob("part-*"))
+    if not (files or out.exists()):
+        return ""
+    kept = "What was read and fitted is"
+    if files:
+        n_rows = sum(pq.read_metadata(file).num_rows for file in files)
+        kept = f"The finished labels of {count(n_rows, 'row')} are"
+    return f"{kept} kept on the disk; “Label all rows” goes on from there."
 
 
 def _write_labels(lines: Lines, step: Step, before: Analysis) -> None:

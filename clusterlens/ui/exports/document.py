@@ -22,7 +22,7 @@ from clusterlens import __version__
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import count, first_of, percent, whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.stability import ClusterStability
@@ -72,6 +72,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
 _SHOWN_LINKS = 200
 _SHOWN_COLUMNS = 6
+_SHOWN_GAPS = 10
 # Inputs of pictures that are compared by value.
 _PLAIN = (int, str, dict)
 # References, each with a test whether a report uses it.
@@ -386,7 +387,7 @@ def _check(found: Findings, name: str, result: Any, words: Callable[[Any], str])
     """Write the result of a check with its draws, seed and day, or its progress."""
     check = found.checks[name]
     if result is None:
-        return f"<p class='caveat'>Not measured: {check.stopped}.</p>"
+        return f"<p class='caveat'>Unfinished: {check.stopped}.</p>"
     return f"<p>{safe(words(result))} <span class='muted'>{check.settings}.</span></p>"
 
 
@@ -704,7 +705,24 @@ def _clusters(found: Findings) -> str:
     table = table_of(heads, "".join(lines))
     charts = write_charts(found.distributions or {}, found.export_partition.names)
     deciding = write_deciding(found.verdict)
-    return f"{_chosen(found)}{_found_again(found)}{table}{deciding}{charts}"
+    gaps = _gaps(partition)
+    return f"{_chosen(found)}{_found_again(found)}{table}{gaps}{deciding}{charts}"
+
+
+def _gaps(partition: ExportPartition) -> str:
+    """Say why numbers are missing between those of the clusters, if any are."""
+    present = np.unique(partition.clusters[partition.clusters >= 0]).tolist()
+    missing = [k + 1 for k in range(max(present, default=-1)) if k not in present]
+    if not missing or all(k in partition.names for k in present):
+        return ""
+    one = len(missing) == 1
+    numbers = first_of(list(map(str, missing)), _SHOWN_GAPS)
+    return (
+        f"<p class='muted'>There is no cluster {numbers}: clusters have the number of "
+        "the cluster that they resemble in the partition that set the numbers and "
+        "colours of this run, and none here resembles "
+        f"{'the one with this number' if one else 'those with these numbers'}.</p>"
+    )
 
 
 def _chosen(found: Findings) -> str:
@@ -742,10 +760,10 @@ def _found_again(found: Findings) -> str:
     check, stability = found.checks.get("export_stability"), found.stability
     if check is None or stability is None or _stability(found) is None:
         stopped = check.stopped if check else ""
+        state = f"is unfinished ({stopped})" if stopped else "was not measured"
         return (
             "<p class='muted'>How well the clusters are found again in bootstrap "
-            f"samples was not measured{f' ({stopped})' if stopped else ''}; the page "
-            "Clusters does it.</p>"
+            f"samples {state}; the page Clusters does it.</p>"
         )
     passed = int(stability.stable.sum())
     return (

@@ -49,7 +49,7 @@ def write_cns(found: Smoothing, show: Callable[[partial[Print], str], str]) -> s
     )
     automatic = (
         f"The automatic choice is K = {own.n_clusters}, {own.n_neighbors} neighbours, "
-        f"alpha = {number(own.alpha)} with criterion {best.criterion:.3f}."
+        f"alpha = {number(own.alpha)} with criterion {fixed(best.criterion, 3)}."
     )
     sizes = ", ".join(f"{whole(size)}" for size in summary.sizes)
     text = (
@@ -57,7 +57,7 @@ def write_cns(found: Smoothing, show: Callable[[partial[Print], str], str]) -> s
         f"{whole(len(solution.labels))} samples ({sizes}), {whole(summary.between)} of "
         f"them between clusters (less than {found.certain:.0%} of the seed stops at "
         f"one seed), {whole(summary.undecided)} undecided. Criterion "
-        f"<b>{summary.criterion:.3f}</b> at {setting}. {automatic}</p>"
+        f"<b>{fixed(summary.criterion, 3)}</b> at {setting}. {automatic}</p>"
         "<p class='muted'>The criterion compares settings on this table; it is no test "
         f"that clusters exist. No membership is off by more than "
         f"{number(summary.error_bound)}, proven. No random numbers are drawn, so there "

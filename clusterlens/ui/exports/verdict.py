@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from clusterlens.compute.table.distributions import ColumnDistribution
 from clusterlens.ui.kit.distributions import picture
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.widgets import safe, table_of
+from clusterlens.ui.kit.widgets import breakable, safe, table_of
 from clusterlens.ui.nodes.export_evidence import CHECK_OF
 from clusterlens.ui.nodes.result_verdict import Verdict
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
@@ -46,7 +46,7 @@ def _settings(check: Check | None) -> str:
     """Say how a check was made, or where it was stopped."""
     if check is None:
         return ""
-    words = check.settings if check.is_whole else f"Not measured: {check.stopped}"
+    words = check.settings if check.is_whole else f"Unfinished: {check.stopped}"
     return f"{words}."
 
 
@@ -67,7 +67,7 @@ def write_charts(
     for k, columns in distributions.items():
         name, colour = cluster_name(k, names), cluster_colour(k)
         drawn = "".join(
-            f"<figure><figcaption>{safe(column.column)}</figcaption>"
+            f"<figure><figcaption>{breakable(column.column)}</figcaption>"
             f"{picture(column, colour, name)}</figure>"
             for column in columns
         )

@@ -190,8 +190,13 @@ table.profile td.number { font-size: 14px; }
 .told-apart > span:first-child { flex-shrink: 100000; min-width: 1.6em; }
 .told-apart > span:first-child:has(+ span:empty) { flex-shrink: 1; }
 .told-apart > span:empty { display: none; }
+.told-apart.close { gap: 0; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
+.entries { display: flex; flex-wrap: wrap; gap: 0 .7em; flex: 1 1 0; min-width: 0; }
+.entries > span { display: flex; align-items: center; gap: 0 .3em; min-width: 0;
+  white-space: nowrap; }
+.entries > span > .dot { margin-right: 2px; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }
 table.profile th { font-size: 12px; }
 @media (max-width: 1350px) { table.profile td { font-size: 12px; } }
@@ -401,6 +406,11 @@ CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}
 CORNER_ROOM = ":host { padding-right: 32px; }"
 # The label of a slider is only for screen readers if text beside it says the same.
 NAME_UNSEEN = {"& .MuiFormLabel-root": {"display": "none"}}
+_DENSE_NARROW = {
+    "& .MuiInputLabel-root": {"maxWidth": "133%"},
+    "& .MuiSelect-select": {"padding": "4px 18px 4px 6px !important"},
+    "& .MuiSelect-icon": {"right": "0", "fontSize": "18px"},
+}
 # A dense field on one line with a title.
 DENSE = {
     "& .MuiInputBase-root": {
@@ -415,10 +425,21 @@ DENSE = {
         "padding": "4px 26px 4px 9px !important",
         "fontSize": "calc(14px * var(--cl-scale, 1))",
     },
+    "@media (max-width: 1350px)": _DENSE_NARROW,
+}
+# A select that shows its value on two lines.
+TWO_LINES = {
+    **DENSE,
+    "& .MuiInputBase-root": {"height": "calc(40px * var(--cl-scale, 1))"},
+    "& .MuiSelect-select": {
+        "padding": "4px 24px 0 8px !important",
+        "fontSize": "calc(12px * var(--cl-scale, 1))",
+        "lineHeight": "1.15",
+        "whiteSpace": "normal !important",
+    },
     "@media (max-width: 1350px)": {
-        "& .MuiInputLabel-root": {"maxWidth": "133%"},
-        "& .MuiSelect-select": {"padding": "4px 18px 4px 6px !important"},
-        "& .MuiSelect-icon": {"right": 0, "fontSize": "18px"},
+        **_DENSE_NARROW,
+        "& .MuiSelect-select": {"padding": "4px 18px 0 6px !important"},
     },
 }
 # A title keeps its width, whatever Panel sets; its neighbours shrink.

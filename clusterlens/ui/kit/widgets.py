@@ -24,6 +24,8 @@ from clusterlens.ui.kit.style import (
     TITLE_CSS,
 )
 
+# Letters at the end of a long name that are never cut.
+_TAIL = 6
 # Words of the glossary, longer ones first.
 _WORDS = re.compile(
     rf"\b({'|'.join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True))})\b"
@@ -72,12 +74,12 @@ def reading(shown: Any) -> str:
 def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
     """Return a select on one dense line, for the line of a title."""
     params.setdefault("margin", 0)
+    params.setdefault("sx", DENSE)
     return pmu.Select(
         label=label,
         options=options,
         size="small",
         css_classes=[css],
-        sx=DENSE,
         **params,
     )
 
@@ -129,10 +131,16 @@ def mark(colour: str, name: str) -> str:
     return f'<span class="dot" style="background:{colour}"></span>{name}'
 
 
-def join_keeping_tail(lead: str, tail: str) -> str:
+def join_keeping_tail(lead: str, tail: str, *, css: str = "") -> str:
     """Return markup of a name in two parts; the first shrinks, at its end."""
     ends = f"<span>{safe(lead)}</span><span>{safe(tail)}</span>"
-    return f"<span class='told-apart'>{ends}</span>"
+    return f"<span class='told-apart {css}'>{ends}</span>"
+
+
+def shorten_in_middle(name: str) -> str:
+    """Return markup of a name that is cut in its middle where it is too long."""
+    at = len(name) - _TAIL if len(name) > 3 * _TAIL else len(name)
+    return join_keeping_tail(name[:at], name[at:], css="close")
 
 
 def link(

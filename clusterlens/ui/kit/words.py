@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
-from clusterlens.compute.formatting import whole
+from clusterlens.compute.formatting import minus, whole
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy
@@ -29,6 +29,9 @@ EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-cop
 # Shown while no worker process is free.
 ALL_AT_WORK = "waiting for its turn, as other work takes all processors"
 
+# Expert's terms that are too long for two lines of a select.
+_BRIEF_SCORES = {"aari": "average ARI", "anmi": "average NMI"}
+
 # Prefixes of names, and their short forms.
 _BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 
@@ -36,7 +39,8 @@ _BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 def score_words(key: str) -> str:
     """Name a score in plain words, if it has any, followed by the expert's term."""
     score = SCORES[key]
-    return f"{score.plain} ({score.title})" if score.plain else score.title
+    title = _BRIEF_SCORES.get(key, score.title)
+    return f"{score.plain} ({title})" if score.plain else title
 
 
 def who_votes(by: VoteBy, ensemble: Ensemble) -> str:
@@ -91,9 +95,9 @@ def number(value: Any, *, spread: float = 0.0) -> str:
     if abs(value) <= 1e-9 * abs(spread) or value == 0:
         return "0"
     if abs(value) >= 1e7 or abs(value) < 1e-3:
-        return f"{value:.3g}"
+        return minus(f"{value:.3g}")
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{digits}f}".replace(",", "\u202f")
+    text = minus(f"{value:,.{digits}f}").replace(",", "\u202f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -104,7 +108,7 @@ def fixed(value: float, digits: int = 2, *, signed: bool = False) -> str:
     text = f"{value:{'+' if signed else ''}.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("+-")
-    return text.replace("-", "−")
+    return minus(text)
 
 
 def brief(name: str) -> str:
@@ -171,9 +175,10 @@ def caveat(value: AdjustedIndex) -> str:
 def typed(text: str) -> str:
     """Return a typed number in Python's notation.
 
-    A comma is a decimal mark, and groups of digits may be separated by spaces.
+    A comma is a decimal mark, groups of digits may be separated by spaces, and a minus
+    sign is a hyphen.
     """
-    return re.sub(r"(?<=\d)\s(?=\d)", "", text).replace(",", ".")
+    return re.sub(r"(?<=\d)\s(?=\d)", "", text).replace(",", ".").replace("−", "-")
 
 
 def span(low: float, high: float) -> str:

@@ -48,6 +48,7 @@ _FILLED = Reading("#% of the pairs here together", "#% of the pairs here togethe
 # Largest number of cluster numbers on the map; more would cover it.
 NUMBERED = 40
 # Longest class name on the map.
+_MISSING = "label missing"
 _NAME_LENGTH = 12
 # Smallest distance of two numbers, relative to the longer side of the map.
 _NUMBER_GAP = 0.05
@@ -128,8 +129,10 @@ def legend(
     numbers, sizes = np.unique(codes, return_counts=True)
     names = [
         cluster_name(k, model_names)
-        if given is None or k < 0
+        if given is None
         else label_title(samples.label_names[k])
+        if k >= 0
+        else _MISSING
         for k in numbers.tolist()
     ]
     placed = [k for k in numbers.tolist() if k >= 0][:NUMBERED]

@@ -7,7 +7,7 @@ One function turns the results of the checks into rows and a paragraph. Page, re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,7 @@ _FEWEST_ROWS, _SMALL = 5, 0.02
 # Probability of the leading model, given answers, from which on it is settled.
 _SETTLED = 0.5
 _LISTED = 6
+_NOT_MEASURED = "Not measured yet."
 _FEW_COLUMNS = 2
 _MOST_DIGITS = 6
 
@@ -108,9 +109,9 @@ class Row:
         The answer in words, and the numbers that it rests on.
     short : str
         The answer in a few words, of rows that decide.
-    defended, doubted, against, open : sequence of str
+    defended, doubted, against, unfinished, open : sequence of str
         Parts of the paragraph: claims that hold, claims that fail, signs of a wrong
-        result, open questions.
+        result, questions whose check was stopped, open questions.
     clusters : frozenset of str
         Names of the clusters that pass, of a check of each.
     """
@@ -122,6 +123,7 @@ class Row:
     defended: Sequence[str] = ()
     doubted: Sequence[str] = ()
     against: Sequence[str] = ()
+    unfinished: Sequence[str] = ()
     open: Sequence[str] = ()
     short: str = ""
     clusters: frozenset[str] = frozenset()
@@ -193,12 +195,27 @@ class Verdict:
             ("Can be defended", "defended"),
             ("Cannot be defended", "doubted"),
             ("Speaks against it", "against"),
+            ("Unfinished", "unfinished"),
             ("Not measured", "open"),
         ):
             claims = [one for row in self.rows for one in getattr(row, name)]
             if claims:
                 parts.append(f"{title}: {'; '.join(claims)}.")
         return " ".join(parts)
+
+
+def mark_unfinished(verdict: Verdict, stopped: Mapping[str, str]) -> Verdict:
+    """Mark the questions whose check was stopped, with its progress, by their keys."""
+    rows = []
+    for row in verdict.rows:
+        if (progress := stopped.get(row.key)) and row.open:
+            answer = row.answer
+            if answer == _NOT_MEASURED:
+                answer = f"Unfinished: {progress}, without a value until it has ended."
+            unfinished = [f"{what} ({progress})" for what in row.open]
+            row = replace(row, answer=answer, unfinished=unfinished, open=())
+        rows.append(row)
+    return replace(verdict, rows=tuple(rows))
 
 
 def weigh_result(evidence: Evidence) -> Verdict:
@@ -249,7 +266,7 @@ def _unknown(key: str, what: str, found: Evidence | None = None) -> Row:
     if found is not None and not found.is_here:
         other = "The run that is read has other rows; read the run of the result."
         return Row(key, "unknown", other, open=[what])
-    return Row(key, "unknown", "Not measured yet.", open=[what])
+    return Row(key, "unknown", _NOT_MEASURED, open=[what])
 
 
 def _numbers(found: Evidence) -> Row:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import link, pn, safe
+from clusterlens.ui.kit.widgets import link, pn, safe, shorten_in_middle
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.parts.card import Card
 
@@ -86,7 +86,8 @@ def _effect_row(row: dict[Any, Any]) -> str:
     colour = "#0b7d7d" if effect > 0 else "#0b7d7d88"
     return (
         f"<tr title='{fixed(effect, signed=True)} standard deviations'>"
-        f"<td class='cut'>{safe(name)}</td><td><div class='track middle'><div "
+        f"<td title='{safe(name)}'>{shorten_in_middle(name)}</td>"
+        "<td><div class='track middle'><div "
         f"style='margin-left:{left:.1f}%;width:{half:.1f}%;background:{colour}'></div>"
         f"</div></td><td class='number'><b>{safe(row['text'])}</b></td>"
         f"<td class='number muted'>{safe(row['overall_text'])}</td></tr>"

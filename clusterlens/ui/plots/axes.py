@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.formatting import abridge, grouped, percent
+from clusterlens.compute.formatting import abridge, grouped, minus, percent
 from clusterlens.compute.table.projection import ColumnAxis, Projection
 
 # Pixels between two ticks to the right and upwards, at least; part of the range of a
@@ -160,4 +160,4 @@ def _round_values(low: float, high: float, most: int) -> dict[float, str]:
     largest = max(abs(low), abs(high))
     digits = max(6, 2 + math.floor(math.log10(largest / step)))
     long = step >= 1 and largest < 1e9
-    return {v: grouped(v) if long else f"{v:.{digits}g}" for v in values}
+    return {v: grouped(v) if long else minus(f"{v:.{digits}g}") for v in values}

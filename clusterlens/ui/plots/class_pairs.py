@@ -8,6 +8,7 @@ from typing import Any
 import holoviews as hv
 import numpy as np
 
+from clusterlens.compute.formatting import minus
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.ui.kit.palette import apart_colour
 from clusterlens.ui.plots.backend import (
@@ -89,7 +90,7 @@ def _numbers(values: np.ndarray) -> Any:
     parts = []
     for ink in ("#000000", "#ffffff"):
         some = inks == ink
-        texts = [f"{score:.2f}" for score in scores[some]]
+        texts = [minus(f"{score:.2f}") for score in scores[some]]
         labels = hv.Labels((columns[some], rows[some], texts), ["class", "and"], "text")
         parts.append(
             styled(

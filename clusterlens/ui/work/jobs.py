@@ -77,7 +77,8 @@ class Job:
     """One running piece of work: its progress, and whether it should stop.
 
     Its methods are called on the thread of the work. `server` owns the resources that
-    all sessions share (`ui/server/server.py`).
+    all sessions share (`ui/server/server.py`). `left` says what a cancelled job has
+    kept; empty for nothing.
     """
 
     title: str
@@ -95,6 +96,7 @@ class Job:
     unit: str = ""
     kind: str = ""
     waits_since: float | None = None
+    left: str = ""
     stage_began: float = field(default_factory=time.monotonic)
 
     def begin_stage(self, stage: str, unit: str = "") -> None:
@@ -256,7 +258,8 @@ class Jobs(param.Parameterized):
         try:
             result = await self._carry_on(self._server.actions, job, work)
         except Cancelled:
-            self.notify("info", f"Cancelled: {title}. Nothing was changed.")
+            left = job.left or "Nothing was changed."
+            self.notify("info", f"Cancelled: {title}. {left}")
         except Exception as error:
             self.fail(title, error)
         else:

@@ -10,6 +10,7 @@ import pytest
 
 from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import (
+    SECTIONS,
     SOURCES,
     _found_again,
     _steps,
@@ -261,6 +262,26 @@ def test_one_cluster_is_found_again_and_several_are(reported, passed, words):
         n_copies=known.n_copies,
     )
     assert words in plain(_found_again(replace(reported.found, stability=stability)))
+
+
+def test_the_report_says_once_why_numbers_of_clusters_are_missing(reported):
+    others = frozenset(SECTIONS) - {"clusters"}
+    nothing = dict.fromkeys(("profiles", "stability", "distributions"))
+    found = replace(reported.found, without=others, asked={}, **nothing)
+    partition = found.export_partition
+
+    def written(clusters, names):
+        given = replace(partition, clusters=clusters, names=names)
+        return write_report(replace(found, export_partition=given))
+
+    clusters = np.where(partition.clusters == 0, 0, partition.clusters + 2)
+    numbers = np.unique(clusters[clusters >= 0])
+    text = written(clusters, {})
+    assert text.count("There is no cluster 2") == 1
+    assert "There is no cluster 2, 3" in text
+    assert "There is no cluster" not in written(partition.clusters, {})
+    names = {int(k): f"sort {k}" for k in numbers}
+    assert "There is no cluster" not in written(clusters, names)
 
 
 def test_only_a_map_with_links_says_how_links_are_drawn(reported):

@@ -483,8 +483,8 @@ def test_what_was_stopped_is_told_after_reopening_and_in_the_report(tmp_path):
         assert stops == ["stopped at 40 of 100; "] * 2 + ["stopped at 7 of 100; "]
         html = write_report(gather(other))
         # Of two checks, each in the verdict and in its own section.
-        assert html.count("Not measured: stopped at 40 of 100.") == 4
-        assert "was not measured (stopped at 7 of 100)" in html
+        assert html.count("Unfinished: stopped at 40 of 100.") == 4
+        assert "is unfinished (stopped at 7 of 100)" in html
         third = Session(Server(Store(tmp_path / "third")))
         assert await third.take_in(data)
         assert (await shown(third))["null_check"].stopped == "stopped at 40 of 100; "

@@ -8,7 +8,7 @@ from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.distributions import picture, write
 from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, mark, pmu, safe
+from clusterlens.ui.kit.widgets import breakable, card, mark, pmu, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.clusters.nodes import Chosen, ClusterContrast
 from clusterlens.ui.parts.card import Card
@@ -98,7 +98,7 @@ class DistinguishingColumns(Card):
         )
         figures = []
         for column, row in cluster_contrast.columns:
-            title = safe(column.column)
+            title = breakable(column.column)
             effect = f"{fixed(row['effect'], 1, signed=True)} sd"
             if column.levels:
                 line = f"{safe(row['level'])} <b>{safe(row['text'])}</b> here"

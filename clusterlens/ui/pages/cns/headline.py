@@ -12,7 +12,7 @@ from clusterlens.ui.actions.lines import call, keywords
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, pmu, pn
-from clusterlens.ui.kit.words import number
+from clusterlens.ui.kit.words import fixed, number
 from clusterlens.ui.pages.cns.nodes import (
     FEW,
     LARGE,
@@ -139,15 +139,16 @@ class CNSHeadline(Card):
         if cns_automatic.ready:
             automatic: Automatic = cns_automatic.value
             chosen = setting.ready and setting.value == automatic.setting
-            value = "" if chosen else f" {automatic.criterion:.3f}"
+            value = "" if chosen else f" {fixed(automatic.criterion, 3)}"
             best = f", {'' if chosen else 'at '}the automatic choice{value}"
         found = count(cns_summary.solution.n_clusters, "cluster")
         self._text.body = excerpt(
             f"<span style='font-size:16px'><b>{found}</b>; "
             f"{whole(cns_summary.between)} of {whole(n)} samples lie between clusters"
-            f"{_undecided(cns_summary)}. Criterion <b>{cns_summary.criterion:.3f}</b>"
-            f"{best}.</span> {_empty_seeds(cns_summary)}<span class='muted'>The "
-            "criterion compares settings on this table; it is no test that clusters "
+            f"{_undecided(cns_summary)}. Criterion "
+            f"<b>{fixed(cns_summary.criterion, 3)}</b>{best}.</span> "
+            f"{_empty_seeds(cns_summary)}<span class='muted'>The criterion "
+            "compares settings on this table; it is no test that clusters "
             f"exist. {_higher(cns_automatic.value, cns_criterion.value)}"
             f"Between clusters: less than {cns_certain.value:.0%} of the "
             "<span title='absorption probability, among walks that stop at a seed'>"
@@ -180,7 +181,7 @@ def _higher(automatic: Automatic | None, grid: CriterionGrid | None) -> str:
         return ""
     place = f"K = {best.n_clusters}, k = {best.n_neighbors}, alpha = "
     return (
-        f"Outside the automatic grid it is up to {highest:.3f}, at "
+        f"Outside the automatic grid it is up to {fixed(highest, 3)}, at "
         f"{link(f'{place}{number(best.alpha)}', 'best', css='cl-cns-best')}. "
     )
 

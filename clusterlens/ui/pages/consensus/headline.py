@@ -285,7 +285,8 @@ def _null_chip(result: Result, seconds: Result) -> str:
         words = "more than by chance" if found.p_value <= LEVEL else "no evidence"
         title = f"{found.sentence} {copies_words(found)} {result.settings}."
         return (
-            f"<span class='pill {css}' title='{safe(title)}'>{dot} groups: {words}, "
+            f"<span class='pill short {css}' title='{safe(title)}'>{dot} groups: "
+            f"{words}, "
             f"p = {found.p_value:.2g}</span>"
         )
     if result.state == "pending":

@@ -13,6 +13,7 @@ from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import TWO_LINES
 from clusterlens.ui.kit.widgets import card, link, pn, safe, select
 from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.nodes.answers import Answers
@@ -87,6 +88,7 @@ class RankingTable(Card):
                 "Score",
                 {score_words(key): key for key in SCORES},
                 css="cl-score",
+                sx=TWO_LINES,
                 margin=(8, 0, 4, 0),
                 sizing_mode="stretch_width",
             ),

@@ -253,31 +253,32 @@ def _described(
     if legend.by == "disagreement":
         stops = ", ".join(DISAGREEMENT_COLOURS)
         entries = (
-            "all models agree <span style='display:inline-block;width:90px;"
+            "<span>all models agree <span style='display:inline-block;width:90px;"
             f"height:9px;background:linear-gradient(90deg,{stops})'></span> "
-            "evenly split"
+            "evenly split</span>"
         )
     else:
-        entries = "&ensp;".join(
-            mark(
-                cluster_colour(k),
-                f"{safe(name)} <span class='muted'>{whole(size)}</span>",
-            )
-            for name, (k, _, size) in zip(
-                _brief([name for _, name, _ in legend.entries[:LEGEND_ENTRIES]]),
-                legend.entries,
-                strict=False,
+        shown = legend.entries[:LEGEND_ENTRIES]
+        # So that all entries fit on two lines.
+        most = f"calc({200 / (len(shown) + 1):.1f}% - .7em)"
+        dot_of = {k: mark(cluster_colour(k), "") for k, _, _ in shown}
+        entries = "".join(
+            f"<span style='max-width:{most}' title='{safe(name)}: {whole(size)}'>"
+            f"{dot_of[k]}<span class='cut'>{safe(brief)}</span>"
+            f"<span class='muted'>{whole(size)}</span></span>"
+            for brief, (k, name, size) in zip(
+                _brief([name for _, name, _ in shown]), shown, strict=True
             )
         )
         more = len(legend.entries) - LEGEND_ENTRIES
-        entries += f"&ensp;and {more} more" if more > 0 else ""
+        entries += f"<span>and {more} more</span>" if more > 0 else ""
         every = ", ".join(f"{name}: {whole(size)}" for _, name, size in legend.entries)
     ask = _strokes(states)
     if legend.by == "labels":
         words = "Are they clusters?"
         ask += link(words, "labels", kind="pill", css="cl-to-labels")
     return (
-        f"<p class='sides whole' style='{_SEEN[not covered]}'><span class='cut' "
+        f"<p class='sides whole' style='{_SEEN[not covered]}'><span class='entries' "
         f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"
         f"{arrows(projection)}</span></p>"
     )

@@ -52,7 +52,7 @@ class Threshold(Card):
     empty = "Here stands how many models must agree, once a pool has run."
 
     def build(self) -> Any:
-        self._figure = ThresholdFigure(self._drag, self._release)
+        self._figure = ThresholdFigure(self._drag, self._release, self._click)
         self._text = Text(
             does=self._set,
             stylesheets=[_TEXT],
@@ -97,17 +97,26 @@ class Threshold(Card):
             majority=self._majority(),
             threshold=threshold_in_force,
         )
-        rule = _AVERAGE if threshold.value is None else "chosen"
+        self._draw_text(
+            ensemble,
+            threshold_in_force,
+            _AVERAGE if threshold.value is None else "chosen",
+        )
+        self._draw_legend(leaders, ensemble)
+
+    def _draw_text(self, ensemble: Ensemble, threshold: int, remark: str) -> None:
         # "voting models" would be too wide.
         noun = "models" if ensemble.votes.max() == 1 else "votes"
         self._text.body = (
             "<h2>Agreement needed</h2>"
             f"<p class='needed'>{link('−', 'less', name='one less')} "
-            f"<b>{threshold_in_force}</b> {link('+', 'more', name='one more')} of "
-            f"{whole(ensemble.n_votes)} {noun}</p><p class='muted'>{rule}</p>"
+            f"<b>{threshold}</b> {link('+', 'more', name='one more')} of "
+            f"{whole(ensemble.n_votes)} {noun}</p><p class='muted'>{remark}</p>"
             f"<p>{link('Average', 'mean', css='cl-threshold-mean')} · "
             f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
         )
+
+    def _draw_legend(self, leaders: Leaders, ensemble: Ensemble) -> None:
         names = [ensemble.names[t] for t in leaders.models]
         lines = "".join(
             f"<p class='leader' title='{safe(name)}'>"
@@ -126,6 +135,20 @@ class Threshold(Card):
     def _majority(self) -> int:
         ensemble = self.session.analysis.ensemble
         return ensemble.n_votes // 2 + 1 if ensemble else 0
+
+    def _click(self, threshold: int) -> None:
+        """Set the threshold that was clicked, or say why nothing was set."""
+        analysis = self.session.analysis
+        if analysis.ensemble is None:
+            return
+        if threshold == analysis.threshold:
+            self._draw_text(analysis.ensemble, threshold, "chosen already")
+        elif threshold != self._allowed(threshold):
+            here = self.session.derived.get("threshold_in_force").value
+            most = whole(analysis.ensemble.n_votes + 1)
+            self._draw_text(analysis.ensemble, here, f"click from 0 to {most}")
+        else:
+            self.session.act_now("set threshold", threshold=threshold)
 
     def _drag(self, threshold: int) -> None:
         self.session.look.threshold_preview = self._allowed(threshold)

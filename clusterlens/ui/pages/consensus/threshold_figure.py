@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from bokeh.events import Pan
 from bokeh.models import (
     ColumnDataSource,
     CustomJS,
@@ -27,8 +28,18 @@ _RELEASED = """
 """
 
 
+# Bokeh looks for the lower half of an upright line beside it, so that its own drag
+# takes the upper half only. A drag that misses the line is an event of the figure.
+_DRAGGED = """
+  const [low, high] = [figure.x_range.start, figure.x_range.end];
+  span.location = Math.min(Math.max(cb_obj.x, low), high);
+"""
+
+
 class ThresholdFigure(Frame):
-    """Curves of the leaders with a draggable line that acts once, on release.
+    """Curves of the leaders with a line that acts once, on release or by a click.
+
+    A drag may begin anywhere.
 
     Parameters
     ----------
@@ -36,10 +47,15 @@ class ThresholdFigure(Frame):
         Called with the whole number under the line while it is dragged.
     released : callable
         Called with the number when the line is released.
+    clicked : callable
+        Called with the number that is closest to a click.
     """
 
     def __init__(
-        self, dragged: Callable[[int], None], released: Callable[[int], None]
+        self,
+        dragged: Callable[[int], None],
+        released: Callable[[int], None],
+        clicked: Callable[[int], None],
     ) -> None:
         super().__init__(
             lambda **seen: None,
@@ -73,6 +89,7 @@ class ThresholdFigure(Frame):
         )
         self._let_go = ColumnDataSource({"at": [0], "turn": [0]})
         self._wire()
+        self.on_click(lambda x, y: clicked(round(x)))
         for mark in (*self._marks, self._line):
             self.figure.add_layout(mark)
         self.figure.xaxis.ticker.desired_num_ticks = 3
@@ -88,6 +105,10 @@ class ThresholdFigure(Frame):
             CustomJS(
                 args={"span": self._line, "released": self._let_go}, code=_RELEASED
             ),
+        )
+        self.figure.js_on_event(
+            Pan,
+            CustomJS(args={"span": self._line, "figure": self.figure}, code=_DRAGGED),
         )
         self._let_go.on_change("data", self._ended)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.api import types
 
 from clusterlens.compute._run.options import raise_if_cancelled
-from clusterlens.compute.formatting import grouped
+from clusterlens.compute.formatting import grouped, minus
 from clusterlens.compute.table.dataset import ColumnFacts, Dataset
 from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.projection import Projection
@@ -133,10 +133,10 @@ def write_cell(value: Any) -> str:
     ):
         return ""
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.6g}"
+        return minus(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.6g}")
     if isinstance(value, pd.Timestamp) and value == value.normalize():
         return str(value.date())
-    return str(value)
+    return minus(str(value)) if isinstance(value, Integral) else str(value)
 
 
 def _write_end(value: Any) -> str:
@@ -196,8 +196,8 @@ def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[TableHint]:
         raise_if_cancelled(job.cancelled)
         if one.transform:
             text = (
-                f"{one.name}: long tail (skewness {one.skewness:.1f}), a few rows "
-                "decide the distances."
+                f"{one.name}: long tail (skewness "
+                f"{minus(f'{one.skewness:.1f}')}), a few rows decide the distances."
             )
             action = {"transforms": {one.name: one.transform}}
             found.append(TableHint(text, [one.name], action=action))
@@ -233,7 +233,7 @@ def preview(table: Dataset, dataset: Dataset | None, look_rows_as: str) -> Previ
         X = dataset.X
         features = X[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
         names = list(dataset.feature_names[:PREVIEW_COLUMNS])
-        cells = [[f"{value:.3g}" for value in row] for row in features.tolist()]
+        cells = [[minus(f"{value:.3g}") for value in row] for row in features.tolist()]
         ids = dataset.row_ids[:PREVIEW_ROWS]
         return Preview(names, list(map(str, ids)), cells, *X.shape)
     frame = (dataset or table).table
@@ -267,12 +267,15 @@ class Shading:
         Name of the column, empty for one colour.
     low, high : str
         Values of the lightest and of the darkest colour.
+    n_missing : int
+        Number of samples without a value, which are grey.
     """
 
     values: np.ndarray
     column: str = ""
     low: str = ""
     high: str = ""
+    n_missing: int = 0
 
 
 @node("live", "Colouring the samples", keep=16)
@@ -286,12 +289,15 @@ def shading(job: Job, dataset: Dataset, look_column: str | None) -> Shading:
     cells = dataset.table[names[look_column]].iloc[at]
     numbers = _as_numbers(cells)
     if not np.isfinite(numbers).any():
-        return Shading(shades(numbers), str(look_column))
+        return Shading(shades(numbers), str(look_column), n_missing=len(numbers))
     low, high = np.nanmin(numbers), np.nanmax(numbers)
     ends = (cells.iloc[int(find(numbers))] for find in (np.nanargmin, np.nanargmax))
     share = (numbers - low) / ((high - low) or 1.0)
     return Shading(
-        shades(share), str(look_column), *(_write_end(value) for value in ends)
+        shades(share),
+        str(look_column),
+        *(_write_end(value) for value in ends),
+        n_missing=int(np.isnan(numbers).sum()),
     )
 
 

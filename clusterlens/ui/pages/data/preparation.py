@@ -15,8 +15,8 @@ from clusterlens.compute.table.dataset import (
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import SHADES
-from clusterlens.ui.kit.widgets import badge, card, pmu, pn, safe, select
+from clusterlens.ui.kit.palette import NOISE_COLOUR, SHADES
+from clusterlens.ui.kit.widgets import badge, card, mark, pmu, pn, safe, select
 from clusterlens.ui.kit.words import size_in_bytes
 from clusterlens.ui.pages.data.nodes import Axes, Shading
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
@@ -190,10 +190,15 @@ def _colours(shading: Shading, axes: Axes) -> str:
     if not shading.column:
         return f"<b>What goes in</b>, on {safe(plane_words(axes.projection))}"
     stops = ", ".join(SHADES)
+    known = (
+        f"{safe(shading.low)} <span style='display:inline-block;width:80px;height:9px;"
+        f"background:linear-gradient(90deg,{stops})'></span> {safe(shading.high)}"
+    )
+    missing = mark(NOISE_COLOUR, f"missing {whole(shading.n_missing)}")
+    entries = [known] * (shading.low != "") + [missing] * (shading.n_missing > 0)
     return (
-        f"<b>What goes in</b>, shaded by {safe(shading.column)}: {safe(shading.low)} "
-        "<span style='display:inline-block;width:80px;height:9px;background:"
-        f"linear-gradient(90deg,{stops})'></span> {safe(shading.high)}"
+        f"<b>What goes in</b>, shaded by {safe(shading.column)}: "
+        f"{'&ensp;'.join(entries)}"
     )
 
 
@@ -215,6 +220,8 @@ def _axes(axes: Axes) -> str:
 def _spoken(ds: Dataset, axes: Axes, shading: Shading) -> str:
     """Describe the map for screen readers: samples, shading, axes."""
     shaded = f", shaded by {shading.column}" if shading.column else ""
+    if shading.n_missing:
+        shaded += f" ({count(shading.n_missing, 'missing value')} in grey)"
     return (
         f"Map of {count(len(ds.X), 'sample')}{shaded}. {spoken_axes(axes.projection)}"
     )

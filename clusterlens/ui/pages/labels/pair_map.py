@@ -137,7 +137,7 @@ class ClassPair(Card):
         rows = "".join(
             f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
             f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"
-            f"{_signed(row.text_a)}</td><td class='number'>{_signed(row.text_b)}</td>"
+            f"{safe(row.text_a)}</td><td class='number'>{safe(row.text_b)}</td>"
             "</tr>"
             for row in columns
         )
@@ -152,11 +152,6 @@ class ClassPair(Card):
             "density. No view shows the means further apart; this one holds "
             f"{share} of the variance of the pair.</p>{table}"
         )
-
-
-def _signed(number: str) -> str:
-    """Format a negative number with the minus sign of the other columns."""
-    return safe(number.replace("-", "−"))
 
 
 def _gap(pair: PairOfClasses) -> float:

@@ -9,7 +9,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier, link, safe
 from clusterlens.ui.nodes.export_evidence import CHECK_OF
 from clusterlens.ui.nodes.result import ExportPartition
-from clusterlens.ui.nodes.result_verdict import Row, Verdict
+from clusterlens.ui.nodes.result_verdict import Row, Verdict, mark_unfinished
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
 from clusterlens.ui.parts.card import TO_A_RUN, Card
 from clusterlens.ui.work.derived import Result
@@ -80,7 +80,13 @@ class VerdictRows(Card):
         **checks: Result,
     ) -> None:
         """Write the paragraph and one line for each question."""
-        verdict, text = export_verdict, export_verdict.paragraph
+        stopped = {
+            key: check.check.stopped
+            for key, name in CHECK_OF.items()
+            if (check := checks[name]).stopped and check.check
+        }
+        verdict = mark_unfinished(export_verdict, stopped)
+        text = verdict.paragraph
         none = (
             "<p class='muted'>No result is chosen yet; this is about the model that is "
             "looked at.</p>"
