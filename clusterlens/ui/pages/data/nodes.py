@@ -291,14 +291,13 @@ def shading(job: Job, dataset: Dataset, look_column: str | None) -> Shading:
     if not np.isfinite(numbers).any():
         return Shading(shades(numbers), str(look_column), n_missing=len(numbers))
     low, high = np.nanmin(numbers), np.nanmax(numbers)
-    ends = (cells.iloc[int(find(numbers))] for find in (np.nanargmin, np.nanargmax))
-    share = (numbers - low) / ((high - low) or 1.0)
-    return Shading(
-        shades(share),
-        str(look_column),
-        *(_write_end(value) for value in ends),
-        n_missing=int(np.isnan(numbers).sum()),
+    first, last = (
+        _write_end(cells.iloc[int(find(numbers))])
+        for find in (np.nanargmin, np.nanargmax)
     )
+    share = (numbers - low) / ((high - low) or 1.0)
+    missing = int(np.isnan(numbers).sum())
+    return Shading(shades(share), str(look_column), first, last, missing)
 
 
 def _as_numbers(cells: pd.Series) -> np.ndarray:
