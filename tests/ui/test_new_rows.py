@@ -223,7 +223,7 @@ def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
     assert "belong nowhere" in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in segmentation._text.body
     assert "1 question</b> put <b>100%</b> of the rows" in segmentation._text.body
-    assert "100%</b> of the old rows keep" in segmentation._text.body
+    assert "100%</b> of held-out rows get their cluster" in segmentation._text.body
     assert "of these 100% are in it" in segmentation._text.body
     assert "Columns not used: extra" in table._text.body.replace("&#x27;", "")
     assert "nowhere" in listed._rows.body

@@ -67,7 +67,7 @@ class Segmentation:
     ----------
     assigner : Assigner
         The fitted rule, with the share of the rows that keep their cluster
-        (`reproduced`), and the expected calibration error of the margins.
+        (`reproduced`; held out: `held_out_share`), and the expected calibration error of the margins.
     names : mapping of int to str
         Name of each cluster.
 
@@ -405,14 +405,14 @@ class Segmentation:
         )
 
     def __repr__(self) -> str:
-        """Show the size and the share of rows reproduced."""
+        """Show the size and the share of the held-out rows that get their cluster."""
         kept = self._kept
         n = int((kept.clusters != UNLABELLED).sum())
         return (
             f"Segmentation({kept.title!r}, {count(n, 'cluster')} of "
             f"{count(kept.counts.sum(), 'row')}, "
             f"{count(len(self.assigner.rows), 'prototype')}, "
-            f"{percent(self.assigner.reproduced)} reproduced)"
+            f"{percent(self.assigner.held_out_share)} of held-out rows right)"
         )
 
     def _frame(self, assigned: Assigned, alpha: float, index: pd.Index) -> pd.DataFrame:
