@@ -67,7 +67,8 @@ class Segmentation:
     ----------
     assigner : Assigner
         The fitted rule, with the share of the rows that keep their cluster
-        (`reproduced`; held out: `held_out_share`), and the expected calibration error of the margins.
+        (`reproduced`), that of the held-out rows (`held_out_share`), and the expected
+        calibration error of the margins.
     names : mapping of int to str
         Name of each cluster.
 
@@ -412,7 +413,7 @@ class Segmentation:
             f"Segmentation({kept.title!r}, {count(n, 'cluster')} of "
             f"{count(kept.counts.sum(), 'row')}, "
             f"{count(len(self.assigner.rows), 'prototype')}, "
-            f"{percent(self.assigner.held_out_share)} of held-out rows right)"
+            f"{percent(self.assigner.held_out_share)} right held out)"
         )
 
     def _frame(self, assigned: Assigned, alpha: float, index: pd.Index) -> pd.DataFrame:
