@@ -185,9 +185,7 @@ def test_coordinates_named_x_and_y_are_no_label():
     assert guess_roles(facts_of(table))[0] == {"x": "numeric", "y": "numeric"}
 
 
-YES_AND_NO = "yes no, True False, ja nein, oui non, si no, Y n, m f, male female".split(
-    ", "
-)
+YES_AND_NO = ("yes no", "True False", "ja nein", "oui non", "si no", "Y n", "m f")
 
 
 @pytest.mark.parametrize("levels", YES_AND_NO)
