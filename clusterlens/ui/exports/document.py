@@ -424,7 +424,9 @@ def _headed(heading: str) -> str:
 
 
 def _about(found: Findings) -> str:
-    analysis, last = found.analysis, found.steps[-1]
+    analysis = found.analysis
+    # A check may have ended after the last step.
+    times = [found.steps[-1].at, *(check.at for check in found.checks.values())]
     rows, columns = map(whole, found.table.table.shape)
     shape = f"{rows} rows, {columns} columns"
     if analysis.large is not None:
@@ -435,7 +437,7 @@ def _about(found: Findings) -> str:
     loaded = [step for step in found.steps if step.kind == "load file"]
     known = [f"SHA-256 {step.values['sha256']}" for step in loaded[-1:]]
     parts = [
-        _when(last.at),
+        _when(max(times, key=as_moment)),
         analysis.selected_run.name,
         shape,
         *known,
