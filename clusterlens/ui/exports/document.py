@@ -635,7 +635,8 @@ def _ranking(found: Findings) -> str:
     if robust is not None:
         note += " Range: ranks when any one family is left out."
     if len(found.rows) < len(copies):
-        note += " ×2: two equal models, and ranks count both."
+        note += " ×2: this model and another one are equal, ×10: ten are; ranks count"
+        note += " each."
     if more > 0:
         note += f" {count(more, 'more model')} in the full table."
     heads = "".join(f"<th>{name}</th>" for name in header)

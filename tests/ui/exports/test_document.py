@@ -13,6 +13,7 @@ from clusterlens.ui.exports.document import (
     SOURCES,
     _about,
     _found_again,
+    _ranking,
     _steps,
     picture_makers,
     write_report,
@@ -289,6 +290,12 @@ def test_the_date_is_that_of_the_newest_step_or_check(reported, year, is_newer):
     text = _about(replace(reported.found, checks={"null_check": check}))
     assert text.startswith(f"6 May {year}, 07:08 UTC") == is_newer
     assert f"6 May {year}" in text if is_newer else f"{year}" not in text
+
+
+def test_a_report_explains_any_number_of_equal_models(reported):
+    found = replace(reported.found, rows=reported.found.rows[:-1])
+    text = one_line(plain(_ranking(found)))
+    assert "×2: this model and another one are equal, ×10: ten are" in text
 
 
 def test_with_answers_all_models_are_told_to_vote(reported):
