@@ -176,6 +176,11 @@ def test_numbers_are_those_of_the_library():
         assert f"Round groups {fixed(check.score)} (CH" in opened.headline._text.body
         for score in check.pairs["score"]:
             assert f">{fixed(score)}</button>" in opened.pairs._table.body
+        buttons = re.findall(
+            "aria-label='([^']*)'[^>]*>([^<]*)</button>", opened.pairs._table.body
+        )
+        assert len(buttons) == len(check.pairs["score"])
+        assert all(visible in name for name, visible in buttons)
         reached = pool_agreement(opened.session.analysis.ensemble, ds.labels_true)
         best = fixed(reached.values[reached.highest])
         assert f"{best} at most from this pool" in opened.agreement._text.body

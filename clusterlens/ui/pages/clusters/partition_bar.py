@@ -181,8 +181,8 @@ class PartitionBar(Card):
             margin=0,
             sx=_LOW,
             css_classes=["cl-keep-partition"],
-            description="Put this partition among the models of a copy of the run; "
-            "it is ranked but has no vote",
+            description="Keep as a model: put this partition among the models of a "
+            "copy of the run; it is ranked but has no vote",
             on_click=self._keep_it,
         )
         self._name = pmu.TextInput(
