@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import clusterlens
-from clusterlens.compute.formatting import count, grouped, percent, whole
+from clusterlens.compute.formatting import all_of, count, grouped, percent, whole
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.kit.widgets import breakable
 from clusterlens.ui.kit.words import number, typed
@@ -31,6 +31,8 @@ def test_a_bare_number_is_said_to_be_a_label(label, title):
         (whole(999), "999"),
         (whole(1_234_567), "1\u202f234\u202f567"),
         (count(10_000, "model"), "10\u202f000 models"),
+        (all_of(2), "both"),
+        (all_of(1000), "all 1\u202f000"),
         (number(12_345.6), "12\u202f346"),
         (number(0.5), "0.5"),
         (grouped(167_000.0), "167\u202f000"),
