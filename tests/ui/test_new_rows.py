@@ -28,7 +28,7 @@ from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.new_rows import nodes
 from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
 from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
-from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
+from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles, _held
 from clusterlens.ui.pages.new_rows.headline import (
     NewRowsHeadline,
     _as_expected,
@@ -239,6 +239,11 @@ def test_the_list_and_the_card_write_the_margin_of_a_row_alike(placed):
     assert f"margin {shown}:" in row._text.body
     front = listed._rows.body.split("class='front'")[1]
     assert f"<td class='number'>{shown}</td>" in front
+
+
+def test_the_number_of_prototypes_is_written_like_every_count():
+    kept = Some(assigner=Some(rows=range(1000)))
+    assert _held(kept).startswith("1\u202f000 rows of the table")
 
 
 def test_the_list_says_what_orders_rows_of_equal_margins():

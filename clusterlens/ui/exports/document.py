@@ -658,8 +658,9 @@ def _pool(found: Findings) -> str:
     preset = safe(run.preset_words) if run else ""
     preset = f"{preset[0].upper()}{preset[1:]}. " if preset else ""
     return (
-        f"<p>{preset}{ensemble.n_partitions} models, {len(found.rows)} of them "
-        f"distinct: {made}. Seed {safe(found.analysis.random_state)}."
+        f"<p>{preset}{whole(ensemble.n_partitions)} models, "
+        f"{whole(len(found.rows))} of them distinct: {made}. "
+        f"Seed {safe(found.analysis.random_state)}."
         f"{_noise(ensemble)}{_who_votes(run)}</p>" + _list(ensemble.notes[:40])
     )
 
