@@ -75,6 +75,22 @@ def count(amount: int, one: str, many: str | None = None) -> str:
     return f"{whole(amount)} {one if amount == 1 else many or one + 's'}"
 
 
+def all_of(amount: int) -> str:
+    """Format an amount in front of the noun of everything: two are "both".
+
+    Parameters
+    ----------
+    amount : int
+        Number of things, at least two.
+
+    Returns
+    -------
+    text : str
+        For example "all 12" or "both".
+    """
+    return "both" if amount == 2 else f"all {whole(amount)}"
+
+
 def first_of(names: Sequence[str], most: int) -> str:
     """List the first names and the number of the others.
 

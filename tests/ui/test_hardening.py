@@ -86,6 +86,14 @@ def test_no_other_origin_may_embed_the_page(address):
     assert (status, b"token" in page) == (404, False)
 
 
+def test_a_page_may_ask_whether_the_server_is_there(address):
+    request = urllib.request.Request(address, method="HEAD")
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        assert answer.status == 200
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.read() == b""
+
+
 def compressed(size: int) -> str:
     data = base64.b64encode(gzip.compress(bytes(size))).decode()
     return json.dumps({"events": [{"new": {"type": "bytes", "data": data}}]})

@@ -149,6 +149,11 @@ def test_the_headline_names_only_pairs_of_classes_with_enough_rows(n_small):
         large = pairs[(pairs["n_a"] >= 5) & (pairs["n_b"] >= 5)]
         text = " ".join(text_of(opened.headline._text.body).split())
         assert ("mix most" in text) == (len(large) > 1)
+        some = 0 < len(large) < len(pairs)
+        assert ("Among classes of at least 5 rows, " in text) == some
+        lowest = pairs.loc[pairs["score"].idxmin()]
+        is_small = "a class of fewer than 5 rows" in opened.pair._heading.body
+        assert is_small == (min(lowest["n_a"], lowest["n_b"]) < 5)
         if len(large) < 2:
             assert ("score" in text.split("Round groups")[0]) == (len(large) == 1)
             return
@@ -171,6 +176,11 @@ def test_numbers_are_those_of_the_library():
         assert f"Round groups {fixed(check.score)} (CH" in opened.headline._text.body
         for score in check.pairs["score"]:
             assert f">{fixed(score)}</button>" in opened.pairs._table.body
+        buttons = re.findall(
+            "aria-label='([^']*)'[^>]*>([^<]*)</button>", opened.pairs._table.body
+        )
+        assert len(buttons) == len(check.pairs["score"])
+        assert all(visible in name for name, visible in buttons)
         reached = pool_agreement(opened.session.analysis.ensemble, ds.labels_true)
         best = fixed(reached.values[reached.highest])
         assert f"{best} at most from this pool" in opened.agreement._text.body

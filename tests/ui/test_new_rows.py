@@ -28,7 +28,7 @@ from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.new_rows import nodes
 from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
 from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
-from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
+from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles, _held
 from clusterlens.ui.pages.new_rows.headline import (
     NewRowsHeadline,
     _as_expected,
@@ -49,7 +49,7 @@ from clusterlens.ui.pages.new_rows.nodes import (
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
 from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _belongs, _value
 from clusterlens.ui.pages.new_rows.row_nodes import Standing
-from clusterlens.ui.pages.new_rows.rows import AssignedRows, _line
+from clusterlens.ui.pages.new_rows.rows import AssignedRows, _line, _ties
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard, _cluster
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -223,13 +223,37 @@ def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
     assert "belong nowhere" in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in segmentation._text.body
     assert "1 question</b> put <b>100%</b> of the rows" in segmentation._text.body
-    assert "100%</b> of the old rows keep" in segmentation._text.body
+    assert "100%</b> of held-out rows get their cluster" in segmentation._text.body
     assert "of these 100% are in it" in segmentation._text.body
     assert "Columns not used: extra" in table._text.body.replace("&#x27;", "")
     assert "nowhere" in listed._rows.body
     assert "clusterlens assign b-four-b.lens new.csv" in files._text.body
     bodies = [segmentation._text.body, table._text.body, listed._rows.body]
     assert not any("<i>reds" in body or NAME in body for body in bodies)
+
+
+def test_the_list_and_the_card_write_the_margin_of_a_row_alike(placed):
+    session, (*_, listed, _, _, row) = placed
+    new_row = value(session, "new_row")
+    shown = f"{new_row.standing.margin:.3f}"
+    assert f"margin {shown}:" in row._text.body
+    front = listed._rows.body.split("class='front'")[1]
+    assert f"<td class='number'>{shown}</td>" in front
+
+
+def test_the_number_of_prototypes_is_written_like_every_count():
+    kept = Some(assigner=Some(rows=range(1000)))
+    assert _held(kept).startswith("1\u202f000 rows of the table")
+
+
+def test_the_list_says_what_orders_rows_of_equal_margins():
+    frame = pd.DataFrame(
+        {"margin": [0.9, 0.9], "clearness": [1.0, 2.0], "p": [0.5] * 2}
+    )
+    assert "ordered by how clear" in _ties(frame)
+    assert "ordered by row" in _ties(frame.assign(clearness=1.0))
+    assert not _ties(frame.assign(margin=[0.8, 0.9]))
+    assert not _ties(frame.head(1))
 
 
 def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():

@@ -3,16 +3,19 @@
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import clusterlens
-from clusterlens.compute.formatting import count, grouped, percent, whole
+from clusterlens.compute.formatting import all_of, count, grouped, percent, whole
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.kit.widgets import breakable
 from clusterlens.ui.kit.words import fixed, number, typed
 from clusterlens.ui.pages.data.nodes import write_cell
+from clusterlens.ui.parts.result_button import offer_result, result_button
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,8 @@ def test_a_bare_number_is_said_to_be_a_label(label, title):
         (whole(999), "999"),
         (whole(1_234_567), "1\u202f234\u202f567"),
         (count(10_000, "model"), "10\u202f000 models"),
+        (all_of(2), "both"),
+        (all_of(1000), "all 1\u202f000"),
         (number(12_345.6), "12\u202f346"),
         (number(0.5), "0.5"),
         (grouped(167_000.0), "167\u202f000"),
@@ -82,6 +87,38 @@ def texts_of(path):
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and id(node) not in documents:
             yield str(node.value)
+
+
+def labelled_calls():
+    """Yield constant labels of widgets with the constant parts of descriptions."""
+    for path in Path(clusterlens.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            given = {one.arg: one.value for one in node.keywords}
+            label, description = given.get("label"), given.get("description")
+            if isinstance(label, ast.Constant) and isinstance(
+                description, ast.Constant | ast.JoinedStr
+            ):
+                parts = ast.walk(description)
+                texts = [str(a.value) for a in parts if isinstance(a, ast.Constant)]
+                yield label.value, "".join(texts)
+
+
+def test_the_accessible_name_of_a_button_contains_its_visible_words():
+    found = dict(labelled_calls())
+    assert "Refit" in found
+    missing = {k: v for k, v in found.items() if k.lower() not in v.lower()}
+    assert not missing
+
+
+def test_the_name_of_the_button_of_the_result_contains_its_words_if_doubted_too():
+    button = result_button(print)
+    assert button.label in button.description
+    rejected = SimpleNamespace(stable=np.array([False]), sizes=np.array([9]))
+    offer_result(button, None, rejected)
+    assert button.color == "warning"
+    assert button.label in button.description
 
 
 def test_no_space_stands_before_the_sign_of_percent():

@@ -39,6 +39,8 @@ from clusterlens.compute.estimators.neighbors import NeighborSearch
 ALPHA = 0.05
 # Smallest adjusted Rand index at which a clustering counts as repeating a partition.
 ALIKE = 0.75
+# Names in `agreement` of the two rules by centres, of which the better one is used.
+_CENTRED = ("nearest centre", "round Gaussians")
 _BLOCK = 16_384
 
 
@@ -90,7 +92,8 @@ class Assigner(Frozen):
     agreement : mapping of str to float
         Share of the held-out rows that get their label, for each rule tried.
     reproduced : float
-        Share of all rows of the partition that keep their label.
+        Share of all rows of the partition that keep their label. No accuracy: rows that
+        are prototypes vote for themselves; `held_out_share` leaves them out.
     calibration_error : float
         Expected calibration error of the shares, NaN where too few rows are held out.
     expected : array of float64, shape (n_clusters,)
@@ -158,6 +161,19 @@ class Assigner(Frozen):
     def prototypes(self) -> Prototypes:
         """Neighbour searches among the rows, built on first use."""
         return Prototypes(self.rows, self.codes)
+
+    @property
+    def held_out_share(self) -> float:
+        """Share of the held-out rows that get their label; NaN if none were held out.
+
+        The value in `agreement` of the rule used.
+        """
+        name = f"{self.n_neighbors} neighbours"
+        if self.rule == "density":
+            name = f"density of {self.n_neighbors}"
+        names = _CENTRED if self.rule == "centres" else (name,)
+        tried = self.agreement
+        return max((tried[name] for name in names if name in tried), default=np.nan)
 
     @property
     def width(self) -> int:

@@ -67,7 +67,8 @@ class Segmentation:
     ----------
     assigner : Assigner
         The fitted rule, with the share of the rows that keep their cluster
-        (`reproduced`), and the expected calibration error of the margins.
+        (`reproduced`), that of the held-out rows (`held_out_share`), and the expected
+        calibration error of the margins.
     names : mapping of int to str
         Name of each cluster.
 
@@ -405,14 +406,15 @@ class Segmentation:
         )
 
     def __repr__(self) -> str:
-        """Show the size and the share of rows reproduced."""
+        """Show the size and the share of the held-out rows that get their cluster."""
         kept = self._kept
         n = int((kept.clusters != UNLABELLED).sum())
+        share = self.assigner.held_out_share
+        held_out = "" if np.isnan(share) else f", {percent(share)} right held out"
         return (
             f"Segmentation({kept.title!r}, {count(n, 'cluster')} of "
             f"{count(kept.counts.sum(), 'row')}, "
-            f"{count(len(self.assigner.rows), 'prototype')}, "
-            f"{percent(self.assigner.reproduced)} reproduced)"
+            f"{count(len(self.assigner.rows), 'prototype')}{held_out})"
         )
 
     def _frame(self, assigned: Assigned, alpha: float, index: pd.Index) -> pd.DataFrame:

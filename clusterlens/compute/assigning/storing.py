@@ -37,7 +37,7 @@ def load_segmentation(path: str | os.PathLike[str]) -> Segmentation:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     Segmentation(dataset, [0, 0, 0, 1, 1, 1]).save(f"{folder}/sizes.lens")
     ...     load_segmentation(f"{folder}/sizes.lens")
-    Segmentation('table', 2 clusters of 6 rows, 6 prototypes, 100% reproduced)
+    Segmentation('table', 2 clusters of 6 rows, 6 prototypes, 100% right held out)
     """
     if not isinstance(path, str | os.PathLike):
         raise DataError(f"path is {path!r:.60}; give the path of a file.")

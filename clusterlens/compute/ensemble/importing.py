@@ -36,6 +36,7 @@ from clusterlens.compute.ensemble.id_tables import (
     read_id_table,
 )
 from clusterlens.compute.ensemble.row_ids import RowIds, as_text
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.reading import BYTES_LIMIT
 
 Gaps = Literal["missing", "singletons", "noise", "refuse"]
@@ -243,7 +244,7 @@ def _places(
             "unknown='skip' if others are known."
         )
     return places, [
-        f"{table}: {len(strange)} rows skipped, not known: {listed(strange)}."
+        f"{table}: {count(len(strange), 'row')} skipped, not known: {listed(strange)}."
     ]
 
 
@@ -405,9 +406,9 @@ def _gap_notes(
     if not models:
         return []
     fewest, most = min(models.values()), max(models.values())
-    span = str(most) if fewest == most else f"{fewest} to {most}"
+    span = whole(most) if fewest == most else f"{whole(fewest)} to {whole(most)}"
     return [
-        f"{listed(models)}: {span} of {n_samples} samples without a label; "
+        f"{listed(models)}: {span} of {whole(n_samples)} samples without a label; "
         f"{meaning[gaps]}."
     ]
 

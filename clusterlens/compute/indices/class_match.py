@@ -42,6 +42,7 @@ from clusterlens.compute._validation import (
     check_range,
     split_labelled,
 )
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.indices._class_pairs import ADJUSTED_MEASURES
 from clusterlens.compute.indices._clusters import Clusters, Undefined
 from clusterlens.compute.indices.indices import MAX_QUADRATIC_SAMPLES
@@ -468,11 +469,11 @@ def _notes(rows: list[_Row], n_left_out: int) -> tuple[str, ...]:
     """List samples left out, small classes, and pairs with a note."""
     sizes = {a: n_a for a, _, n_a, _, _ in rows} | {b: n_b for _, b, _, n_b, _ in rows}
     small = [
-        f"class {label} has {size} samples; scores of fewer than {SMALL_CLASS} mean "
-        "little"
+        f"class {label} has {count(size, 'sample')}; scores of fewer than "
+        f"{SMALL_CLASS} mean little"
         for label, size in sizes.items()
         if size < SMALL_CLASS
     ]
     noted = [f"classes {a} and {b}: {r.note}" for a, b, _, _, r in rows if r.note]
-    left_out = [f"{n_left_out} samples without a class were left out"]
+    left_out = [f"{whole(n_left_out)} samples without a class were left out"]
     return (*left_out[: bool(n_left_out)], *small, *noted)

@@ -34,7 +34,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID
 from clusterlens.compute.estimators.units import spread
-from clusterlens.compute.formatting import percent
+from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.pool._k_curves import (
     LONGEST_BLOCK,
     REFERENCES,
@@ -438,7 +438,9 @@ def select_k(
     if np.isnan(data.valley).any() and "permuted" not in kinds:
         notes += _skewed(features)
     if size < len(features):
-        notes.append(f"Pairs counted of {size} of {len(features)} samples.")
+        notes.append(
+            f"Pairs counted of {whole(size)} of {whole(len(features))} samples."
+        )
     notes += [f"{text} ({count} runs)" for text, count in warned.items()]
     p_value = np.max(list(p_values.values()), axis=0)
     return KSelection(

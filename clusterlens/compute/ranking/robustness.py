@@ -34,6 +34,7 @@ from clusterlens.compute.ensemble.constraints import Constraints, check_constrai
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
 from clusterlens.compute.ensemble.pairs import joined_votes, pair_layout, sum_costs
+from clusterlens.compute.formatting import all_of
 from clusterlens.compute.ranking._evidence import Weight, check_weight, weigh_links
 from clusterlens.compute.ranking.ranking import (
     SCORES,
@@ -444,8 +445,8 @@ def _scores_without(
     """Compute scores without each family, and reasons if too few models are left."""
     if len(families) == 1:
         return {}, [
-            f"All {len(ensemble.families)} models are of one family, {families[0]!r}, "
-            "so the order without it cannot be determined."
+            f"{all_of(len(ensemble.families)).capitalize()} models are of one family, "
+            f"{families[0]!r}, so the order without it cannot be determined."
         ]
     without, reasons = {}, []
     copies = distinct_partitions(ensemble)[1]

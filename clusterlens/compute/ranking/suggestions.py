@@ -31,7 +31,7 @@ from clusterlens.compute.ensemble.ensemble import (
     check_ensemble,
     distinct_partitions,
 )
-from clusterlens.compute.formatting import percent
+from clusterlens.compute.formatting import all_of, percent
 from clusterlens.compute.ranking._candidates import candidates, joined_by
 from clusterlens.compute.ranking._evidence import (
     EVIDENCE,
@@ -268,10 +268,11 @@ def _reason(
     """Describe how models or votes split on a pair, also weighted by their fit."""
     if joined in (0, total):
         verb = "join" if joined else "separate"
+        everyone = f"{all_of(total).capitalize()} {voters}"
         if not alike:
-            return f"All {total} {voters} {verb} the pair, some without a vote do not."
+            return f"{everyone} {verb} the pair, some without a vote do not."
         return (
-            f"All {total} {voters} {verb} the pair: the answer checks what they share, "
+            f"{everyone} {verb} the pair: the answer checks what they share, "
             "but cannot change the ranking."
         )
     split = f"{joined} of {total} {voters} join the pair"

@@ -28,6 +28,7 @@ _CODE_NAMES = (
 )
 _DATE_NAMES = "date datetime datum fecha timestamp unixtime yyyymm yyyymmdd"
 LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
+_LABEL_WORDS = frozenset((*LABEL_NAMES, "type", "group", "kind", "category"))
 ID_NAMES = frozenset(_ID_NAMES.split())
 ID_HINTS = frozenset(f"{_ID_HINTS} {_BEARERS}".split())  # or names of measurements
 CODE_NAMES = frozenset(_CODE_NAMES.split())
@@ -52,6 +53,11 @@ def is_id_name(name: str) -> bool:
         or plain.startswith("id_")
         or bool(_NUMBER_OF.fullmatch(plain))
     )
+
+
+def is_label_word(name: str) -> bool:
+    """Check whether a word of the name is one for classes, like "type" or "target"."""
+    return not _LABEL_WORDS.isdisjoint(plain_name(name).split("_"))
 
 
 def is_date_name(name: str) -> bool:

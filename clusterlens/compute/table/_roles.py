@@ -24,6 +24,7 @@ from clusterlens.compute.table._names import (
     hints_at_ids,
     is_date_name,
     is_id_name,
+    is_label_word,
     plain_name,
 )
 from clusterlens.compute.table._plain_numbers import AT_ONCE, SHORT
@@ -56,6 +57,12 @@ _SCALES = (
     "cold, cool, mild, warm, hot",
 )
 ORDERED_SCALES = tuple(tuple(scale.split(", ")) for scale in _SCALES)
+_TRUTHS = (
+    "yes no, y n, true false, t f, 1 0, on off, ja nein, j n, oui non, o n, si no, "
+    "sí no, s n, sì no, sim não, m f, male female"
+)
+# Pairs of levels that answer a question about each row.
+TRUTH_LEVELS = frozenset(frozenset(pair.split()) for pair in _TRUTHS.split(", "))
 _LOCAL_DATE = r"(\d{1,2}[./-]){2}\d{2,4}.*|\d{4}-\d{2}-\d{2}.*|\d{4}/\d{1,2}/\d{1,2}.*"
 _BRACKET = re.compile(
     r"(?:[<>≤≥]=?\s*|over |under )?(\d+(?:\.\d+)?)(?:\s*(?:-|–|to |\+|: ).*)?"
@@ -367,7 +374,7 @@ def _guess_label(
     if (
         last in possible
         and guesses[last][0] == "categorical"
-        and not pd.api.types.is_bool_dtype(facts[last].values.dtype)
+        and (is_label_word(last) or not _is_truth(facts[last].values))
         and len(features) >= 2
         and set(features) == {"numeric"}
         and facts[last].values.value_counts().min() >= 2
@@ -384,6 +391,14 @@ def _may_be_label(facts: ColumnFacts) -> bool:
     ):
         return False
     return 2 <= facts.n_distinct <= min(MAX_CLASSES, facts.n_rows // 2)
+
+
+def _is_truth(values: pd.Series) -> bool:
+    """Return whether the levels of a column (n,) are yes and no, or the like."""
+    levels = pd.unique(values.dropna())
+    return pd.api.types.is_bool_dtype(values.dtype) or (
+        frozenset(str(level).strip().lower() for level in levels) in TRUTH_LEVELS
+    )
 
 
 def _as_numbers(values: pd.Series) -> FloatArray:

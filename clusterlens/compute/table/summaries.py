@@ -13,13 +13,15 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
-from clusterlens.compute.formatting import count, minus
+from clusterlens.compute.formatting import count, minus, whole
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 
 SAMPLE_ROWS = 200_000
 FAR = 10.0  # interquartile ranges from the nearer quartile
 SKEWED = 2.0
+# Other values in at most this share of the rows lie about 10 standard deviations out.
+RARE = 0.01
 
 _SHOWN_LEVELS = 12
 _TWO = 2  # columns of two values have no tail, even if one of them is rare
@@ -170,7 +172,8 @@ def table_hints(ds: Dataset) -> tuple[TableHint, ...]:
     Notes
     -----
     A value is far if it lies more than 10 interquartile ranges beyond a quartile, in a
-    column of numbers. Linear in the number of cells.
+    column of numbers. A column of numbers is nearly constant if at most 1% of its rows
+    have another value than the others. Linear in the number of cells.
 
     Examples
     --------
@@ -208,6 +211,7 @@ def table_hints(ds: Dataset) -> tuple[TableHint, ...]:
         if ds.roles[name] == "numeric":
             numbers = ds.facts[name].numbers
             numbers = np.where(np.isin(numbers, _codes(ds, name)), np.nan, numbers)
+            hints += _rare_values(name, ds.table.index, numbers)
             hints += _far_values(name, ds.table.index, numbers)
     return tuple(hints)
 
@@ -304,6 +308,34 @@ def _skewness_hint(transform: str, skewness: float) -> str:
     )
 
 
+def _rare_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHint]:
+    """Name the rows of a nearly constant column of numbers that have another value."""
+    present = np.flatnonzero(np.isfinite(numbers))
+    if not present.size:
+        return []
+    finite = numbers[present]
+    usual = np.partition(finite, finite.size // 2)[finite.size // 2]
+    rare = present[finite != usual]
+    if not 0 < rare.size <= RARE * finite.size:
+        return []
+    n_usual = whole(finite.size - rare.size)
+    these = "this row lies" if rare.size == 1 else "these rows lie"
+    text = (
+        f"Column {name!r}: {n_usual} of {count(finite.size, 'row')} have "
+        f"{minus(f'{usual:.6g}')}, but for {_listed(ids, numbers, rare)}: once "
+        f"scaled, {these} far from all others. Correct the values, or leave the "
+        "column out."
+    )
+    return [TableHint(text, [name], ids[rare])]
+
+
+def _listed(ids: pd.Index, numbers: FloatArray, rows: IntArray) -> str:
+    """List the first rows with their values."""
+    shown = [f"{ids[j]} ({minus(f'{numbers[j]:.6g}')})" for j in rows[:3]]
+    more = f" and {whole(rows.size - 3)} more" if rows.size > 3 else ""
+    return f"{', '.join(shown)}{more}"
+
+
 def _far_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHint]:
     """Name the values of a column of numbers that lie far from all others."""
     finite = numbers[np.isfinite(numbers)]
@@ -319,12 +351,10 @@ def _far_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHint
     far = np.flatnonzero((numbers < lowest) | (numbers > highest))
     if far.size == 0:
         return []
-    shown = [f"{ids[j]} ({minus(f'{numbers[j]:.6g}')})" for j in far[:3]]
-    more = f" and {far.size - 3} more" if far.size > 3 else ""
     text = (
         f"Column {name!r}: {count(far.size, 'value')} far from the others, rows "
-        f"{', '.join(shown)}{more}: correct them, take them as codes for 'no value', "
-        "or use the ranks of the column in place of its values."
+        f"{_listed(ids, numbers, far)}: correct them, take them as codes for "
+        "'no value', or use the ranks of the column in place of its values."
     )
     action = {"transforms": {name: "rank"}}
     return [TableHint(text, [name], ids[far], action)]

@@ -425,7 +425,9 @@ def _headed(heading: str) -> str:
 
 
 def _about(found: Findings) -> str:
-    analysis, last = found.analysis, found.steps[-1]
+    analysis = found.analysis
+    # A check may have ended after the last step.
+    times = [found.steps[-1].at, *(check.at for check in found.checks.values())]
     rows, columns = map(whole, found.table.table.shape)
     shape = f"{rows} rows, {columns} columns"
     if analysis.large is not None:
@@ -436,7 +438,7 @@ def _about(found: Findings) -> str:
     loaded = [step for step in found.steps if step.kind == "load file"]
     known = [f"SHA-256 {step.values['sha256']}" for step in loaded[-1:]]
     parts = [
-        _when(last.at),
+        _when(max(times, key=as_moment)),
         analysis.selected_run.name,
         shape,
         *known,
@@ -634,7 +636,8 @@ def _ranking(found: Findings) -> str:
     if robust is not None:
         note += " Range: ranks when any one family is left out."
     if len(found.rows) < len(copies):
-        note += " ×2: two equal models, and ranks count both."
+        note += " ×2: this model and another one are equal, ×10: ten are; ranks count"
+        note += " each."
     if more > 0:
         note += f" {count(more, 'more model')} in the full table."
     heads = "".join(f"<th>{name}</th>" for name in header)
@@ -656,8 +659,9 @@ def _pool(found: Findings) -> str:
     preset = safe(run.preset_words) if run else ""
     preset = f"{preset[0].upper()}{preset[1:]}. " if preset else ""
     return (
-        f"<p>{preset}{ensemble.n_partitions} models, {len(found.rows)} of them "
-        f"distinct: {made}. Seed {safe(found.analysis.random_state)}."
+        f"<p>{preset}{whole(ensemble.n_partitions)} models, "
+        f"{whole(len(found.rows))} of them distinct: {made}. "
+        f"Seed {safe(found.analysis.random_state)}."
         f"{_noise(ensemble)}{_who_votes(run)}</p>" + _list(ensemble.notes[:40])
     )
 

@@ -311,7 +311,8 @@ class Connection(JSComponent):
 
     _esm = """
 const RETRY = 1000;
-const time = (date) => date.toLocaleTimeString();
+// On the page times are written alike in all languages, like 16:38.
+const time = (date) => date.toTimeString().slice(0, 5);
 const element = (name, text, css) => {
   const made = document.createElement(name);
   made.textContent = text;

@@ -381,9 +381,10 @@ EXPLANATIONS = {
     ),
     "cl-segmentation": Explanation(
         "A partition that is kept for other tables: its clusters, their names, and "
-        "how many of the old rows it puts back where they were.",
-        "Rules are measured on rows that they were not made of: how many that meet "
-        "one are in the cluster, and how many of its rows it finds.",
+        "how many of the old rows get their cluster if they are left out.",
+        "A held-out row has no vote on itself. Rules are measured on rows that they "
+        "were not made of: how many that meet one are in the cluster, and how many of "
+        "its rows it finds.",
         "A rule describes a cluster in few words; it is not what decides where new "
         "rows belong.",
     ),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clusterlens.compute.assigning.few_columns import TypingTool
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import all_of, count, percent, whole
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
@@ -425,7 +425,7 @@ def _every(names: Sequence[str], clusters: np.ndarray) -> str:
     """List names of clusters, or say that they are all."""
     if len(names) < len(clusters):
         return _listed(names)
-    return "both clusters" if len(names) == 2 else f"all {len(names)} clusters"
+    return f"{all_of(len(names))} clusters"
 
 
 def _labels(found: Evidence) -> Row | None:

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.formatting import count
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
@@ -189,9 +189,9 @@ def _centres(check: LabelCheck) -> str:
     differ = 0 < apart < len(scores) or 0 < mixed < len(scores)
     hidden = f" The mean, {fixed(check.score)}, hides it." if differ else ""
     return (
-        f"{apart} of {len(scores)} pairs score {APART:g} or more, {mixed} are as "
-        f"random classes ({MIXED:g} or less). In part takes half of the pairs, and at "
-        f"most a quarter as random.{hidden}"
+        f"{whole(apart)} of {whole(len(scores))} pairs score {APART:g} or more, "
+        f"{whole(mixed)} are as random classes ({MIXED:g} or less). In part "
+        f"takes half of the pairs, and at most a quarter as random.{hidden}"
     )
 
 
@@ -223,6 +223,6 @@ def _pool(found: PoolAgreement | None) -> str:
     if found is None:
         return "Not compared yet, or there is no run to compare with."
     return (
-        f"The highest of {len(found.values)} models reaches ARI "
+        f"The highest of {whole(len(found.values))} models reaches ARI "
         f"{fixed(_highest(found))}, picked knowing the labels."
     )

@@ -11,7 +11,9 @@ from clusterlens.ui.kit.widgets import pmu
 from clusterlens.ui.nodes.partition_verdict import grade_clusters
 from clusterlens.ui.nodes.result_verdict import weigh_copies
 
-_SCOPE = "Every page, the report and all files are about the result"
+_LABEL = "Make it the result"
+# A description is the accessible name of its button, so it contains the visible words.
+_SCOPE = f"{_LABEL}: every page, the report and all files are about it"
 # White on the amber of the widget set cannot be read.
 _AMBER = {"&.MuiButton-containedWarning": {"backgroundColor": "#9a5b00 !important"}}
 
@@ -21,7 +23,7 @@ def result_button(
 ) -> pmu.Button:
     """Return the button."""
     return pmu.Button(
-        label="Make it the result",
+        label=_LABEL,
         size="small",
         variant="contained",
         color="primary",

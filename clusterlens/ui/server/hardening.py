@@ -168,6 +168,11 @@ class EmptyPage(DocHandler):
         self.set_header("Cache-Control", "no-store")
         self.finish(self._markup().replace(_TOKEN, token))
 
+    def head(self, *args: Any, **kwargs: Any) -> None:
+        """Answer a page that asks whether the server is there."""
+        self.set_header("Cache-Control", "no-store")
+        self.finish()
+
 
 class LimitedSocket(WSHandler):
     """Websocket of Bokeh that refuses messages which are costly to decode."""

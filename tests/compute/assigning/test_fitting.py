@@ -1,5 +1,7 @@
 """The rule of an assigner, the rows that it keeps, and its facts about them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -64,6 +66,33 @@ def test_agreement_is_that_of_rows_left_out_one_by_one(moons):
     distances = np.linalg.norm(np.array(centres) - X[:, None], axis=2)
     right = distances.argmin(axis=1) == labels
     assert assigner.agreement["nearest centre"] == pytest.approx(right.mean())
+
+
+def test_the_held_out_share_is_that_of_the_rule_without_the_row_itself(moons):
+    X, labels = moons
+    mixed = np.where(np.arange(len(X)) % 5, labels, 1 - labels)
+    assigner = fit_assigner(X, mixed)
+    assert assigner.rule == "neighbours"
+    distances = np.linalg.norm(X[:, None] - X, axis=2) + np.diag([np.inf] * len(X))
+    nearest = distances.argsort(axis=1)[:, : assigner.n_neighbors]
+    votes = 1 / np.take_along_axis(distances, nearest, axis=1)
+    for_one = np.where(mixed[nearest] == 1, votes, 0).sum(axis=1)
+    right = (for_one > votes.sum(axis=1) / 2).astype(int) == mixed
+    assert assigner.held_out_share == pytest.approx(right.mean(), abs=0.01)
+    assert assigner.held_out_share < 0.9 < assigner.reproduced == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "n_neighbors", "share"),
+    [("centres", 0, 0.7), ("neighbours", 5, 0.6), ("density", 5, 0.9)],
+)
+def test_each_rule_has_its_held_out_share(moons, rule, n_neighbors, share):
+    tried = {"nearest centre": 0.7, "round Gaussians": 0.4}
+    tried |= {"5 neighbours": 0.6, "density of 5": 0.9}
+    fitted = fit_assigner(*moons)
+    one = replace(fitted, rule=rule, n_neighbors=n_neighbors, agreement=tried)
+    assert one.held_out_share == share
+    assert np.isnan(replace(one, agreement={}).held_out_share)
 
 
 def test_few_of_many_rows_are_kept_and_nearly_all_keep_their_cluster(large):

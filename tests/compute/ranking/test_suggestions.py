@@ -268,7 +268,7 @@ def test_models_that_agree_are_checked_on_pairs_of_both_kinds():
     found = suggest_pairs(ensemble, n=4)
     assert sorted(s.joined for s in found) == [0, 0, 2, 2]
     assert all(s.information == 0 for s in found)
-    assert found[0].reason.startswith("All 2 models join the pair")
+    assert found[0].reason.startswith("Both models join the pair")
 
 
 def test_one_sample_leaves_nothing_to_ask():

@@ -185,6 +185,32 @@ def test_coordinates_named_x_and_y_are_no_label():
     assert guess_roles(facts_of(table))[0] == {"x": "numeric", "y": "numeric"}
 
 
+YES_AND_NO = ("yes no", "True False", "ja nein", "oui non", "si no", "Y n", "m f")
+
+
+@pytest.mark.parametrize("levels", YES_AND_NO)
+def test_a_last_column_of_yes_and_no_is_a_feature_unless_it_is_named_like_classes(
+    levels,
+):
+    features = {f"f{j}": RNG.normal(size=N) for j in range(3)}
+    answers = levels.split() * (N // 2)
+    for name, role in {
+        "newsletter": "categorical",
+        "prototype": "categorical",
+        "customer type": "label",
+        "target": "label",
+    }.items():
+        ds = make_dataset(pd.DataFrame(features | {name: answers}))
+        assert ds.roles[name] == role
+
+
+def test_a_last_column_of_zero_and_one_as_categories_is_a_feature():
+    features = {f"f{j}": RNG.normal(size=N) for j in range(3)}
+    paid = pd.Categorical([0, 1] * (N // 2))
+    ds = make_dataset(pd.DataFrame(features | {"paid": paid}))
+    assert ds.roles["paid"] == "categorical"
+
+
 def test_only_column_is_never_a_guessed_label():
     assert guess_roles(facts_of(pd.DataFrame({"class": [0, 1, 0, 1]})))[0] == {
         "class": "numeric"

@@ -124,6 +124,23 @@ def test_copies_constants_and_far_values_are_named():
     assert table_hints(load_example("iris"))[1:] == ()
 
 
+def test_a_nearly_constant_column_names_the_rows_that_differ():
+    values = np.full(336, 0.5)
+    values[7] = 1
+    table = {"a": values, "b": RNG.normal(size=336)}
+    (hint,) = table_hints(make_dataset(table))
+    assert hint.startswith("Column 'a': 335 of 336 rows have 0.5, but for 7 (1): once")
+    assert (hint.columns, hint.rows, hint.action) == (("a",), (7,), {})
+    scaled = prepare(make_dataset(table), scale="standard").X[:, 0]
+    assert scaled[7] > 18
+    values[:3] = np.nan, 0, 2
+    (hint,) = table_hints(make_dataset(table | {"a": values}))
+    assert "332 of 335 rows have 0.5, but for 1 (0), 2 (2), 7 (1): once" in hint
+    often = np.r_[values[3:], np.ones(3)]
+    found = table_hints(make_dataset({"a": often, "b": RNG.normal(size=336)}))
+    assert found == ()
+
+
 def test_numbers_among_words_are_read_once(monkeypatch):
     sizes = []
 

@@ -12,7 +12,9 @@ from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import (
     SECTIONS,
     SOURCES,
+    _about,
     _found_again,
+    _ranking,
     _steps,
     picture_makers,
     write_report,
@@ -299,6 +301,22 @@ def test_the_bar_of_the_verdict_has_the_colour_of_the_page(light):
     text = write_verdict(verdict, {}, "")
     bar = f"<p class='answer' style='border-color:{LIGHT_COLOURS[light]}'>So it is."
     assert bar in text
+
+
+@pytest.mark.parametrize(
+    ("year", "is_newer"), [("2001", False), ("2101", True)], ids=["older", "newer"]
+)
+def test_the_date_is_that_of_the_newest_step_or_check(reported, year, is_newer):
+    check = SimpleNamespace(at=f"{year}-05-06T07:08:09+00:00")
+    text = _about(replace(reported.found, checks={"null_check": check}))
+    assert text.startswith(f"6 May {year}, 07:08 UTC") == is_newer
+    assert f"6 May {year}" in text if is_newer else f"{year}" not in text
+
+
+def test_a_report_explains_any_number_of_equal_models(reported):
+    found = replace(reported.found, rows=reported.found.rows[:-1])
+    text = one_line(plain(_ranking(found)))
+    assert "×2: this model and another one are equal, ×10: ten are" in text
 
 
 def test_with_answers_all_models_are_told_to_vote(reported):

@@ -185,6 +185,12 @@ def test_a_section_that_is_switched_off_is_not_in_the_file_that_is_saved():
     run(main())
 
 
+def test_the_analysis_file_is_described_by_all_that_it_holds():
+    description = FILES["analysis"].words
+    for part in ("table", "runs", "links", "checks", "steps"):
+        assert part in description
+
+
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_figures_are_pictures_of_print_size(found, kind, monkeypatch):
     monkeypatch.setattr(pictures, "DPI", DPI)

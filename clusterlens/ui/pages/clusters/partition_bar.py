@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterlens.compute.consensus.cohesion import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.formatting import count, percent, whole
+from clusterlens.compute.formatting import all_of, count, percent, whole
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select
@@ -181,8 +181,8 @@ class PartitionBar(Card):
             margin=0,
             sx=_LOW,
             css_classes=["cl-keep-partition"],
-            description="Put this partition among the models of a copy of the run; "
-            "it is ranked but has no vote",
+            description="Keep as a model: put this partition among the models of a "
+            "copy of the run; it is ranked but has no vote",
             on_click=self._keep_it,
         )
         self._name = pmu.TextInput(
@@ -412,7 +412,7 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
     if chosen.choice.kind == "group":
         text = f"<b>{whole(sizes[0])} samples</b> against the rest, {whole(sizes[1])}."
     elif not sizes:
-        text = f"<b>No clusters</b>: all {whole(n)} samples are noise."
+        text = f"<b>No clusters</b>: {all_of(n)} samples are noise."
     else:
         low, high = min(sizes.values()), max(sizes.values())
         spread = f"{whole(low)} to {whole(high)}" if low < high else whole(low)

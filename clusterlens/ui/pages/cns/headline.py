@@ -85,11 +85,12 @@ class CNSHeadline(Card):
         of_table = run is not None and run.dataset is results["dataset"].value
         for button in (self._compare, self._add):
             button.disabled = not of_table
-            button.description = (
-                "A copy of the run gets this model; one undo takes it back."
+            effect = (
+                "a copy of the run gets this model; one undo takes it back."
                 if of_table
-                else "Needs a run of this table; run one on Pool."
+                else "needs a run of this table; run one on Pool."
             )
+            button.description = f"{button.label}: {effect}"
         self._reset.disabled = self.session.analysis.cns is None
 
     def _automatic(self, event: Any) -> None:

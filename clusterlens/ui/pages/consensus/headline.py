@@ -10,7 +10,7 @@ from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.counting_cost import AgreementCost
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.formatting import count, whole
+from clusterlens.compute.formatting import all_of, count, whole
 from clusterlens.compute.pool.nulls import LEVEL
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES
@@ -242,9 +242,10 @@ def stability(result: Result, ranking: Ranking, first: str) -> str:
 
 def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
     """Write the number of samples behind the ranking, and the cost of all."""
-    total = whole(agreement.ensemble.n_samples)
+    n_samples = agreement.ensemble.n_samples
     if agreement.exact:
-        return badge(f"all {total} samples", kind="short") + " "
+        return badge(f"{all_of(n_samples)} samples", kind="short") + " "
+    total = whole(n_samples)
     some = whole(agreement.n_compared)
     low, high = ranking.rank_ranges[ranking.order[0]]
     text = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.formatting import count, whole
+from clusterlens.compute.formatting import all_of, count
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import LINK_COLOURS
@@ -302,7 +302,7 @@ def _cost(ranking: Ranking, links: Constraints | None, weight: float) -> str:
             f"{rank_at(weight)} without it."
         )
     return (
-        f"Breaking all {whole(links.n_pairs)} costs {weight:.2f}, one costs "
-        f"{one:.3f}: as much as from rank 1 to rank {rank_at(one)} without links, all "
-        f"of them to rank {rank_at(weight)}."
+        f"Breaking {all_of(links.n_pairs)} costs {weight:.2f}, one costs "
+        f"{one:.3f}: as much as from rank 1 to rank {rank_at(one)} without links, "
+        f"{all_of(links.n_pairs)} to rank {rank_at(weight)}."
     )

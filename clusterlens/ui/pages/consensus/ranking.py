@@ -239,8 +239,8 @@ def _alike(copies: np.ndarray, rows: np.ndarray) -> str:
     if len(rows) == len(copies):
         return ""
     return (
-        " · <span class='cl-equal-models'>×2 stands for two equal models, and ranks "
-        "count both</span>"
+        " · <span class='cl-equal-models'>×2 stands for two equal models, ×10 for "
+        "ten; ranks count each</span>"
     )
 
 

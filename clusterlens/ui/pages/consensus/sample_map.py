@@ -97,7 +97,7 @@ class SampleMap(Card):
             margin=(0, 0, 0, 8),
             css_classes=["cl-map-of-models"],
             on_click=lambda event: setattr(look, "map_of", "models"),
-            description="Show how near the models are to each other",
+            description="Map of models: how near they are to each other",
         )
         place, self._steering = with_keyboard_control(self._figure)
         larger = enlarger(lambda event: toggle_enlarged(self.session, "map"))

@@ -117,8 +117,8 @@ class LoadTable(Card):
         self._name.param.watch(lambda event: self._tell_large(), ["value"])
         button = pmu.Button(
             label="Open",
-            description="Draws landmarks, rows that stand for all others, or reads "
-            "those of a run.",
+            description="Open: draws landmarks, rows that stand for all others, or "
+            "reads those of a run.",
             size="small",
             margin=0,
             on_click=self._open,

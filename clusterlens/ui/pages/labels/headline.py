@@ -323,11 +323,17 @@ def _table(results: Mapping[str, Result]) -> Dataset | None:
 
 
 def _extremes(labels: EvaluatedLabels, check: LabelCheck) -> str:
-    """Name the least and the most separated pair of classes with enough rows."""
-    table = check.pairs.dropna(subset="score")
-    table = table[table[["n_a", "n_b"]].min(axis=1) >= SMALL_CLASS]
+    """Name the least and the most separated pair of classes with enough rows.
+
+    The sentence says so if smaller classes are left out.
+    """
+    pairs = check.pairs.dropna(subset="score")
+    table = pairs[pairs[["n_a", "n_b"]].min(axis=1) >= SMALL_CLASS]
     if not len(table):
         return ""
+    among = ""
+    if len(table) < len(pairs):
+        among = f"Among classes of at least {SMALL_CLASS} rows, "
     scores = table["score"].to_numpy()
     low, high = table.iloc[scores.argmin()], table.iloc[scores.argmax()]
 
@@ -337,8 +343,8 @@ def _extremes(labels: EvaluatedLabels, check: LabelCheck) -> str:
 
     if len(table) == 1:
         value = f"{fixed(low['score'])} {error(low['standard_error'])}"
-        return f"{named(low)} score {value}."
+        return f"{among}{named(low)} score {value}."
     return (
-        f"{named(low)} mix most ({fixed(low['score'])}); {named(high)} stand furthest "
-        f"apart ({fixed(high['score'])})."
+        f"{among}{named(low)} mix most ({fixed(low['score'])}); {named(high)} stand "
+        f"furthest apart ({fixed(high['score'])})."
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clusterlens.compute.formatting import percent, whole
+from clusterlens.compute.indices.class_match import SMALL_CLASS
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
@@ -125,7 +126,10 @@ class ClassPair(Card):
             f"<span style='color:{of_b}'>▲</span> {b}</span>"
         )
         chosen = self.session.look.label_pair or len(labels.sizes) == 2
-        why = "" if chosen else " <span class='name spare'>the most mixed pair</span>"
+        notes = [] if chosen else ["the most mixed pair"]
+        if min(labels.sizes[k] for k in (pair.a, pair.b)) < SMALL_CLASS:
+            notes.append(f"a class of fewer than {SMALL_CLASS} rows")
+        why = f" <span class='name spare'>{', '.join(notes)}</span>" if notes else ""
         value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
         means = "<span class='name'><b>+</b> means</span>"
         return f"<p>{names}&ensp;<wbr>{means}&ensp;<wbr>{value}{why}</p>"

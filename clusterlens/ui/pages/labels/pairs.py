@@ -187,13 +187,15 @@ def _cell(labels: EvaluatedLabels, row: Any, opened: bool, numbered: bool) -> st
     names = f"{labels.name(a)} and {labels.name(b)}"
     small = min(row.n_a, row.n_b) < SMALL_CLASS
     note = f"; fewer than {SMALL_CLASS} rows, means little" if small else ""
-    title = safe(f"{names}: {fixed(score, 3)} {error(row.standard_error)}{note}")
+    spread = f"{error(row.standard_error)}{note}"
+    title = safe(f"{names}: {fixed(score, 3)} {spread}")
+    said = safe(f"{names}: {fixed(score)} {spread}")  # contains the visible number
     fill, ink = apart_colour(score) if np.isfinite(score) else ("transparent", "")
     kinds = " ".join(k for k, on in (("open", opened), ("hatched", small)) if on)
     text = fixed(score) if numbered else "&nbsp;"
     return (
         f"<td class='{kinds}' style='background-color:{fill}'>"
-        f"<button data-do='{a} {b}' title='{title}' aria-label='{title}' "
+        f"<button data-do='{a} {b}' title='{title}' aria-label='{said}' "
         f"style='color:{ink}'>{text}"
         "</button></td>"
     )

@@ -11,6 +11,7 @@ import pandas as pd
 from clusterlens.compute.assigning.few_columns import TypingTool
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.formatting import count
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.exports.new_rows import (
     SEGMENTATION_SUFFIX,
@@ -167,4 +168,4 @@ def _held(segmentation: Segmentation) -> str:
     n = len(segmentation.assigner.rows)
     if not n:
         return "centres and scales, no row of the table"
-    return f"{n} rows of the table as prototypes, scaled and without their ids"
+    return f"{count(n, 'row')} of the table as prototypes, scaled and without their ids"

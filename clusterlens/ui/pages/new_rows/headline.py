@@ -62,9 +62,9 @@ class NewRowsHeadline(Card):
         )
         self._refit = pmu.Button(
             label="Refit",
-            description="Begins the analysis anew with these rows: runs and links "
-            "go. Clusters that are still there keep names and colours. Undo brings all "
-            "back.",
+            description="Refit: begins the analysis anew with these rows; runs and "
+            "links go. Clusters that are still there keep names and colours. Undo "
+            "brings all back.",
             icon="autorenew",
             size="small",
             margin=0,

@@ -20,6 +20,7 @@ from clusterlens.compute.assigning.segmentation import Segmentation, is_nowhere
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.partitions import number_of
 from clusterlens.ui.work.derived import node
@@ -239,6 +240,11 @@ def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Plac
     notes = tuple(assigned.attrs["notes"])
     n_gaps = sum(assigned.attrs["gaps"].values())
     return Placed(clusters, share_of(int(far.sum()), n), len(assigned), notes, n_gaps)
+
+
+def margin_words(margin: float) -> str:
+    """Format a margin, alike in the list and for a single row."""
+    return fixed(float(margin), 3)
 
 
 @node("live", "Sorting the rows")

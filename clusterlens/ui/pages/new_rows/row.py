@@ -16,7 +16,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import breakable, card, link, mark, safe
 from clusterlens.ui.kit.words import fixed, number
-from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of
+from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of, margin_words
 from clusterlens.ui.pages.new_rows.row_nodes import NewRow, Standing
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
@@ -103,8 +103,8 @@ def _cluster(row: Standing, segmentation: Segmentation) -> str:
     often = f"{min(50 * (1 + row.margin), 99.9):.1f}% of the time"
     return (
         f"<p style='font-size:16px'><b>{_named(row.label, segmentation)}</b></p>"
-        f"{beside}<p class='muted'>margin {fixed(row.margin)}: such rows are put right "
-        f"{often if row.margin > 0 else 'half of the time or less often'}</p>"
+        f"{beside}<p class='muted'>margin {margin_words(row.margin)}: such rows are "
+        f"put right {often if row.margin > 0 else 'half of the time or less often'}</p>"
     )
 
 

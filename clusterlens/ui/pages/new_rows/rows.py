@@ -12,8 +12,12 @@ from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, safe, select
-from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of, is_nowhere
+from clusterlens.ui.pages.new_rows.nodes import (
+    NOISE,
+    cluster_of,
+    is_nowhere,
+    margin_words,
+)
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
 
@@ -80,7 +84,7 @@ class AssignedRows(Card):
         first = f", the first {whole(len(listed_rows))} shown"
         more = first if len(listed_rows) < (of or total) else ""
         cross = " ✕ belongs nowhere, beside its nearest cluster." if far.any() else ""
-        self._head.body = f"<p class='muted'>{what}{more}.{cross}</p>"
+        self._head.body = f"<p class='muted'>{what}{more}.{cross}{_ties(assigned)}</p>"
         read = new_row.value.position if new_row.value else None
         lines = "".join(
             _line(at, at == read, row, far[at], segmentation)
@@ -99,6 +103,16 @@ class AssignedRows(Card):
         self.session.look.new_row = int(what.removeprefix("read "))
 
 
+def _ties(assigned: pd.DataFrame) -> str:
+    """Write what orders the rows if their margins are all equal."""
+    placed = assigned[assigned["margin"].notna()]
+    if len(placed) < 2 or placed["margin"].nunique() > 1:
+        return ""
+    if placed[["clearness", "p"]].nunique().max() > 1:
+        return " All margins are equal: ordered by how clear, then by how odd they are."
+    return " All margins are equal: ordered by row."
+
+
 def _line(
     at: int, is_read: bool, row: Any, far: bool, segmentation: Segmentation
 ) -> str:
@@ -115,5 +129,5 @@ def _line(
     front = " class='front'" if is_read else ""
     return (
         f"<tr{front}><td>{link(safe(row.Index), f'read {at}')}</td><td>{nowhere}{own}"
-        f"</td><td class='number'>{fixed(float(margin), 3)}</td><td>{beside}</td></tr>"
+        f"</td><td class='number'>{margin_words(margin)}</td><td>{beside}</td></tr>"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clusterlens.compute.assigning.few_columns import TypingTool
@@ -90,7 +91,7 @@ class SegmentationCard(Card):
             _cluster(row, by_label.get(row.cluster)) for row in rows.itertuples()
         )
         self._text.body = (
-            f"{_origin(kept_partition)}{clusters}{_reproduced(segmentation)}"
+            f"{_origin(kept_partition)}{clusters}{_held_out(segmentation)}"
             f"{_rules(cluster_rules)}{_names(rows)}"
             f"{_typing(typing_tool)}"
         )
@@ -123,7 +124,11 @@ def _cluster(row: Any, rule: ClusterRule | None) -> str:
     )
 
 
-def _reproduced(segmentation: Segmentation) -> str:
+def _held_out(segmentation: Segmentation) -> str:
+    """Write the share of held-out rows that get their cluster, and the rule.
+
+    Rows that are prototypes would vote for themselves.
+    """
     assigner = segmentation.assigner
     if assigner.rule == "centres":
         how = "the nearest centre decides"
@@ -134,9 +139,12 @@ def _reproduced(segmentation: Segmentation) -> str:
     else:
         how = f"{assigner.n_neighbors} nearest prototypes decide"
     prototypes = f", {count(len(assigner.rows), 'prototype')} kept"
+    words = "No row could be held out"
+    if not np.isnan(assigner.held_out_share):
+        share = _exact(assigner.held_out_share)
+        words = f"<b>{share}</b> of held-out rows get their cluster"
     return (
-        f"<p style='margin-top:8px'><b>{_exact(assigner.reproduced)}</b> of the old "
-        f"rows keep their cluster <span class='muted'>({how}"
+        f"<p style='margin-top:8px'>{words} <span class='muted'>({how}"
         f"{prototypes if len(assigner.rows) else ''})</span></p>"
     )
 

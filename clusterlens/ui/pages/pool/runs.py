@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.formatting import count as counted
+from clusterlens.compute.formatting import whole
 from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.kit.words import duration
@@ -109,8 +110,8 @@ def _became(outcome: Outcome, run: Run) -> str:
         if notes
     )
     return (
-        f"<p><b>{outcome.kept}</b> of {outcome.asked} models kept{alike}; "
-        f"{duration(outcome.seconds)} of fitting. "
+        f"<p><b>{whole(outcome.kept)}</b> of {whole(outcome.asked)} models "
+        f"kept{alike}; {duration(outcome.seconds)} of fitting. "
         f"{link('Read the consensus', 'consensus')}</p>"
         f"{groups or '<p class=muted>No model failed.</p>'}"
     )

@@ -167,7 +167,7 @@ FILES = {
     ),
     "analysis": File(
         "Analysis file",
-        "table, runs, links and steps; opens in any ClusterLens",
+        "table, runs, links, checks and steps; opens in any ClusterLens",
         "Save",
         f"analysis{SUFFIX}",
         _analysis,
