@@ -416,7 +416,7 @@ def test_pairs_of_two_samples_are_skipped_and_small_classes_noted():
     assert math.isnan(row["score"])
     assert "skipped" in row["note"]
     assert check.score == pytest.approx(check.pairs["score"].mean())
-    assert any("class 0 has 1 samples" in note for note in check.notes)
+    assert any("class 0 has 1 sample;" in note for note in check.notes)
     only = label_match([[0.0], [1.0]], [0, 1])
     assert math.isnan(only.score)
 
