@@ -364,6 +364,13 @@ def test_nothing_is_said_about_a_cluster_of_nearly_all_rows():
             assert row.light == "yes"
 
 
+@pytest.mark.parametrize(("p", "is_said"), [(0.9, True), (0.01, False)])
+def test_agreement_of_all_rows_is_said_to_miss_small_groups(p, is_said):
+    verdict = weigh_result(replace(GOOD, copies=copies(p)))
+    (row,) = [row for row in verdict.rows if row.key == "copies"]
+    assert ("A group of few rows" in row.basis) == is_said
+
+
 def test_columns_that_reproduce_a_cut_of_noise_are_no_support():
     verdict = weigh_result(replace(GOOD, copies=copies(0.9)))
     assert lights(verdict)["columns"] == "unknown"

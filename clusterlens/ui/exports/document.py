@@ -633,6 +633,8 @@ def _ranking(found: Findings) -> str:
     note = f"{safe(score.title)}; " + (
         "higher is better." if ranking.greater_is_better else "lower is better."
     )
+    if (ranking.values != ranking.unconstrained).any():
+        note += " The score includes a charge for the links that a model breaks."
     if robust is not None:
         note += " Range: ranks when any one family is left out."
     if len(found.rows) < len(copies):

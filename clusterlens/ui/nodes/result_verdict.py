@@ -49,6 +49,10 @@ _FEWEST_ROWS, _SMALL = 5, 0.02
 _SETTLED = 0.5
 _LISTED = 6
 _NOT_MEASURED = "Not measured yet."
+_SMALL_GROUPS = (
+    "A group of few rows hardly moves this agreement, which is of all rows; the "
+    "questions about each cluster can find it."
+)
 _FEW_COLUMNS = 2
 _MOST_DIGITS = 6
 
@@ -256,9 +260,8 @@ def weigh_copies(check: NullAgreement) -> Row:
         claim, light = "too few copies without groups were compared", "in part"
     doubted = [f"that the agreement of the pool shows groups ({claim}, {test})"]
     short = f"the agreement is no evidence of groups ({test})"
-    return Row(
-        "copies", light, _sentence(claim), check.sentence, doubted=doubted, short=short
-    )
+    basis = f"{check.sentence} {_SMALL_GROUPS}"
+    return Row("copies", light, _sentence(claim), basis, doubted=doubted, short=short)
 
 
 def _unknown(key: str, what: str, found: Evidence | None = None) -> Row:

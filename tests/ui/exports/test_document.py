@@ -319,6 +319,12 @@ def test_a_report_explains_any_number_of_equal_models(reported):
     assert "×2: this model and another one are equal, ×10: ten are" in text
 
 
+def test_the_charge_for_broken_links_is_named_where_a_score_has_one(reported):
+    words = "includes a charge for the links that a model breaks"
+    assert words in sections(reported.report)["Ranking"]
+    assert words not in sections(reported.before)["Ranking"]
+
+
 def test_with_answers_all_models_are_told_to_vote(reported):
     pool = reported.found.ranking.ensemble
     half = pool.with_weights([1, 1, 1, 0, 1, 0, 1, 0])
