@@ -290,7 +290,7 @@ def _numbers(found: Evidence) -> Row:
     if test is not None:
         basis += f" {test.sentence}"
     others = [name for name, k in sources.items() if k != own]
-    agreed = _listed([name for name in sources if name not in others] or ["none"])
+    agreed = [name for name in sources if name not in others]
     if test is not None and test.k is None:
         none = "no number stands out in the k test, which cuts by k-means"
         claim = f"that there are {own} groups ({f'{listed}; ' if others else ''}{none})"
@@ -298,22 +298,23 @@ def _numbers(found: Evidence) -> Row:
         return Row("numbers", "no", answer, basis, doubted=[claim])
     if others == ["the pool"] and test is not None:
         agree = "agree" if len(sources) > 2 else "agrees"
-        claim = f"{own} groups ({agreed} {agree}; the pool: {leads.k_before})"
-        answer = f"{own}: {agreed} {agree}; the leader of the pool has another number."
+        found_by = f"{_listed(agreed)} {agree}"
+        claim = f"{own} groups ({found_by}; the pool: {leads.k_before})"
+        answer = f"{own}: {found_by}; the leader of the pool has another number."
         return Row("numbers", "yes", answer, basis, defended=[claim])
     if others:
         claim = f"that there are {own} groups ({listed})"
         answer = f"Not all say {own}: {listed}."
         return Row("numbers", "in part", answer, basis, doubted=[claim], open=more)
     if test is None:
-        answer = f"{own}, by {agreed}; not compared with copies yet."
+        answer = f"{own}, by {_listed(agreed)}; not compared with copies yet."
         return Row("numbers", "unknown", answer, basis, open=more)
     return Row(
         "numbers",
         "yes",
-        f"{own}: {agreed} agree.",
+        f"{own}: {_listed(agreed)} agree.",
         basis,
-        defended=[f"{own} groups ({agreed} agree)"],
+        defended=[f"{own} groups ({_listed(agreed)} agree)"],
     )
 
 
