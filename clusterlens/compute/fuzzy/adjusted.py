@@ -26,7 +26,6 @@ from clusterlens.compute._validation import (
     check_range,
     warn_caller,
 )
-from clusterlens.compute.formatting import minus
 from clusterlens.compute.fuzzy._expected_cosine import expected_cosine_discordance
 from clusterlens.compute.fuzzy._expected_difference import (
     Observed,
@@ -118,9 +117,8 @@ class AdjustedIndex:
             sides = f"{kept} kept as it is, {drawn} random"
         title = RANDOM_MODELS[self.model].title
         return (
-            f"Adjusted for chance: {minus(f'{self.value:z.3f}')} ({error}; {title} "
-            f"model, {sides}); {minus(f'{self.observed:z.3f}')} unadjusted, "
-            f"{minus(f'{self.expected:z.3f}')} expected."
+            f"Adjusted for chance: {self.value:z.3f} ({error}; {title} model, "
+            f"{sides}); {self.observed:.3f} unadjusted, {self.expected:.3f} expected."
         )
 
 

@@ -198,7 +198,7 @@ def test_unknown_ids_are_named_or_skipped_when_asked():
         load_partitions(TABLE, IDS[:3])
     ensemble = load_partitions(TABLE, IDS[:3], unknown="skip")
     assert ensemble.n_samples == 3
-    assert any("1 rows skipped, not known: 'dan'" in note for note in ensemble.notes)
+    assert any("1 row skipped, not known: 'dan'" in note for note in ensemble.notes)
     with pytest.raises(DataError, match="4 of 4 rows"):
         load_partitions(TABLE, ["x", "y"], unknown="skip")
 
