@@ -6,7 +6,7 @@ from collections.abc import Sequence
 def minus(number: str) -> str:
     """Write a formatted number with a true minus sign, for readers.
 
-    Files for machines (CSV, SQL, Python, JSON) keep the hyphen.
+    Files and the sentences of results in Python keep the hyphen.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def whole(amount: float) -> str:
     text : str
         For example "12 000".
     """
-    return minus(f"{amount:,.0f}").replace(",", "\u202f")
+    return f"{amount:,.0f}".replace(",", "\u202f")
 
 
 def grouped(amount: float) -> str:
@@ -52,7 +52,7 @@ def grouped(amount: float) -> str:
     text : str
         A whole number from 10 000 to 1e9, otherwise six significant digits.
     """
-    return whole(amount) if 10_000 <= abs(amount) < 1e9 else minus(f"{amount:.6g}")
+    return whole(amount) if 10_000 <= abs(amount) < 1e9 else f"{amount:.6g}"
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:

@@ -13,7 +13,7 @@ import clusterlens
 from clusterlens.compute.formatting import all_of, count, grouped, percent, whole
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.kit.widgets import breakable
-from clusterlens.ui.kit.words import fixed, number, typed
+from clusterlens.ui.kit.words import fixed, number, typed, with_minus
 from clusterlens.ui.pages.data.nodes import write_cell
 from clusterlens.ui.parts.result_button import offer_result, result_button
 
@@ -38,8 +38,10 @@ def test_a_bare_number_is_said_to_be_a_label(label, title):
         (number(0.5), "0.5"),
         (grouped(167_000.0), "167\u202f000"),
         (grouped(2001.5), "2001.5"),
-        (grouped(-3.2e11), "−3.2e+11"),
-        (whole(-1_234), "−1\u202f234"),
+        (grouped(-3.2e11), "-3.2e+11"),
+        (with_minus("-1.3"), "−1.3"),
+        (with_minus("2020-01-05"), "2020-01-05"),
+        (with_minus("-5e-06"), "−5e−06"),
         (number(-1.7), "−1.7"),
         (number(-0.000_17), "−0.00017"),
         (fixed(-1.71, signed=True), "−1.71"),

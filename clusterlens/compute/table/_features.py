@@ -24,7 +24,7 @@ from clusterlens.compute._validation import (
     IntArray,
     plain_repr,
 )
-from clusterlens.compute.formatting import count, grouped, minus, whole
+from clusterlens.compute.formatting import count, grouped, whole
 from clusterlens.compute.table._cells import amount_remarks, to_numbers
 from clusterlens.compute.table._roles import ordered_levels
 
@@ -439,8 +439,8 @@ def _replace_codes(numbers: FloatArray, codes: Sequence[float]) -> list[str]:
         if at.any():
             numbers[at] = np.nan
             remarks.append(
-                f"{count(at.sum(), 'cell')} with the value {minus(f'{code:g}')} taken "
-                "as missing, a code for 'no value'"
+                f"{count(at.sum(), 'cell')} with the value {code:g} taken as missing, "
+                "a code for 'no value'"
             )
     return remarks
 

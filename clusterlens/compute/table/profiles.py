@@ -24,7 +24,7 @@ from clusterlens.compute._validation import (
     check_labels,
     check_range,
 )
-from clusterlens.compute.formatting import minus, percent
+from clusterlens.compute.formatting import percent
 from clusterlens.compute.table._features import Column
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 
@@ -127,7 +127,7 @@ class ClusterProfiles(Frozen):
         Returns
         -------
         text : str
-            Like "petal length −1.3 sd (1.46), colour = red 80% (overall 30%)". Names of
+            Like "petal length -1.3 sd (1.46), colour = red 80% (overall 30%)". Names of
             columns and levels are as in the table, not escaped.
         """
         rows = self.top(cluster, k).dropna(subset="effect").to_dict("records")
@@ -426,12 +426,12 @@ def _number_text(number: float, spread: float, first_day: pd.Timestamp | None) -
     if first_day is not None:
         return f"{first_day + pd.Timedelta(days=number):%Y-%m-%d}"
     if spread <= 0:
-        return minus(f"{number:.6g}")
+        return f"{number:.6g}"
     decimals = 2 - int(np.floor(np.log10(spread)))
     rounded = round(number, max(decimals, 0)) + 0.0  # no minus before a zero
     if decimals > _MOST_DECIMALS or abs(rounded) >= 1e9:
-        return minus(f"{rounded:.4g}")
-    text = minus(f"{rounded:,.{max(decimals, 0)}f}").replace(",", "\u202f")
+        return f"{rounded:.4g}"
+    text = f"{rounded:,.{max(decimals, 0)}f}".replace(",", "\u202f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -442,5 +442,4 @@ def _phrase(row: dict[Any, Any], against: str) -> str:
         return f"{row['column']} = {row['level']} {shares}"
     if row["text"].endswith("%"):
         return f"{row['column']} {shares}"
-    effect = minus(f"{row['effect']:+.1f}")
-    return f"{row['column']} {effect} sd ({row['text']})"
+    return f"{row['column']} {row['effect']:+.1f} sd ({row['text']})"

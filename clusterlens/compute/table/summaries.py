@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
-from clusterlens.compute.formatting import count, minus, whole
+from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 
@@ -302,7 +302,7 @@ def _skewness_hint(transform: str, skewness: float) -> str:
     """Describe a long tail and its remedy."""
     side = "right" if skewness > 0 else "left"
     return (
-        f"Long tail to the {side} (skewness {minus(f'{skewness:.1f}')}): a few "
+        f"Long tail to the {side} (skewness {skewness:.1f}): a few "
         f"rows decide the distances; {_SHORTENED[transform]} in place of the values "
         "would shorten it."
     )
@@ -322,7 +322,7 @@ def _rare_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHin
     these = "this row lies" if rare.size == 1 else "these rows lie"
     text = (
         f"Column {name!r}: {n_usual} of {count(finite.size, 'row')} have "
-        f"{minus(f'{usual:.6g}')}, but for {_listed(ids, numbers, rare)}: once "
+        f"{usual:.6g}, but for {_listed(ids, numbers, rare)}: once "
         f"scaled, {these} far from all others. Correct the values, or leave the "
         "column out."
     )
@@ -331,7 +331,7 @@ def _rare_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHin
 
 def _listed(ids: pd.Index, numbers: FloatArray, rows: IntArray) -> str:
     """List the first rows with their values."""
-    shown = [f"{ids[j]} ({minus(f'{numbers[j]:.6g}')})" for j in rows[:3]]
+    shown = [f"{ids[j]} ({numbers[j]:.6g})" for j in rows[:3]]
     more = f" and {whole(rows.size - 3)} more" if rows.size > 3 else ""
     return f"{', '.join(shown)}{more}"
 

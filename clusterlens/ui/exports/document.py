@@ -43,7 +43,14 @@ from clusterlens.ui.exports.verdict import write_charts, write_deciding, write_v
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.style import FONT
 from clusterlens.ui.kit.widgets import safe, table_of
-from clusterlens.ui.kit.words import NOISE_WORDS, fixed, span, voters, who_votes
+from clusterlens.ui.kit.words import (
+    NOISE_WORDS,
+    fixed,
+    span,
+    voters,
+    who_votes,
+    with_minus,
+)
 from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.leading import (
     Joined,
@@ -785,8 +792,8 @@ def _found_again(found: Findings) -> str:
 def _column(row: dict[Any, Any]) -> str:
     level = f" = {row['level']}" if isinstance(row["level"], str) else ""
     return (
-        f"{safe(row['column'])}{safe(level)} {safe(row['text'])}, "
-        f"{safe(row['overall_text'])}"
+        f"{safe(row['column'])}{safe(level)} {safe(with_minus(row['text']))}, "
+        f"{safe(with_minus(row['overall_text']))}"
     )
 
 

@@ -111,6 +111,11 @@ def fixed(value: float, digits: int = 2, *, signed: bool = False) -> str:
     return minus(text)
 
 
+def with_minus(text: str) -> str:
+    """Write the hyphens of a number as minus signs; other texts stay as they are."""
+    return re.sub(r"^-(?=\d)|(?<=\de)-", "−", text)
+
+
 def brief(name: str) -> str:
     """Shorten the prefix of a model's name for narrow places."""
     for begin, brief_begin in _BRIEFLY.items():

@@ -9,7 +9,7 @@ import pandas as pd
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import link, pn, safe, shorten_in_middle
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.kit.words import fixed, with_minus
 from clusterlens.ui.parts.card import Card
 
 # Largest effect on a bar, in standard deviations.
@@ -89,8 +89,8 @@ def _effect_row(row: dict[Any, Any]) -> str:
         f"<td title='{safe(name)}'>{shorten_in_middle(name)}</td>"
         "<td><div class='track middle'><div "
         f"style='margin-left:{left:.1f}%;width:{half:.1f}%;background:{colour}'></div>"
-        f"</div></td><td class='number'><b>{safe(row['text'])}</b></td>"
-        f"<td class='number muted'>{safe(row['overall_text'])}</td></tr>"
+        f"</div></td><td class='number'><b>{safe(with_minus(row['text']))}</b></td>"
+        f"<td class='number muted'>{safe(with_minus(row['overall_text']))}</td></tr>"
     )
 
 

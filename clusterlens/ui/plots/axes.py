@@ -138,7 +138,7 @@ def _ticks(axis: ColumnAxis, low: float, high: float, most: float) -> dict[float
     if len(axis.values) > 2:
         even = axis.to_values(np.linspace(start, end, most + 1))
         rounded = [float(f"{value:.2g}") for value in even.tolist()]
-        texts = {value: grouped(value) for value in rounded}
+        texts = {value: minus(grouped(value)) for value in rounded}
     else:
         low, high = axis.to_values([start, end]).tolist()
         texts = _round_values(low, high, most)
@@ -160,4 +160,4 @@ def _round_values(low: float, high: float, most: int) -> dict[float, str]:
     largest = max(abs(low), abs(high))
     digits = max(6, 2 + math.floor(math.log10(largest / step)))
     long = step >= 1 and largest < 1e9
-    return {v: grouped(v) if long else minus(f"{v:.{digits}g}") for v in values}
+    return {v: minus(grouped(v)) if long else minus(f"{v:.{digits}g}") for v in values}

@@ -9,7 +9,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.distributions import picture, write
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import breakable, card, mark, pmu, safe
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.kit.words import fixed, with_minus
 from clusterlens.ui.pages.clusters.nodes import Chosen, ClusterContrast
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.work.derived import Result
@@ -101,8 +101,10 @@ class DistinguishingColumns(Card):
             title = breakable(column.column)
             effect = f"{fixed(row['effect'], 1, signed=True)} sd"
             if column.levels:
-                line = f"{safe(row['level'])} <b>{safe(row['text'])}</b> here"
-                line += f", rest {safe(row['overall_text'])}"
+                line = (
+                    f"{safe(row['level'])} <b>{safe(with_minus(row['text']))}</b> here"
+                )
+                line += f", rest {safe(with_minus(row['overall_text']))}"
             else:
                 line = f"<b>{write(column, column.mean_inside)}</b> here, rest "
                 line += write(column, column.mean_outside)

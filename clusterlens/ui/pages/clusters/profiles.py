@@ -13,7 +13,7 @@ from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import breakable, card, link, mark, pmu, safe, select
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.kit.words import fixed, with_minus
 from clusterlens.ui.nodes.cluster_stability import BOOTSTRAPS, TABLES, StabilityModel
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.card import Card
@@ -244,7 +244,7 @@ def _cell(row: Any) -> str:
     effect = row["effect"]
     if not np.isfinite(effect):
         return "<td class='cell muted'>–</td>"
-    text = safe(row["text"])
+    text = safe(with_minus(row["text"]))
     if isinstance(row["level"], str):
         text = f"{safe(row['level'])} {text}"
     size = fixed(effect, signed=True)
@@ -267,7 +267,8 @@ def _total(
     # Each cluster shows its own level of a category, so no single share is comparable.
     numbers = overall[overall["level"].isna()].set_index("column")["overall_text"]
     cells = "".join(
-        f"<td class='cell'>{safe(numbers.get(name, ''))}</td>" for name in columns
+        f"<td class='cell'>{safe(with_minus(numbers.get(name, '')))}</td>"
+        for name in columns
     )
     return (
         f"<tr class='muted'><td>all samples</td><td class='number'>"

@@ -142,7 +142,9 @@ def write_cell(value: Any) -> str:
 def _write_end(value: Any) -> str:
     """Format an end of an axis as a cell, large numbers in groups of digits."""
     is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    return grouped(value) if is_number and abs(value) >= 1e4 else write_cell(value)
+    return (
+        minus(grouped(value)) if is_number and abs(value) >= 1e4 else write_cell(value)
+    )
 
 
 @dataclass(frozen=True)

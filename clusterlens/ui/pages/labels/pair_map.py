@@ -10,7 +10,7 @@ from clusterlens.compute.indices.class_match import SMALL_CLASS
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, mark, safe
-from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.kit.words import error, fixed, with_minus
 from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
@@ -141,7 +141,7 @@ class ClassPair(Card):
         rows = "".join(
             f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
             f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"
-            f"{safe(row.text_a)}</td><td class='number'>{safe(row.text_b)}</td>"
+            f"{safe(with_minus(row.text_a))}</td><td class='number'>{safe(with_minus(row.text_b))}</td>"
             "</tr>"
             for row in columns
         )
