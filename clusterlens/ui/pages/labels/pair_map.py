@@ -141,8 +141,8 @@ class ClassPair(Card):
         rows = "".join(
             f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
             f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"
-            f"{safe(with_minus(row.text_a))}</td><td class='number'>{safe(with_minus(row.text_b))}</td>"
-            "</tr>"
+            f"{safe(with_minus(row.text_a))}</td><td class='number'>"
+            f"{safe(with_minus(row.text_b))}</td></tr>"
             for row in columns
         )
         table = (
