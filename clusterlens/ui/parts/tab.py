@@ -86,7 +86,7 @@ def _effect_row(row: dict[Any, Any]) -> str:
     colour = "#0b7d7d" if effect > 0 else "#0b7d7d88"
     return (
         f"<tr title='{fixed(effect, signed=True)} standard deviations'>"
-        f"<td title='{safe(name)}'>{shorten_in_middle(name)}</td>"
+        f"<td class='cut' title='{safe(name)}'>{shorten_in_middle(name)}</td>"
         "<td><div class='track middle'><div "
         f"style='margin-left:{left:.1f}%;width:{half:.1f}%;background:{colour}'></div>"
         f"</div></td><td class='number'><b>{safe(with_minus(row['text']))}</b></td>"
