@@ -17,6 +17,7 @@ import clusterlens as cl
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.pages.fuzzy.nodes import fuzzy_choices
 from clusterlens.ui.server.server import Server
@@ -122,7 +123,7 @@ def test_a_move_of_a_slider_draws_another_picture_and_says_what_it_shows():
             assert not solution.preview
         assert "<b>5 clusters</b>" in opened.headline._text.body
         assert "Map of memberships: 5 clusters of " in opened.map._steering.words
-        assert f"{solution.criterion[4]:.3f}" in opened.headline._text.body
+        assert fixed(solution.criterion[4], 3) in opened.headline._text.body
 
     run_scenario(scenario)
 

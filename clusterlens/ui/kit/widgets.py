@@ -139,8 +139,9 @@ def join_keeping_tail(lead: str, tail: str, *, css: str = "") -> str:
 
 def shorten_in_middle(name: str) -> str:
     """Return markup of a name that is cut in its middle where it is too long."""
-    at = len(name) - _TAIL if len(name) > 3 * _TAIL else len(name)
-    return join_keeping_tail(name[:at], name[at:], css="close")
+    if len(name) <= 3 * _TAIL:
+        return safe(name)
+    return join_keeping_tail(name[:-_TAIL], name[-_TAIL:], css="close")
 
 
 def link(

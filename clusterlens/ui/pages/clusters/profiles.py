@@ -12,7 +12,7 @@ from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import breakable, card, link, mark, pmu, safe, select
+from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
 from clusterlens.ui.kit.words import fixed, with_minus
 from clusterlens.ui.nodes.cluster_stability import BOOTSTRAPS, TABLES, StabilityModel
 from clusterlens.ui.pages.clusters.nodes import Chosen
@@ -149,7 +149,7 @@ def _columns(
 
 def _heads(columns: list[str], stable: bool) -> str:
     cells = "".join(
-        f"<th class='cell' title='{safe(name)}'><span>{breakable(name)}</span></th>"
+        f"<th class='cell' title='{safe(name)}'><span>{safe(name)}</span></th>"
         for name in columns
     )
     comes = (
