@@ -278,7 +278,8 @@ def _described(
         words = "Are they clusters?"
         ask += link(words, "labels", kind="pill", css="cl-to-labels")
     return (
-        f"<p class='sides whole' style='{_SEEN[not covered]}'><span class='entries' "
+        f"<p class='sides whole' style='{_SEEN[not covered]}'><span "
+        "class='cut entries' "
         f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"
         f"{arrows(projection)}</span></p>"
     )
