@@ -198,7 +198,7 @@ def label_large(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def _left_words(out: Path) -> str:
-    """Say what a cancelled labelling keeps on the disk; empty for nothing."""
+    """Describe what a cancelled labelling keeps on the disk; empty for nothing."""
     files = list((out / LABELS).glob("part-*"))
     if not (files or out.exists()):
         return ""

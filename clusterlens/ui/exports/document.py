@@ -723,7 +723,7 @@ def _clusters(found: Findings) -> str:
 
 
 def _gaps(partition: ExportPartition) -> str:
-    """Say why numbers are missing between those of the clusters, if any are."""
+    """Explain missing numbers among those of the clusters, if there are any."""
     present = np.unique(partition.clusters[partition.clusters >= 0]).tolist()
     missing = [k + 1 for k in range(max(present, default=-1)) if k not in present]
     if not missing or all(k in partition.names for k in present):

@@ -74,20 +74,20 @@ def weigh_partition(
     return PartitionVerdict(_answer(again, apart), again, apart)
 
 
-def can_be_told(sizes: np.ndarray) -> npt.NDArray[np.bool_]:
-    """Tell which clusters the checks say something about.
+def informative(sizes: np.ndarray) -> npt.NDArray[np.bool_]:
+    """Return which clusters the checks say something about, from their sizes (k,).
 
     A cluster of nearly all rows is found again and has few neighbours outside in any
     table, so only the other clusters count.
     """
-    told = sizes <= _NEARLY_ALL * sizes.sum()
-    return told if told.any() else np.ones(len(sizes), bool)
+    counted = sizes <= _NEARLY_ALL * sizes.sum()
+    return counted if counted.any() else np.ones(len(sizes), bool)
 
 
 def grade_clusters(passed: np.ndarray, sizes: np.ndarray) -> Light:
     """Grade by the clusters that pass, and by their rows."""
-    told = can_be_told(sizes)
-    passed, sizes = passed[told], sizes[told]
+    counted = informative(sizes)
+    passed, sizes = passed[counted], sizes[counted]
     if passed.all():
         return "yes"
     return "in part" if sizes[passed].sum() >= _MOST * sizes.sum() else "no"

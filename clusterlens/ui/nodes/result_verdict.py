@@ -20,7 +20,7 @@ from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.leading import Leads
-from clusterlens.ui.nodes.partition_verdict import can_be_told, grade_clusters, passing
+from clusterlens.ui.nodes.partition_verdict import grade_clusters, informative, passing
 from clusterlens.ui.nodes.verdict import REACHED, Light, grade
 
 QUESTIONS = {
@@ -209,7 +209,7 @@ class Verdict:
 
 
 def mark_unfinished(verdict: Verdict, stopped: Mapping[str, str]) -> Verdict:
-    """Mark the questions whose check was stopped, with its progress, by their keys."""
+    """Mark the questions of stopped checks, given the progress of each by key."""
     rows = []
     for row in verdict.rows:
         if (progress := stopped.get(row.key)) and row.open:
@@ -394,15 +394,15 @@ def _by_cluster(
 ) -> Row:
     """Return the row of a check that each cluster passes or not."""
     sizes = np.array([found.sizes[int(k)] for k in clusters])
-    told = can_be_told(sizes)
-    good = [_name(k, found) for k in clusters[told & passed]]
-    bad = [_name(k, found) for k in clusters[told & ~passed]]
-    part = passing(passed[told])
+    counted = informative(sizes)
+    good = [_name(k, found) for k in clusters[counted & passed]]
+    bad = [_name(k, found) for k in clusters[counted & ~passed]]
+    part = passing(passed[counted])
     answer = f"{part} {what}"
     answer += f": {_listed(good)}." if good and len(good) < len(passed) else "."
-    if not told.all():
-        (largest,) = clusters[~told]
-        share = float(sizes[~told][0] / sizes.sum())
+    if not counted.all():
+        (largest,) = clusters[~counted]
+        share = float(sizes[~counted][0] / sizes.sum())
         basis += (
             f" It says nothing about {_name(largest, found)}: any cluster with "
             f"{percent(share)} of the rows comes back and has few neighbours."

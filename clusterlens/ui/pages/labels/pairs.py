@@ -189,13 +189,13 @@ def _cell(labels: EvaluatedLabels, row: Any, opened: bool, numbered: bool) -> st
     note = f"; fewer than {SMALL_CLASS} rows, means little" if small else ""
     spread = f"{error(row.standard_error)}{note}"
     title = safe(f"{names}: {fixed(score, 3)} {spread}")
-    said = safe(f"{names}: {fixed(score)} {spread}")  # contains the visible number
+    spoken = safe(f"{names}: {fixed(score)} {spread}")  # contains the visible number
     fill, ink = apart_colour(score) if np.isfinite(score) else ("transparent", "")
     kinds = " ".join(k for k, on in (("open", opened), ("hatched", small)) if on)
     text = fixed(score) if numbered else "&nbsp;"
     return (
         f"<td class='{kinds}' style='background-color:{fill}'>"
-        f"<button data-do='{a} {b}' title='{title}' aria-label='{said}' "
+        f"<button data-do='{a} {b}' title='{title}' aria-label='{spoken}' "
         f"style='color:{ink}'>{text}"
         "</button></td>"
     )

@@ -231,7 +231,7 @@ class TakeAway(Card):
             self._update()
 
     def _update(self) -> None:
-        """Make the files that were asked for, or say what they wait for."""
+        """Make the requested files, or name the results that they wait for."""
         derived, waits = self.session.derived, ""
         if pending := [k for k in AWAITED if derived.get(k).state == "pending"]:
             if self._wanted:
