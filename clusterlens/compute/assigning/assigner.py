@@ -39,8 +39,9 @@ from clusterlens.compute.estimators.neighbors import NeighborSearch
 ALPHA = 0.05
 # Smallest adjusted Rand index at which a clustering counts as repeating a partition.
 ALIKE = 0.75
-# Names in `agreement` of the two rules by centres, of which the better one is used.
-_CENTRED = ("nearest centre", "round Gaussians")
+# Names of the rules in `agreement`; of the two by centres the better one is used.
+NEAREST_CENTRE, ROUND_GAUSSIANS = "nearest centre", "round Gaussians"
+VOTED, DENSE = "{} neighbours", "density of {}"
 _BLOCK = 16_384
 
 
@@ -168,10 +169,11 @@ class Assigner(Frozen):
 
         The value in `agreement` of the rule used.
         """
-        name = f"{self.n_neighbors} neighbours"
-        if self.rule == "density":
-            name = f"density of {self.n_neighbors}"
-        names = _CENTRED if self.rule == "centres" else (name,)
+        names = {
+            "centres": (NEAREST_CENTRE, ROUND_GAUSSIANS),
+            "neighbours": (VOTED.format(self.n_neighbors),),
+            "density": (DENSE.format(self.n_neighbors),),
+        }[self.rule]
         tried = self.agreement
         return max((tried[name] for name in names if name in tried), default=np.nan)
 

@@ -28,7 +28,14 @@ from clusterlens.compute.assigning._repeating import (
     repeat,
     with_noise,
 )
-from clusterlens.compute.assigning.assigner import ALIKE, Assigner
+from clusterlens.compute.assigning.assigner import (
+    ALIKE,
+    DENSE,
+    NEAREST_CENTRE,
+    ROUND_GAUSSIANS,
+    VOTED,
+    Assigner,
+)
 from clusterlens.compute.estimators.neighbors import NeighborSearch, OwnSearch
 
 NEIGHBORS = (1, 5, 15, 31)
@@ -238,8 +245,8 @@ def _with_rule(
     common = np.sqrt(np.average(blank.scales**2, weights=blank.sizes))
     equal = np.full(len(blank.sizes), common)
     centred = {
-        "nearest centre": replace(blank, scales=read_only(equal)),
-        "round Gaussians": blank,
+        NEAREST_CENTRE: replace(blank, scales=read_only(equal)),
+        ROUND_GAUSSIANS: blank,
     }
     right = {
         name: _mean_right(
@@ -255,8 +262,8 @@ def _with_rule(
     dense: dict[int, float] = {}
     if voted and len(held_out) == len(X) and UNLABELLED in blank.clusters:
         dense = dict(_density_agreement(prototypes))
-    agreement = right | {f"{k} neighbours": share for k, share in voted.items()}
-    agreement |= {f"density of {k}": share for k, share in dense.items()}
+    agreement = right | {VOTED.format(k): share for k, share in voted.items()}
+    agreement |= {DENSE.format(k): share for k, share in dense.items()}
     chosen = centred[best]
     reading = read_centres(X, chosen.centres, chosen.scales)
     firm = (

@@ -242,7 +242,7 @@ class Findings:
     rules: ClusterRules | None = None
     all_rows: ScaledRun | None = None
     all_rows_names: Mapping[int, str] = field(default_factory=dict)
-    drawn: DrawnPictures = field(default_factory=lambda: DrawnPictures())
+    drawn: DrawnPictures = field(default_factory=DrawnPictures)
 
     def includes(self, key: str) -> bool:
         """Return whether a section of SECTIONS is in the report."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
@@ -28,7 +30,7 @@ from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.checks import APART, features_digest
-from clusterlens.ui.work.derived import Later, node
+from clusterlens.ui.work.derived import Later, Result, node
 from clusterlens.ui.work.jobs import Job
 
 # Node of the check that answers each question of the verdict.
@@ -40,6 +42,16 @@ CHECK_OF = {
 }
 _SHOWN_COLUMNS = 3
 _SHOWN_CLUSTERS = 12
+
+
+def stopped_checks(results: Mapping[str, Result]) -> dict[str, str]:
+    """Return the progress of each stopped check, by question, from results by node."""
+    found = ((key, results.get(name)) for key, name in CHECK_OF.items())
+    return {
+        key: result.check.stopped
+        for key, result in found
+        if result is not None and result.stopped and result.check
+    }
 
 
 def match_labels_given(

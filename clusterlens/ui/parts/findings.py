@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.exports.document import SECTIONS, Findings
-from clusterlens.ui.nodes.export_evidence import CHECK_OF
+from clusterlens.ui.nodes.export_evidence import stopped_checks
 from clusterlens.ui.nodes.result_verdict import mark_unfinished
 from clusterlens.ui.session import Session
 
@@ -37,11 +37,6 @@ def gather(session: Session) -> Findings | None:
     if not all(found[name].ready for name in NEEDED):
         return None
     values = {name: result.value for name, result in found.items()}
-    stopped = {
-        key: check.stopped
-        for key, name in CHECK_OF.items()
-        if name in found and found[name].stopped and (check := found[name].check)
-    }
     return Findings(
         session.history.steps[: session.history.cursor + 1],
         ranking=values["ranking"],
@@ -50,7 +45,7 @@ def gather(session: Session) -> Findings | None:
         export_partition=values["export_partition"],
         threshold=values["binarised_at"],
         projection=values["projection"],
-        verdict=mark_unfinished(values["export_verdict"], stopped),
+        verdict=mark_unfinished(values["export_verdict"], stopped_checks(found)),
         links=values["link_states"],
         robustness=values["robustness"],
         null=values["null_check"],

@@ -261,10 +261,9 @@ def _described(
         shown = legend.entries[:LEGEND_ENTRIES]
         # So that all entries fit on two lines.
         most = f"calc({200 / (len(shown) + 1):.1f}% - .7em)"
-        dot_of = {k: mark(cluster_colour(k), "") for k, _, _ in shown}
         entries = "".join(
             f"<span style='max-width:{most}' title='{safe(name)}: {whole(size)}'>"
-            f"{dot_of[k]}<span class='cut'>{safe(brief)}</span>"
+            f"{mark(cluster_colour(k), '')}<span class='cut'>{safe(brief)}</span>"
             f"<span class='muted'>{whole(size)}</span></span>"
             for brief, (k, name, size) in zip(
                 _brief([name for _, name, _ in shown]), shown, strict=True

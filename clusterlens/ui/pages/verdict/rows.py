@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, copier, link, safe
-from clusterlens.ui.nodes.export_evidence import CHECK_OF
+from clusterlens.ui.nodes.export_evidence import CHECK_OF, stopped_checks
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Row, Verdict, mark_unfinished
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
@@ -80,12 +80,7 @@ class VerdictRows(Card):
         **checks: Result,
     ) -> None:
         """Write the paragraph and one line for each question."""
-        stopped = {
-            key: check.check.stopped
-            for key, name in CHECK_OF.items()
-            if (check := checks[name]).stopped and check.check
-        }
-        verdict = mark_unfinished(export_verdict, stopped)
+        verdict = mark_unfinished(export_verdict, stopped_checks(checks))
         text = verdict.paragraph
         none = (
             "<p class='muted'>No result is chosen yet; this is about the model that is "
