@@ -23,10 +23,11 @@ _ABOUT = "about.json"
 def arrays_to_bytes(
     arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
 ) -> bytes:
-    """Write arrays by name, together with plain values."""
+    """Write arrays by name, together with plain values; equal content, equal bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(_ABOUT, json.dumps(about))
+        without_time = zipfile.ZipInfo(_ABOUT)
+        archive.writestr(without_time, json.dumps(about))
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)

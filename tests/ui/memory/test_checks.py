@@ -532,6 +532,8 @@ def test_what_is_written_is_read_again(kind):
     read = unpack_check(kind, data)
     assert plain(read) == plain(some(kind).value)
     assert pack_check(Check("", kind, read)) == data
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert {info.date_time[:3] for info in archive.infolist()} == {(1980, 1, 1)}
 
 
 def hostile():
