@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clusterlens.compute.pool.separation import ClusterSeparation
+from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result_verdict import QUESTIONS, Evidence, weigh_result
 
@@ -24,28 +26,36 @@ def numbers(k):
     return SimpleNamespace(k=k, sentence=f"k is {k}.")
 
 
-def again(passed):
-    stable = np.array(passed, bool)
-    jaccard = np.where(stable, 0.95, 0.61)
-    return SimpleNamespace(
+def again(passed=ALL, **given):
+    """A check of clusters; those that pass have .95, the others .61."""
+    jaccard = np.where(np.array(passed, bool), 0.95, 0.61)
+    found = ClusterStability(
+        labels=np.repeat([0, 1, 2], SIZES),
         clusters=np.arange(3),
-        stable=stable,
-        jaccard=jaccard,
-        by_chance=jaccard / 2,
+        sizes=np.array(SIZES),
+        similarities=np.tile(given.pop("jaccard", jaccard), (100, 1)),
         n_resamples=100,
+        random_state=0,
+        notes=(),
+        by_chance=np.full(3, 0.3),
+        n_copies=4,
     )
+    return replace(found, **given)
 
 
-def apart(passed):
-    is_apart = np.array(passed, bool)
-    shares = np.where(is_apart, 0.99, 0.7)
-    return SimpleNamespace(
+def apart(passed=ALL, **given):
+    """A check of clusters; those that pass have .99, the others .7."""
+    found = ClusterSeparation(
         clusters=np.arange(3),
-        apart=is_apart,
-        consistency=shares,
-        by_chance=shares / 2,
+        sizes=np.array(SIZES),
+        consistency=np.where(np.array(passed, bool), 0.99, 0.7),
+        by_chance=np.array([0.3, 0.3, 0.96]),
         n_neighbors=10,
+        n_copies=4,
+        n_compared=100,
+        random_state=0,
     )
+    return replace(found, **given)
 
 
 def columns(accuracy, error=0.01):
@@ -262,13 +272,14 @@ def test_a_number_does_not_round_to_the_limit_that_it_misses(value, shown):
 
 
 def test_a_cluster_just_short_of_the_limit_is_shown_as_short_of_it():
-    jaccard, shares = again(ALL), apart(ALL)
-    jaccard.jaccard[1], jaccard.by_chance[1], jaccard.stable[1] = 0.7496, 0.2, False
-    shares.consistency[2], shares.by_chance[2] = 0.98999, 0.96
-    shares.apart[2] = False
-    verdict = weigh_result(replace(GOOD, again=jaccard, apart=shares))
+    found = replace(
+        GOOD,
+        again=again(jaccard=np.array([0.95, 0.7496, 0.95])),
+        apart=apart(consistency=np.array([0.99, 0.99, 0.98999])),
+    )
+    verdict = weigh_result(found)
     rows = {row.key: row for row in verdict.rows}
-    assert "cluster 2 0.7496 (0.20)" in rows["again"].basis
+    assert "cluster 2 0.7496 (0.30)" in rows["again"].basis
     assert "at least 0.75, and at least halfway" in rows["again"].basis
     assert "“<b>odd</b>” 98.999% (96%)" in rows["apart"].basis
     assert "by chance" not in parts(verdict)["doubted"]
@@ -331,26 +342,20 @@ def test_a_number_that_test_and_answers_find_is_no_error_of_the_pool():
 
 
 def test_nothing_is_said_about_a_cluster_of_nearly_all_rows():
+    sizes = (955, 45)
     two = {
         "clusters": np.arange(2),
+        "sizes": np.array(sizes),
         "by_chance": np.array([0.99, 0.3]),
-        "n_resamples": 100,
-        "n_neighbors": 10,
     }
-    stable = SimpleNamespace(
-        **two, stable=np.array([False, True]), jaccard=np.array([0.99, 0.98])
-    )
-    shares = SimpleNamespace(
-        **two, apart=np.array([True, True]), consistency=np.array([1.0, 1.0])
-    )
     found = replace(
         GOOD,
-        clusters=np.repeat([0, 1], (955, 45)),
+        clusters=np.repeat([0, 1], sizes),
         names={1: "big spenders"},
         numbers=numbers(2),
         leads=replace(LEADS, k_before=2),
-        again=stable,
-        apart=shares,
+        again=again(jaccard=np.array([0.99, 0.98]), **two),
+        apart=apart(consistency=np.array([1.0, 1.0]), **two),
     )
     verdict = weigh_result(found)
     claims = parts(verdict)

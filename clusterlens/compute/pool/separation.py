@@ -30,7 +30,7 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators.neighbors import neighbor_table, neighbors_of
 from clusterlens.compute.pool._k_curves import REFERENCES
-from clusterlens.compute.pool.stability import KINDS, stands_out
+from clusterlens.compute.pool.stability import KINDS, least_beyond
 
 MAX_COMPARED = 5_000
 # Required share of the difference between the copies and 1. Borders that follow sparse
@@ -80,7 +80,12 @@ class ClusterSeparation(Frozen):
         True if the consistency is at most a quarter as far from 1 as the consistency of
         the copies.
         """
-        return stands_out(self.consistency, self.by_chance, _LEAST_GAIN)
+        return self.consistency >= self.required
+
+    @property
+    def required(self) -> FloatArray:
+        """Least consistency of a cluster that is apart, shape (n_clusters,)."""
+        return least_beyond(self.by_chance, _LEAST_GAIN)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cluster: size, consistency, by_chance, apart.

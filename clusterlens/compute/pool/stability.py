@@ -112,11 +112,16 @@ class ClusterStability(Frozen):
         Shape (n_clusters,): true if the mean similarity is at least 0.75 and at most
         half as far from 1 as the similarity in the copies.
         """
-        return (self.jaccard >= RECOVERED) & self._beyond
+        return self.jaccard >= self.required
+
+    @property
+    def required(self) -> FloatArray:
+        """Least mean similarity of a stable cluster, shape (n_clusters,)."""
+        return np.maximum(RECOVERED, least_beyond(self.by_chance, _LEAST_GAIN))
 
     @property
     def _beyond(self) -> npt.NDArray[np.bool_]:
-        return stands_out(self.jaccard, self.by_chance, _LEAST_GAIN)
+        return self.jaccard >= least_beyond(self.by_chance, _LEAST_GAIN)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cluster.
@@ -337,11 +342,9 @@ def cluster_stability(
     )
 
 
-def stands_out(
-    values: FloatArray, by_chance: FloatArray, least_gain: float
-) -> npt.NDArray[np.bool_]:
-    """Tell which values cover that share of the difference between copies and 1."""
-    return 1 - values <= (1 - least_gain) * (1 - by_chance)
+def least_beyond(by_chance: FloatArray, least_gain: float) -> FloatArray:
+    """Return the values that cover this share of the way from the copies to 1."""
+    return 1 - (1 - least_gain) * (1 - by_chance)
 
 
 class BootstrappedClusterer(ClusterMixin, BaseEstimator):

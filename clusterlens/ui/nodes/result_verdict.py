@@ -323,8 +323,7 @@ def _again(found: Evidence) -> Row:
     check = found.again
     if check is None:
         return _unknown("again", "whether its clusters are found again")
-    enough = np.maximum(RECOVERED, (1 + check.by_chance) / 2)
-    values = _beside_chance(found, check, check.jaccard, enough, fixed)
+    values = _beside_chance(found, check, check.jaccard, fixed)
     basis = (
         f"Mean Jaccard similarity with {count(check.n_resamples, 'resample')}, in "
         f"brackets in copies without groups: {values}. Found again means at least "
@@ -345,8 +344,7 @@ def _apart(found: Evidence) -> Row:
     check = found.apart
     if check is None:
         return _unknown("apart", "whether its clusters lie apart")
-    enough = (3 + check.by_chance) / 4
-    values = _beside_chance(found, check, check.consistency, enough, _share)
+    values = _beside_chance(found, check, check.consistency, _share)
     basis = (
         f"Of the {check.n_neighbors} nearest rows so many are in the same cluster, in "
         f"brackets in copies without groups: {values}. Apart means at least three "
@@ -360,11 +358,10 @@ def _beside_chance(
     found: Evidence,
     check: ClusterStability | ClusterSeparation,
     values: np.ndarray,
-    enough: np.ndarray,
     write: Callable[[float, int], str],
 ) -> str:
     """List the value of each cluster, and in brackets that of copies."""
-    rows = zip(check.clusters, values, check.by_chance, enough, strict=True)
+    rows = zip(check.clusters, values, check.by_chance, check.required, strict=True)
     return "; ".join(
         f"{_name(k, found)} {_below(value, limit, write)} ({write(chance, 2)})"
         for k, value, chance, limit in rows
@@ -446,11 +443,9 @@ def _labels(found: Evidence) -> Row | None:
         f"below {REACHED[1]:g} no."
     )
     index = f"(adjusted Rand index {shown})"
-    defended, doubted = [], [f"a match with “{column}” {index}"]
-    if light == "yes":
-        defended, doubted = doubted, []
-    elif light == "in part":
-        defended, doubted = [], [f"more than a match in part with “{column}” {index}"]
+    part = " in part" if light == "in part" else ""
+    claim = [f"a match{part} with “{column}” {index}"]
+    defended, doubted = ([], claim) if light == "no" else (claim, [])
     return Row("labels", light, f"{words}, with “{column}”.", basis, defended, doubted)
 
 
