@@ -18,6 +18,7 @@ from numpy.testing import assert_array_equal
 from clusterlens.ui.actions.partitions import keep_partition
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
+from clusterlens.ui.kit.palette import clusters_of, file_labels, noise_last
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
@@ -408,3 +409,18 @@ def test_clusters_offers_the_result_once_there_is_one():
 
     run(main())
     assert page is None
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64])
+def test_labels_of_any_width_are_numbered_for_files(kind):
+    clusters = np.arange(256).astype(kind)
+    labels = file_labels(clusters)
+    assert labels.tolist() == list(range(1, 257))
+    assert clusters_of(labels.astype(np.uint16)).tolist() == clusters.tolist()
+    assert noise_last(clusters).tolist() == clusters.tolist()
+
+
+def test_noise_keeps_its_label_in_files_and_comes_last_as_a_cluster():
+    clusters = np.array([127, -1, 0], np.int8)
+    assert file_labels(clusters).tolist() == [128, -1, 1]
+    assert noise_last(clusters).tolist() == [127, 128, 0]

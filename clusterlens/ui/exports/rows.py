@@ -17,7 +17,7 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
-from clusterlens.ui.kit.palette import cluster_name, file_labels
+from clusterlens.ui.kit.palette import cluster_name, file_labels, noise_last
 from clusterlens.ui.state.analysis import Link
 from clusterlens.ui.state.links import UNSURE, Unsure, links_as_json
 
@@ -72,8 +72,7 @@ def membership_columns(
     """
     top = soft.argmax(axis=1)
     found, first = np.unique(top, return_index=True)
-    shown = np.where(clusters < 0, clusters.max() + 1, clusters)
-    numbers = (match_labels(shown, top)[first] + 1).tolist()
+    numbers = (match_labels(noise_last(clusters), top)[first] + 1).tolist()
     unmatched = np.setdiff1d(np.arange(soft.shape[1]), found)
     at = dict(zip(numbers, found.tolist(), strict=True))
     at |= dict(enumerate(unmatched.tolist(), max(numbers) + 1))

@@ -51,7 +51,14 @@ def cluster_name(cluster: int, names: Mapping[int, str] | None = None) -> str:
 
 def file_labels(clusters: np.ndarray) -> np.ndarray:
     """Number clusters for files: from 1 as in their names, noise -1."""
-    return np.where(clusters < 0, -1, clusters + 1)
+    wide = clusters.astype(np.int64)
+    return np.where(wide < 0, -1, wide + 1)
+
+
+def noise_last(clusters: np.ndarray) -> np.ndarray:
+    """Return the clusters, int64, with noise as one more cluster after the others."""
+    wide = clusters.astype(np.int64)
+    return np.where(wide < 0, wide.max() + 1, wide)
 
 
 def clusters_of(labels: np.ndarray, *, first: int = 1) -> np.ndarray:
@@ -59,7 +66,8 @@ def clusters_of(labels: np.ndarray, *, first: int = 1) -> np.ndarray:
 
     Files of the page begin with 1, those of `clusterlens run` with 0.
     """
-    return np.where(labels < 0, -1, labels - first)
+    wide = labels.astype(np.int64)
+    return np.where(wide < 0, -1, wide - first)
 
 
 def label_title(label: object) -> str:

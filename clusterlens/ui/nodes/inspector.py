@@ -17,6 +17,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.votes import mean_consensus, votes_together
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
+from clusterlens.ui.kit.palette import noise_last
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
@@ -42,8 +43,7 @@ def held_groups(
 ) -> ClusterConsensus:
     """Measure the consensus of groups; noise (-1) is always a group."""
     noise = int(clusters.max()) + 1
-    shown = np.where(clusters < 0, noise, clusters)
-    found = cluster_consensus(ensemble, shown, **kernels)
+    found = cluster_consensus(ensemble, noise_last(clusters), **kernels)
     names = np.where(found.clusters == noise, -1, found.clusters)
     return replace(found, clusters=read_only(names))
 

@@ -12,6 +12,7 @@ from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
+from clusterlens.ui.kit.palette import noise_last
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName, Link, Run
 from clusterlens.ui.state.partitions import clusters_of_result, names_of
 from clusterlens.ui.work.derived import node
@@ -46,7 +47,7 @@ def numbering(
     """
     if result_here is None:
         return ensemble.codes_and_gaps[reference].astype(np.int64)
-    return np.where(result_here == NOISE, result_here.max() + 1, result_here)
+    return noise_last(result_here)
 
 
 def numbered_like(numbering: np.ndarray, labels: np.ndarray) -> np.ndarray:

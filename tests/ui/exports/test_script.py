@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -234,17 +235,18 @@ def ranked(session: Session) -> cl.Ranking:
 
 
 def test_a_replay_of_a_stored_file_whatever_its_name_gives_the_same(tmp_path):
-    session = run(analysed(distinct=False, store=Store(tmp_path)), 300)
-    assert not list(session.files)
-    steps = session.history.done
-    what = partition_of(session, 1)
-    script, clusters = write_script(steps, what), what.clusters
-    run_again = partial(replay, script, steps, session.files, ranked(session))
-    for limited in (False, True):
-        found = run_again(clusters, lambda: False, limited=limited)
-        assert found.difference == ""
-    found = run_again(1 - clusters, lambda: False, limited=False)
-    assert "clusters of the result" in found.difference
+    with closing(Store(tmp_path)) as store:
+        session = run(analysed(distinct=False, store=store), 300)
+        assert not list(session.files)
+        steps = session.history.done
+        what = partition_of(session, 1)
+        script, clusters = write_script(steps, what), what.clusters
+        run_again = partial(replay, script, steps, session.files, ranked(session))
+        for limited in (False, True):
+            found = run_again(clusters, lambda: False, limited=limited)
+            assert found.difference == ""
+        found = run_again(1 - clusters, lambda: False, limited=False)
+        assert "clusters of the result" in found.difference
 
 
 def difference(session: Session) -> str:

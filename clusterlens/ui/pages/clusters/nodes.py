@@ -30,7 +30,7 @@ from clusterlens.compute.table.profiles import (
     cluster_profiles,
     group_profile,
 )
-from clusterlens.ui.kit.palette import cluster_name, label_title
+from clusterlens.ui.kit.palette import cluster_name, label_title, noise_last
 from clusterlens.ui.nodes.cluster_stability import (
     StabilityModel,
     choose_stability_model,
@@ -268,7 +268,7 @@ def partition(
     else:
         clusters = numbered_like(numbering, labels)
     found, counts = np.unique(clusters, return_counts=True)
-    order = np.argsort(np.where(found < 0, found.max() + 1, found), kind="stable")
+    order = np.argsort(noise_last(found), kind="stable")
     sizes = {int(found[k]): int(counts[k]) for k in order}
     return Partition(choice, labels, clusters, sizes)
 
