@@ -10,6 +10,7 @@ from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.exports import pictures
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory import memory
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.work import derived
 from tests.support.pages import (
     PATIENCE,
@@ -67,6 +68,22 @@ def patience():
     expect.set_options(timeout=PATIENCE)
     yield
     expect.set_options(timeout=None)
+
+
+@pytest.fixture(autouse=True)
+def closed_stores(monkeypatch):
+    """Close what a test leaves open of its stores: Python 3.13 warns of databases."""
+    opened = []
+    make = Store.__init__
+
+    def open_store(self, folder):
+        make(self, folder)
+        opened.append(self)
+
+    monkeypatch.setattr(Store, "__init__", open_store)
+    yield
+    for store in opened:
+        store.close()
 
 
 @pytest.fixture(scope="package", autouse=True)

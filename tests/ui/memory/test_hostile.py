@@ -6,7 +6,7 @@ import json
 import random
 import zipfile
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -183,9 +183,9 @@ HOSTILE = st.recursive(
 @pytest.fixture(scope="module")
 def recorded(base, tmp_path_factory):
     """The steps of the file with their reader, kept alive for speed."""
-    store = Store(tmp_path_factory.mktemp("recorded"))
-    rows = store.read(import_analysis(store, base)).rows
-    steps = Records(store.contents).read(rows)
+    with closing(Store(tmp_path_factory.mktemp("recorded"))) as store:
+        rows = store.read(import_analysis(store, base)).rows
+        steps = Records(store.contents).read(rows)
     return rows, store.contents, steps
 
 

@@ -214,13 +214,20 @@ class Store:
         """Open the database, or begin a new one if it is damaged."""
         with one_by_one(self.folder / "opening"):
             self._presence = Presence(self._present, new_id())
-            self.contents = Contents(self.folder / "contents", self.name)
             try:
-                self._db, is_new = open_database(self.file)
-            except Damaged as error:
-                self._begin_anew(error)
-            else:
-                self._tell_lost(is_new)
+                self.contents = Contents(self.folder / "contents", self.name)
+                self._open_or_replace()
+            except BaseException:
+                self._presence.close()
+                raise
+
+    def _open_or_replace(self) -> None:
+        try:
+            self._db, is_new = open_database(self.file)
+        except Damaged as error:
+            self._begin_anew(error)
+        else:
+            self._tell_lost(is_new)
 
     def _begin_anew(self, why: Damaged) -> None:
         """Set a damaged file aside, and copy its readable part."""
