@@ -467,8 +467,8 @@ def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():
         assert "bootstrap runs (100 draws, seed 0, " in table._note.body
         assert "found again" in table._table.body
         found = value(session, "chosen_stability")
-        of = f"{found.stable.sum()} of {len(found.clusters)} more than by chance"
-        assert of in table._note.body
+        part = f"{found.stable.sum()} of {len(found.clusters)} clusters"
+        assert f"{part} more than by chance" in table._note.body
         for chance in found.by_chance:
             assert f"in copies without groups reaches {chance:.2f}" in table._table.body
 

@@ -7,8 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import clusterlens as cl
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.ui.nodes.export_evidence import (
+    count_broken,
+    find_columns,
+    find_cut_column,
+)
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result_verdict import QUESTIONS, Evidence, weigh_result
 
@@ -23,7 +29,7 @@ def copies(p):
 
 
 def numbers(k):
-    return SimpleNamespace(k=k, sentence=f"k is {k}.")
+    return SimpleNamespace(k=k, sentence=f"k is {k}.", clusterer="k-means")
 
 
 def again(passed=ALL, **given):
@@ -104,7 +110,7 @@ def test_where_every_check_says_yes_everything_is_defended():
     claims = parts(verdict)
     assert claims["doubted"] == claims["open"] == ""
     assert claims["against"] == ""
-    for words in ("p = 0.05", "3 groups", "all 3 clusters (found", "0.93"):
+    for words in ("p = 0.05", "3 groups", "all 3 clusters are found", "0.93"):
         assert words in claims["defended"]
     assert "“age” and “income” reproduce 99%" in verdict.paragraph
     assert verdict.paragraph.startswith("“model b” divides 100 rows of customers into")
@@ -124,7 +130,8 @@ def test_where_nothing_was_asked_nothing_is_defended_or_doubted():
 @pytest.mark.parametrize(
     ("change", "light"),
     [
-        ({"copies": copies(0.4)}, "no"),
+        ({"copies": copies(0.4)}, "in part"),
+        ({"copies": copies(0.4), "apart": apart(FIRST)}, "no"),
         ({"again": again(NONE)}, "no"),
         ({"again": again(LAST)}, "no"),
         ({"again": again(FIRST)}, "in part"),
@@ -151,11 +158,11 @@ def test_the_worst_of_the_checks_that_decide_is_the_verdict(change, light):
 def test_each_cluster_is_named_where_it_belongs():
     verdict = weigh_result(replace(GOOD, again=again(FIRST)))
     claims = parts(verdict)
-    assert "“big” (found again in other samples" in claims["defended"]
-    assert "cluster 2 and “<b>odd</b>” (not surely found again" in claims["doubted"]
+    assert "that “big” is found again in other samples, more" in claims["defended"]
+    assert "that cluster 2 and “<b>odd</b>” are found again" in claims["doubted"]
     assert verdict.objection == "1 of 3 clusters found again in other samples."
     none = parts(weigh_result(replace(GOOD, again=again(NONE))))["doubted"]
-    assert none.startswith("any of 3 clusters (none is surely found again in other")
+    assert none.startswith("that any of 3 clusters is found again in other")
     row = next(row for row in verdict.rows if row.key == "again")
     assert "1 of 3 clusters" in row.answer
     assert "cluster 2 0.61 (0.30)" in row.basis
@@ -308,6 +315,68 @@ def test_answers_that_leave_the_leader_open_say_so(chance, is_open):
     assert verdict.light == ("in part" if is_open else "yes")
 
 
+def doubts_of(**changed):
+    """Return the light and the answer of the row of doubts."""
+    rows = weigh_result(replace(GOOD, **changed)).rows
+    row = next(row for row in rows if row.key == "doubts")
+    return row.light, row.answer
+
+
+def test_a_result_that_answers_contradict_is_doubted():
+    leads = replace(ANSWERED, k_before=3)
+    assert doubts_of(leads=leads)[0] == "yes"
+    light, answer = doubts_of(leads=leads, n_broken=5)
+    assert (light, answer) == ("in part", "It contradicts 5 of your 16 answers.")
+
+
+def test_a_partition_that_is_one_column_cut_in_two_is_doubted():
+    light, answer = doubts_of(cut_column="<b>newsletter")
+    assert light == "in part"
+    assert answer.startswith("“<b>newsletter”, a column with two values, reproduces it")
+
+
+def test_links_that_a_partition_contradicts_are_counted():
+    links = cl.Constraints(must_link=[(0, 2), (0, 1)], cannot_link=[(0, 1 + 3), (1, 3)])
+    assert count_broken(np.array([0, 0, 1, -1, 0]), links) == 2
+
+
+@pytest.mark.parametrize(("values", "found"), [("ab", "flag"), ("abc", "")])
+def test_only_a_column_with_two_values_cuts_a_table(values, found):
+    rng = np.random.default_rng(0)
+    codes = np.arange(120) % len(values)
+    flag = np.array(list(values))[codes]
+    frame = pd.DataFrame({"x": rng.normal(size=120), "flag": flag})
+    dataset = cl.prepare(frame, roles={"flag": "categorical"})
+    assert find_cut_column(dataset, find_columns(dataset, codes)) == found
+    assert find_cut_column(dataset, find_columns(dataset, np.zeros(120, int))) == ""
+    other = (dataset.X[:, 0] > 0).astype(int)
+    assert find_cut_column(dataset, find_columns(dataset, other)) == ""
+
+
+def test_the_likeness_of_a_leader_that_answers_chose_is_no_sign():
+    leads = replace(ANSWERED, k_before=3, likeness=0.21)
+    assert doubts_of(title="b", leads=leads)[0] == "yes"
+    assert doubts_of(title="a", leads=replace(LEADS, likeness=0.21))[0] == "in part"
+
+
+def test_a_missing_value_of_a_cluster_is_said():
+    found = replace(
+        GOOD,
+        again=again(by_chance=np.array([0.3, 0.0, 0.3])),
+        apart=apart(consistency=np.array([0.99, 0.99, np.nan])),
+    )
+    rows = {row.key: row for row in weigh_result(found).rows}
+    assert "cluster 2 0.95 (no such cluster)" in rows["again"].basis
+    assert "“<b>odd</b>” not defined (96%)" in rows["apart"].basis
+    assert rows["apart"].light == "in part"
+
+
+def test_the_k_test_is_said_to_count_clusters_of_its_own():
+    rows = weigh_result(GOOD).rows
+    row = next(row for row in rows if row.key == "numbers")
+    assert "the clusters of k-means, which may be others than these" in row.basis
+
+
 def test_signs_of_a_wrong_leader_do_not_speak_against_another_result():
     leads = replace(ANSWERED, k_before=3, chance=0.1, likeness=0.1)
     verdict = weigh_result(replace(GOOD, title="consensus k=3", leads=leads))
@@ -360,8 +429,8 @@ def test_nothing_is_said_about_a_cluster_of_nearly_all_rows():
     verdict = weigh_result(found)
     claims = parts(verdict)
     assert claims["doubted"] == ""
-    assert "“big spenders” (found again" in claims["defended"]
-    assert "“big spenders” (apart" in claims["defended"]
+    assert "that “big spenders” is found again" in claims["defended"]
+    assert "that “big spenders” lies apart" in claims["defended"]
     assert "cluster 1" not in claims["defended"]
     for row in verdict.rows:
         if row.key in ("again", "apart"):

@@ -63,6 +63,7 @@ from clusterlens.ui.nodes.leading import (
     typical,
 )
 from clusterlens.ui.nodes.links import LinkState, is_partly_counted
+from clusterlens.ui.nodes.partition_verdict import passing
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Verdict
 from clusterlens.ui.plots.axes import plane_words
@@ -778,10 +779,9 @@ def _found_again(found: Findings) -> str:
             "<p class='muted'>How well the clusters are found again in bootstrap "
             f"samples {state}; the page Clusters does it.</p>"
         )
-    passed = int(stability.stable.sum())
+    part = passing(stability.stable, stability.sizes)
     return (
-        f"<p>{passed} of {count(len(stability.clusters), 'cluster')} "
-        f"{'is' if passed == 1 else 'are'} found again in other "
+        f"<p>{part} {'is' if part.startswith('1 of') else 'are'} found again in other "
         "samples more than by chance. <span class='muted'>Mean Jaccard similarity "
         f"with the nearest cluster of {stability.n_resamples} bootstrap samples "
         f"(Hennig 2007; {check.settings}), beside what clusters as large reach in "

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.assigning.few_columns import TypingTool, typing_tool
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.nulls import NullAgreement
@@ -42,6 +43,8 @@ CHECK_OF = {
 }
 _SHOWN_COLUMNS = 3
 _SHOWN_CLUSTERS = 12
+# Accuracy from which on a column says the same as a partition.
+_REPRODUCED = 0.99
 
 
 def stopped_checks(results: Mapping[str, Result]) -> dict[str, str]:
@@ -136,11 +139,29 @@ def export_distributions(
     return found
 
 
+def find_cut_column(dataset: Dataset, tool: TypingTool | None) -> str:
+    """Return the column with two values that alone reproduces the clusters, or ""."""
+    if tool is None:
+        return ""
+    first = tool.accuracy.iloc[0]
+    if first["accuracy"] < _REPRODUCED:
+        return ""
+    column = str(first["column"])
+    return column if dataset.table[column].nunique() == 2 else ""
+
+
+def count_broken(clusters: np.ndarray, links: Constraints) -> int:
+    """Return how many links a partition, (n_samples,), contradicts."""
+    must, cannot = clusters[links.must_link], clusters[links.cannot_link]
+    return int((must[:, 0] != must[:, 1]).sum() + (cannot[:, 0] == cannot[:, 1]).sum())
+
+
 @node()
 def export_verdict(
     export_partition: ExportPartition,
     samples: Dataset,
     leads: Leads,
+    constraints: Constraints | None,
     null_check: Later[NullAgreement],
     k_selection: Later[KSelection],
     export_stability: Later[ClusterStability],
@@ -149,13 +170,15 @@ def export_verdict(
     export_labels_match: Later[tuple[str, float]],
 ) -> Verdict:
     """Make the verdict on the exported partition."""
+    clusters, dataset = export_partition.clusters, export_partition.dataset
+    is_here = np.array_equal(dataset.row_ids, samples.row_ids)
     return weigh_result(
         Evidence(
             export_partition.title,
-            export_partition.dataset.name,
-            export_partition.clusters,
+            dataset.name,
+            clusters,
             export_partition.names,
-            np.array_equal(export_partition.dataset.row_ids, samples.row_ids),
+            is_here,
             leads,
             null_check,
             k_selection,
@@ -163,5 +186,7 @@ def export_verdict(
             export_separation,
             export_columns,
             export_labels_match,
+            count_broken(clusters, constraints) if is_here and constraints else 0,
+            find_cut_column(dataset, export_columns),
         )
     )

@@ -117,10 +117,11 @@ def partition_grounds(
 def _again(found: ClusterStability | None) -> str:
     if found is None:
         return "It has not been measured how well they come back in other samples."
+    part = passing(found.stable, found.sizes)
     return (
-        f"{passing(found.stable)} more than by chance: sharing {RECOVERED:.0%} of the "
-        f"rows with what {whole(len(found.similarities))} resamples make of them, and "
-        "lacking at most half as much as clusters of their size in "
+        f"{part} more than by chance: sharing {RECOVERED:.0%} of the rows with what "
+        f"{whole(len(found.similarities))} resamples make of them, and lacking at most "
+        "half as much as clusters of their size in "
         f"{count(found.n_copies, 'copy', 'copies')} without groups (bootstrap Jaccard, "
         "Hennig 2007)."
     )
@@ -129,14 +130,16 @@ def _again(found: ClusterStability | None) -> str:
 def _apart(found: ClusterSeparation | None) -> str:
     if found is None:
         return "Their neighbours are being compared with those in copies."
+    part = passing(found.apart, found.sizes)
     return (
-        f"{passing(found.apart)} more than by chance: with at most a quarter as many "
-        f"of the {found.n_neighbors} nearest rows outside as if the same borders cut "
+        f"{part} more than by chance: with at most a quarter as many of the "
+        f"{found.n_neighbors} nearest rows outside as if the same borders cut "
         f"{count(found.n_copies, 'copy', 'copies')} without groups (k-nearest-"
         "neighbour consistency, Ding & He 2004)."
     )
 
 
-def passing(passed: npt.NDArray[np.bool_]) -> str:
-    """Format how many clusters pass."""
-    return f"{int(passed.sum())} of {count(len(passed), 'cluster')}"
+def passing(passed: npt.NDArray[np.bool_], sizes: np.ndarray) -> str:
+    """Format how many clusters pass, of those that a check says something about."""
+    counted = passed[informative(sizes)]
+    return f"{int(counted.sum())} of {count(len(counted), 'cluster')}"

@@ -77,6 +77,10 @@ class Evidence:
         Results of the checks; None if they were not measured.
     labels : (str, float), optional
         Column of given labels and the adjusted Rand index with them.
+    n_broken : int
+        Answers that the partition contradicts.
+    cut_column : str
+        The column with two values that alone reproduces it; empty for none.
     """
 
     title: str
@@ -91,6 +95,8 @@ class Evidence:
     apart: ClusterSeparation | None = None
     columns: TypingTool | None = None
     labels: tuple[str, float] | None = None
+    n_broken: int = 0
+    cut_column: str = ""
 
     @property
     def sizes(self) -> dict[int, int]:
@@ -158,12 +164,16 @@ class Verdict:
         """The worst of the rows that decide, weakened by others."""
         lights = {row.key: row.light for row in self.rows}
         deciding = [lights[key] for key in _DECIDING if key in lights]
-        if "no" in deciding:
+        # All clusters may hold where the agreement of the pool is no evidence.
+        hold = lights.get("again") == lights.get("apart") == "yes"
+        if "no" in deciding and not hold:
             return "no"
         if "unknown" in (*deciding, lights.get("doubts")):
             return "unknown"
-        weak = [lights.get(key) in ("no", "in part") for key in _WEAKENING]
-        return "in part" if "in part" in deciding or any(weak) else "yes"
+        weak = [
+            lights.get(key) in ("no", "in part") for key in (*_DECIDING, *_WEAKENING)
+        ]
+        return "in part" if any(weak) else "yes"
 
     @property
     def summary(self) -> str:
@@ -289,11 +299,17 @@ def _numbers(found: Evidence) -> Row:
     more = [] if test else [f"whether k = {own} stands out against copies"]
     if test is not None:
         basis += f" {test.sentence}"
+        if test.k == own:
+            basis += (
+                f" It counts the clusters of {test.clusterer}, which may be others "
+                "than these."
+            )
     others = [name for name, k in sources.items() if k != own]
     agreed = [name for name in sources if name not in others]
     if test is not None and test.k is None:
         none = "no number stands out in the k test, which cuts by k-means"
-        claim = f"that there are {own} groups ({f'{listed}; ' if others else ''}{none})"
+        listed_first = f"{listed}; " if others else ""
+        claim = f"that there are exactly {own} groups ({listed_first}{none})"
         answer = f"No number stands out; {listed}."
         return Row("numbers", "no", answer, basis, doubted=[claim])
     if others == ["the pool"] and test is not None:
@@ -303,7 +319,7 @@ def _numbers(found: Evidence) -> Row:
         answer = f"{own}: {found_by}; the leader of the pool has another number."
         return Row("numbers", "yes", answer, basis, defended=[claim])
     if others:
-        claim = f"that there are {own} groups ({listed})"
+        claim = f"that there are exactly {own} groups ({listed})"
         answer = f"Not all say {own}: {listed}."
         return Row("numbers", "in part", answer, basis, doubted=[claim], open=more)
     if test is None:
@@ -327,13 +343,15 @@ def _again(found: Evidence) -> Row:
     basis = (
         f"Mean Jaccard similarity with {count(check.n_resamples, 'resample')}, in "
         f"brackets in copies without groups: {values}. Found again means at least "
-        f"{RECOVERED:g}, and at least halfway from the copies to 1."
+        f"{RECOVERED:g}, and at least halfway from the copies to 1. Clusters of copies "
+        "are compared if they have half to twice the size."
     )
     return _by_cluster(
         found,
         "again",
         check.clusters,
         check.stable,
+        ("is", "are"),
         "found again in other samples",
         basis,
     )
@@ -350,8 +368,9 @@ def _apart(found: Evidence) -> Row:
         f"brackets in copies without groups: {values}. Apart means at least three "
         "quarters of the way from the copies to 100%."
     )
+    clusters, verbs = check.clusters, ("lies", "lie")
     what = "apart from the rest"
-    return _by_cluster(found, "apart", check.clusters, check.apart, what, basis)
+    return _by_cluster(found, "apart", clusters, check.apart, verbs, what, basis)
 
 
 def _beside_chance(
@@ -363,7 +382,8 @@ def _beside_chance(
     """List the value of each cluster, and in brackets that of copies."""
     rows = zip(check.clusters, values, check.by_chance, check.required, strict=True)
     return "; ".join(
-        f"{_name(k, found)} {_below(value, limit, write)} ({write(chance, 2)})"
+        f"{_name(k, found)} {_below(value, limit, write)} "
+        f"({write(chance, 2) if chance else 'no such cluster'})"
         for k, value, chance, limit in rows
     )
 
@@ -375,6 +395,8 @@ def _share(value: float, digits: int) -> str:
 
 def _below(value: float, limit: float, write: Callable[[float, int], str]) -> str:
     """Format a number; with more decimals if it rounds to a limit that it misses."""
+    if np.isnan(value):
+        return "not defined"
     digits = 2
     while digits < _MOST_DIGITS and value < limit <= round(value, digits):
         digits += 1
@@ -386,15 +408,19 @@ def _by_cluster(
     key: str,
     clusters: np.ndarray,
     passed: np.ndarray,
+    verbs: tuple[str, str],
     what: str,
     basis: str,
 ) -> Row:
-    """Return the row of a check that each cluster passes or not."""
+    """Return the row of a check that each cluster passes or not.
+
+    The verbs, for one cluster and for several, go before `what` in a claim.
+    """
     sizes = np.array([found.sizes[int(k)] for k in clusters])
     counted = informative(sizes)
     good = [_name(k, found) for k in clusters[counted & passed]]
     bad = [_name(k, found) for k in clusters[counted & ~passed]]
-    part = passing(passed[counted])
+    part = passing(passed, sizes)
     answer = f"{part} {what}"
     answer += f": {_listed(good)}." if good and len(good) < len(passed) else "."
     if not counted.all():
@@ -404,11 +430,15 @@ def _by_cluster(
             f" It says nothing about {_name(largest, found)}: any cluster with "
             f"{percent(share)} of the rows comes back and has few neighbours."
         )
-    every = count(len(passed), "cluster")
-    defended, doubted = [], [f"any of {every} (none is surely {what})"]
+    one, more = verbs
+    defended = []
+    doubted = [f"that any of {count(len(passed), 'cluster')} {one} {what}"]
     if good:
-        defended = [f"{_every(good, passed)} ({what}, more than by chance)"]
-        doubted = [f"{_listed(bad)} (not surely {what})"] if bad else []
+        verb = one if len(good) == 1 else more
+        claim = f"that {_every(good, passed)} {verb} {what}"
+        defended = [f"{claim}, more than by chance"]
+        verb = one if len(bad) == 1 else more
+        doubted = [f"that {_listed(bad)} {verb} {what}"] if bad else []
     light, short = grade_clusters(passed, sizes), f"{part} {what}"
     return Row(
         key,
@@ -507,7 +537,10 @@ def _doubts(found: Evidence) -> Row:
             f"your answers do not settle which model leads: {leads.after} has a chance "
             f"of {percent(leads.chance)}"
         )
-    if is_leader and leads.likeness is not None:
+    if found.n_broken:
+        all_given = count(leads.n_answers, "answer")
+        doubts.append(f"it contradicts {whole(found.n_broken)} of your {all_given}")
+    if is_leader and leads.likeness is not None and not leads.n_answers:
         basis = (
             "Of tables with known classes, most leaders that are little like the other "
             "models were far from the classes. Hardly anything else foretells that."
@@ -520,6 +553,11 @@ def _doubts(found: Evidence) -> Row:
         doubts.append(
             f"all {count(leads.n_models, 'model')} are of one family, {leads.family}, "
             "and share its mistakes"
+        )
+    if found.cut_column:
+        doubts.append(
+            f"“{found.cut_column}”, a column with two values, reproduces it: it may "
+            "say no more than that column"
         )
     stable = set()
     if found.again is not None:

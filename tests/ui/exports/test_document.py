@@ -259,6 +259,7 @@ def test_one_cluster_is_found_again_and_several_are(reported, passed, words):
         jaccard=known.jaccard,
         by_chance=known.by_chance,
         clusters=known.clusters,
+        sizes=known.sizes,
         stable=np.arange(3) < passed,
         n_resamples=known.n_resamples,
         n_copies=known.n_copies,

@@ -15,6 +15,7 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
 from clusterlens.ui.kit.words import fixed, with_minus
 from clusterlens.ui.nodes.cluster_stability import BOOTSTRAPS, TABLES, StabilityModel
+from clusterlens.ui.nodes.partition_verdict import passing
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.tab import WIDEST_EFFECT
@@ -304,7 +305,7 @@ def _stability_note(
             else ""
         )
         return (
-            f"found again: {result.stable.sum()} of {len(result.clusters)} more than "
+            f"found again: {passing(result.stable, result.sizes)} more than "
             f"by chance; mean Jaccard over {len(result.similarities)} bootstrap runs "
             f"({stability.settings}){of}; muted: copies without groups"
         )

@@ -218,9 +218,11 @@ def _passes(stability_model: Result, again: Result, apart: Result) -> str:
     """Write how many clusters are stable and separate, or the missing checks."""
     there = []
     if again.ready:
-        there.append(f"{passing(again.value.stable)} found again in other samples")
+        part = passing(again.value.stable, again.value.sizes)
+        there.append(f"{part} found again in other samples")
     if apart.ready:
-        there.append(f"{passing(apart.value.apart)} apart from the rest")
+        part = passing(apart.value.apart, apart.value.sizes)
+        there.append(f"{part} apart from the rest")
     text = f"{', '.join(there)}, more than in {COPIES_IN_WORDS}." if there else ""
     return f"{text} {_offer(stability_model, again)}"
 
