@@ -3,6 +3,7 @@
 import asyncio
 import io
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace as Some
 
@@ -24,6 +25,7 @@ from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.actions.new_rows import _write_new_table
 from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.kit.palette import cluster_colours
+from clusterlens.ui.nodes.result_verdict import weigh_result
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.new_rows import nodes
 from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
@@ -58,8 +60,10 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.shell import _taker
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.work.derived import Result
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_clusters_page import planted, value
+from tests.ui.test_result_verdict import GOOD, NONE, again
 
 # Panel's table is not yet ready for pandas 4.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -877,6 +881,39 @@ def test_the_page_says_what_comes_first():
         assert page._body.visible
         assert not headline._keep.visible
         assert "waits for new rows" in headline._text.body
+        page.set_visible(False)
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("found", "colour"),
+    [(GOOD, "primary"), (replace(GOOD, again=again(NONE)), "warning")],
+)
+def test_what_speaks_against_a_result_is_said_before_it_is_kept(found, colour):
+    session, empty = planted(), Result("empty")
+
+    async def main():
+        page = NewRowsPage(session)
+        page.set_visible(True)
+        (headline, *_) = page.cards
+        partition, numbers = {"kind": "model", "model": 0}, [[0, 0], [1, 1], [2, 2]]
+        assert await session.act(
+            "choose result", partition=partition, numbers=numbers, on="Clusters"
+        )
+        headline.show(
+            run_id="r1",
+            result=session.analysis.result,
+            kept_partition=None,
+            new_table=empty,
+            placed=empty,
+            drifted=empty,
+            segmentations=Result("ready", ()),
+            export_verdict=Result("ready", weigh_result(found)),
+        )
+        assert headline._keep.color == colour
+        doubted = "It cannot be defended as groups. 0 of 3 clusters found again"
+        assert (doubted in headline._text.body) == (colour == "warning")
         page.set_visible(False)
 
     run(main())

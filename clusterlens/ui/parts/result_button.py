@@ -15,7 +15,7 @@ _LABEL = "Make it the result"
 # A description is the accessible name of its button, so it contains the visible words.
 _SCOPE = f"{_LABEL}: every page, the report and all files are about it"
 # White on the amber of the widget set cannot be read.
-_AMBER = {"&.MuiButton-containedWarning": {"backgroundColor": "#9a5b00 !important"}}
+AMBER = {"&.MuiButton-containedWarning": {"backgroundColor": "#9a5b00 !important"}}
 
 
 def result_button(
@@ -29,7 +29,7 @@ def result_button(
         color="primary",
         css_classes=["cl-choose-result"],
         description=_SCOPE,
-        sx={**_AMBER, **(sx or {})},
+        sx={**AMBER, **(sx or {})},
         on_click=on_click,
         **more,
     )

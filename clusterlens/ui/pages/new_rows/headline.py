@@ -15,6 +15,7 @@ from clusterlens.ui.pages.new_rows.drift_nodes import Drifted
 from clusterlens.ui.pages.new_rows.nodes import Placed
 from clusterlens.ui.pages.new_rows.picture import future_page
 from clusterlens.ui.parts.card import TO_A_RUN, Card
+from clusterlens.ui.parts.result_button import AMBER
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.partitions import free_name
 from clusterlens.ui.work.derived import Result
@@ -31,7 +32,7 @@ class NewRowsHeadline(Card):
     """The next step, or a summary of the assigned rows."""
 
     needs = ("run_id?", "result?", "kept_partition?")
-    also = ("new_table?", "placed", "drifted", "segmentations")
+    also = ("new_table?", "placed", "drifted", "segmentations", "export_verdict")
 
     def build(self) -> Any:
         self._text = Text(
@@ -53,6 +54,7 @@ class NewRowsHeadline(Card):
             icon="bookmark_add",
             size="small",
             margin=0,
+            sx=AMBER,
             on_click=self._keep_result,
             css_classes=["cl-keep-segmentation"],
         )
@@ -104,6 +106,7 @@ class NewRowsHeadline(Card):
         placed: Result,
         drifted: Result,
         segmentations: Result,
+        export_verdict: Result,
     ) -> None:
         """Write the sentence; offer to keep a result that is not kept yet."""
         kept = segmentations.value or ()
@@ -112,12 +115,14 @@ class NewRowsHeadline(Card):
             # Set it before the field is shown: a later value would clear the selection.
             self._propose(free_name(result.title, {one.name for one in kept}))
         self._name.visible = self._keep.visible = is_new
+        doubt = _doubt(export_verdict)
+        self._keep.color = "warning" if doubt else "primary"
         self._kept = kept_partition
         self._rows.visible = self._refit.visible = placed.ready
         is_due = drifted.ready and drifted.value.drift.verdict == "refit"
         self._refit.variant = "contained" if is_due else "outlined"
         if kept_partition is None:
-            self._text.body = _before(run_id, result)
+            self._text.body = _before(run_id, result, doubt)
         elif new_table.value is None:
             self._text.body = (
                 f"{_refitted(kept_partition)}<p><b>{safe(kept_partition.name)} waits "
@@ -155,15 +160,26 @@ class NewRowsHeadline(Card):
     def _do(self, what: str) -> None:
         if what == "nowhere":
             self.session.look.new_rows_first = "nowhere"
-        elif what in ("data", "pool", "clusters"):
+        elif what in ("data", "pool", "clusters", "verdict"):
             self.session.look.page = what
 
 
-def _before(run_id: str | None, result: AnalysisResult | None) -> str:
+def _doubt(verdict: Result) -> str:
+    """Write, as markup, what speaks against the result; empty for nothing."""
+    if not verdict.ready or verdict.value.light not in ("no", "in part"):
+        return ""
+    words = f"{verdict.value.summary} {verdict.value.objection}".strip()
+    more = link("Verdict", "verdict", css="cl-keep-verdict")
+    return (
+        f"<p class='cl-keep-doubt'><b>Before you keep it:</b> {safe(words)} {more}</p>"
+    )
+
+
+def _before(run_id: str | None, result: AnalysisResult | None, doubt: str) -> str:
     """Write the next step while there is no segmentation."""
     if result is not None:
         keep = f"<p><b>Keep {safe(result.title)} for new rows.</b> {WHAT_FOR}</p>"
-        return keep + future_page()
+        return keep + doubt + future_page()
     way = TO_A_RUN
     if run_id is not None:
         chosen = link("Choose a result on Clusters", "clusters", css="cl-to-clusters")
