@@ -1,5 +1,6 @@
 """Tests of the console command: refusals, and serving."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -101,9 +102,13 @@ def test_what_is_no_port_is_refused(capsys, port):
 
 def test_another_port_is_taken_where_the_usual_one_is(taken, keep_signals, monkeypatch):
     monkeypatch.setattr(cli, "PORT", taken)
-    server = cli.make_server(None, "127.0.0.1")
-    assert server.port not in (0, taken)
-    server.stop()
+
+    async def main():  # Panel takes the current loop
+        server = cli.make_server(None, "127.0.0.1")
+        server.stop()
+        return server.port
+
+    assert asyncio.run(main()) not in (0, taken)
 
 
 @contextlib.contextmanager
