@@ -155,6 +155,18 @@ def test_on_a_small_page_the_inspector_is_a_drawer(app):
     expect(app.locator(".cl-model")).to_be_hidden()
 
 
+def test_a_sample_clicked_on_a_small_page_is_described_below_the_map(app):
+    app.set_viewport_size({"width": 1024, "height": 768})
+    expect(app.locator(".cl-inspected")).to_be_hidden()
+    app.mouse.click(*places_at_rest(app)[0])
+    expect(app.locator(".cl-inspected")).to_contain_text("Disagreement of the pool")
+    drawer = app.locator(".cl-inspector").bounding_box()
+    shown = app.locator(".cl-map").bounding_box()
+    assert shown["y"] + shown["height"] <= drawer["y"] + 1
+    app.locator(".cl-inspector .cl-tab-sample").click()
+    expect(app.locator(".cl-inspected")).to_be_hidden()
+
+
 def test_pairs_in_a_row_leave_map_and_headline_in_sight_and_unsure_asks_another(app):
     app.set_viewport_size({"width": 1024, "height": 768})
     app.keyboard.press("s")

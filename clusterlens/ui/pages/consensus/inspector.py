@@ -21,8 +21,8 @@ TABS = {
     "selection": ("Selection", SelectionTab),
     "links": ("Links", LinksTab),
 }
-# On a narrower page the inspector is a strip that opens a drawer. While pairs are asked
-# in a row the drawer lies below the map, at its width, so that the pair stays visible.
+# On a narrower page the inspector is a strip that opens a drawer. If it is about samples
+# on the map, it lies below the map, at its width, so that they stay visible.
 NARROW = "(max-width: 1062px)"
 _OUTER = f"""
 @container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
@@ -35,7 +35,7 @@ _DRAWER = f"""
     display: none !important;
     box-shadow: 0 4px 24px rgba(0, 0, 0, .35); }}
   :host(.cl-drawer-open) {{ display: flex !important; }}
-  :host(.cl-in-a-row) {{ top: auto; height: 48% !important; max-width: none !important;
+  :host(.cl-below-map) {{ top: auto; height: 48% !important; max-width: none !important;
     width: calc(100cqw - 400px - (var(--cl-scale, 1) - 1) * 250px) !important; }}
 }}
 """
@@ -102,7 +102,8 @@ class Inspector(Card):
         )
         self._strip.body = _tabs(names, tab, "strip")
         classes = ["cl-inspector", "cl-card"]
-        classes += ["cl-drawer-open"] * drawer + ["cl-in-a-row"] * streak
+        is_below = streak or tab in ("sample", "selection")
+        classes += ["cl-drawer-open"] * drawer + ["cl-below-map"] * is_below
         if self._drawer.css_classes != classes:
             self._drawer.css_classes = classes
         self._show_tab()

@@ -182,13 +182,13 @@ class SampleMap(Card):
     def _pick(self, at: int | None) -> None:
         """Pick or inspect the sample at a click, None in empty space."""
         if not self.session.look.linking:
-            tab = {} if at is None else {"tab": "sample"}
+            tab = {} if at is None else {"tab": "sample", "drawer": True}
             self.session.look.param.update(inspected=at, **tab)
         elif at is not None:
             pick(self.session, at)
 
     def _brush(self, brush: Brush) -> None:
-        self.session.look.param.update(brush=brush, tab="selection")
+        self.session.look.param.update(brush=brush, tab="selection", drawer=True)
 
 
 def _besides(displayed_partition: DisplayedPartition | None) -> str:
