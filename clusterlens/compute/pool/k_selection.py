@@ -142,7 +142,7 @@ class KSelection(Frozen):
                 f"No k stands out: for none of k = {_listed(self.n_clusters)} do "
                 f"valleys of the density separate all clusters of {self.clusterer}, "
                 f"and more clearly than in {draws} copies without clusters (p at most "
-                f"{self.level:g}).{self._closest}"
+                f"{self.level:g}).{self._touching}{self._closest}"
             )
         at = int(np.flatnonzero(self.n_clusters == self.k)[0])
         share, p_value = percent(self.data.pac[at]), f"p = {self.p_value[at]:.2g}"
@@ -179,6 +179,17 @@ class KSelection(Frozen):
     @property
     def _stands_out(self) -> npt.NDArray[np.bool_]:
         return (self.p_value <= self.level) & _is_clear(self.data, self.gain)
+
+    @property
+    def _touching(self) -> str:
+        """The numbers with a small p-value that are not clear themselves, if any."""
+        found = (self.p_value <= self.level) & ~_is_clear(self.data, self.gain)
+        if not found.any():
+            return ""
+        return (
+            f" At k = {_listed(self.n_clusters[found])} p is small, but some of the "
+            "clusters are not separate."
+        )
 
     @property
     def _closest(self) -> str:

@@ -113,6 +113,11 @@ const Text = {
         setTimeout(() => copied.classList.remove('copied'), 1500);
       }
     });
+    // What is unfolded may be longer than the room that is left in its card.
+    box.addEventListener('click', ({target}) => {
+      const fold = target.closest('summary')?.parentElement;
+      if (fold) requestAnimationFrame(() => fold.scrollIntoView({block: 'nearest'}));
+    });
     tellClicks(box, model);
     leadAlong(box);
     model.on('body', write);

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -206,6 +208,13 @@ def test_structureless_data_leave_the_question_open():
     assert found.sentence.startswith("No k stands out")
     assert "none of k = 2 to 4 do valleys" in found.sentence
     assert "19 Gaussian and 19 uniform" in found.sentence
+    assert "p is small" not in found.sentence
+    touching = replace(
+        found,
+        data=replace(found.data, valley=np.array([-1.0, -2.0, -1.0])),
+        p_values=dict.fromkeys(found.p_values, np.array([0.02, 0.02, 0.4])),
+    )
+    assert "At k = 2, 3 p is small, but some" in touching.sentence
 
 
 def test_columns_hold_the_copies_beside_the_data(selection):
