@@ -211,7 +211,7 @@ def test_structureless_data_leave_the_question_open():
     assert "p is small" not in found.sentence
     touching = replace(
         found,
-        data=replace(found.data, valley=np.array([-1.0, -2.0, -1.0])),
+        data=found.data._replace(valley=np.array([-1.0, -2.0, -1.0])),
         p_values=dict.fromkeys(found.p_values, np.array([0.02, 0.02, 0.4])),
     )
     assert "At k = 2, 3 p is small, but some" in touching.sentence
