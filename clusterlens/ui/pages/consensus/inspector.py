@@ -21,8 +21,8 @@ TABS = {
     "selection": ("Selection", SelectionTab),
     "links": ("Links", LinksTab),
 }
-# On a narrower page the inspector is a strip that opens a drawer. A drawer about samples
-# on the map lies below the map, at its width, so that they stay visible.
+# On a narrower page the inspector is a strip that opens a drawer. If it describes
+# samples of the map, it lies below the map, at its width, so that they stay visible.
 NARROW = "(max-width: 1062px)"
 _OUTER = f"""
 @container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
