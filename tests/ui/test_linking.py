@@ -56,7 +56,7 @@ class Opened:
         named = {type(panel).__name__: panel for panel in self.page.cards}
         self.map, self.headline = named["SampleMap"], named["Headline"]
         self.ranking, self.matrix = named["RankingTable"], named["ConsensusMatrix"]
-        self.binarised = named["BinarisedMatrix"]
+        self.binarised, self.needed = named["BinarisedMatrix"], named["Threshold"]
         tabs = named["Inspector"].tabs
         for place in tabs.values():
             place.make()
@@ -603,6 +603,16 @@ def test_answers_to_suggestions_bring_new_ones_until_there_is_nothing_to_ask():
                 await opened.wait_until_idle()
         assert len(session.analysis.links) == len(set(asked)) == len(asked) > 6
         assert session.jobs.notices == ()
+
+    run_scenario(scenario)
+
+
+def test_the_ranks_at_other_thresholds_are_said_to_know_no_answers():
+    async def scenario(opened):
+        assert "rank of the leaders" in opened.needed._legend.body
+        opened.session.act_now("add link", kind="must", a=0, b=70)
+        await opened.wait_until_idle()
+        assert "rank by the pool alone" in opened.needed._legend.body
 
     run_scenario(scenario)
 

@@ -48,7 +48,7 @@ class Threshold(Card):
     """Ranks of the leaders at every threshold, and the line that sets it."""
 
     needs = ("leaders", "agreement", "ensemble", "threshold_in_force")
-    also = ("threshold?",)
+    also = ("threshold?", "constraints?")
     empty = "Here stands how many models must agree, once a pool has run."
 
     def build(self) -> Any:
@@ -89,8 +89,9 @@ class Threshold(Card):
         ensemble: Ensemble,
         threshold_in_force: int,
         threshold: Result,
+        constraints: Result,
     ) -> None:
-        """Draw the curves and place the line."""
+        """Draw the curves, which know no answers, and place the line."""
         self._figure.show(
             leaders.ranks,
             mean=agreement.threshold,
@@ -102,7 +103,10 @@ class Threshold(Card):
             threshold_in_force,
             _AVERAGE if threshold.value is None else "chosen",
         )
-        self._draw_legend(leaders, ensemble)
+        title = "rank of the leaders"
+        if constraints.value is not None:
+            title = "rank by the pool alone"
+        self._draw_legend(title, leaders, ensemble)
 
     def _draw_text(self, ensemble: Ensemble, threshold: int, remark: str) -> None:
         # "voting models" would be too wide.
@@ -116,7 +120,7 @@ class Threshold(Card):
             f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
         )
 
-    def _draw_legend(self, leaders: Leaders, ensemble: Ensemble) -> None:
+    def _draw_legend(self, title: str, leaders: Leaders, ensemble: Ensemble) -> None:
         names = [ensemble.names[t] for t in leaders.models]
         lines = "".join(
             f"<p class='leader' title='{safe(name)}'>"
@@ -130,7 +134,7 @@ class Threshold(Card):
                 strict=False,
             )
         )
-        self._legend.body = f"<p class='muted'>rank of the leaders</p>{lines}"
+        self._legend.body = f"<p class='muted'>{title}</p>{lines}"
 
     def _majority(self) -> int:
         ensemble = self.session.analysis.ensemble
