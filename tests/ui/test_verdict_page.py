@@ -2,6 +2,7 @@
 
 import html
 
+import numpy as np
 import pytest
 
 from clusterlens.ui.exports.document import write_report
@@ -97,6 +98,30 @@ def test_where_a_check_says_no_the_primary_button_is_amber_and_says_why():
         assert f"</span> {safe(verdict.objection)}<" in bar._text.body
         # The first part of the line is never cut.
         assert "<div class='line'><button class=\"pill cl-to-verdict" in bar._text.body
+
+    run(main())
+
+
+def test_a_result_that_contradicts_an_answer_is_doubted_on_page_and_clusters():
+    async def main():
+        session, panel, _ = await opened()
+        leader = session.derived.get("leader").value
+        labels = session.analysis.ensemble.labels[leader]
+        assert await session.act(
+            "choose result",
+            partition={"kind": "model", "model": leader},
+            numbers=[[k, k] for k in np.unique(labels).tolist()],
+            on="Clusters",
+        )
+        rows = session.analysis.dataset.row_ids
+        other = int(np.flatnonzero(labels != labels[0])[0])
+        session.act_now("add link", kind="must", a=int(rows[0]), b=int(rows[other]))
+        await wait_until_idle(session)
+        for node in ("export_verdict", "chosen_verdict"):
+            assert "it contradicts your answer" in (
+                session.derived.get(node).value.paragraph
+            )
+        assert "It contradicts your answer" in body(panel)
 
     run(main())
 

@@ -150,8 +150,10 @@ def find_cut_column(dataset: Dataset, tool: TypingTool | None) -> str:
     return column if dataset.table[column].nunique() == 2 else ""
 
 
-def count_broken(clusters: np.ndarray, links: Constraints) -> int:
+def count_broken(clusters: np.ndarray, links: Constraints | None) -> int:
     """Return how many links a partition, (n_samples,), contradicts."""
+    if links is None:
+        return 0
     must, cannot = clusters[links.must_link], clusters[links.cannot_link]
     return int((must[:, 0] != must[:, 1]).sum() + (cannot[:, 0] == cannot[:, 1]).sum())
 
@@ -186,7 +188,7 @@ def export_verdict(
             export_separation,
             export_columns,
             export_labels_match,
-            count_broken(clusters, constraints) if is_here and constraints else 0,
+            count_broken(clusters, constraints if is_here else None),
             find_cut_column(dataset, export_columns),
         )
     )

@@ -538,8 +538,11 @@ def _doubts(found: Evidence) -> Row:
             f"of {percent(leads.chance)}"
         )
     if found.n_broken:
-        all_given = count(leads.n_answers, "answer")
-        doubts.append(f"it contradicts {whole(found.n_broken)} of your {all_given}")
+        which = "your answer"
+        if leads.n_answers > 1:
+            given = count(leads.n_answers, "answer")
+            which = f"{whole(found.n_broken)} of your {given}"
+        doubts.append(f"it contradicts {which}")
     if is_leader and leads.likeness is not None and not leads.n_answers:
         basis = (
             "Of tables with known classes, most leaders that are little like the other "

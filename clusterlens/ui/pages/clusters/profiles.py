@@ -30,6 +30,11 @@ MOST_COLUMNS = 40
 # Colours of clusters found again more than by chance, and of others.
 FOUND, BY_CHANCE = "#0b7d7d", "#b5562b"
 ABOVE, BELOW = "#0b8a8a", "#b0712d"
+# On a narrow page numbers go before their bars.
+_CSS = """
+@container (max-width: 1062px) { table.checked .track, table.checked .band {
+  display: none; } }
+"""
 # Percentages of these colours; text stays legible in either theme.
 _FAINTEST, _DEEPEST = 5, 75
 
@@ -52,6 +57,7 @@ class ClusterProfilesTable(Card):
             scrolls=True,
             styles={"flex": "1 1 0", "min-height": "0"},
             css_classes=["cl-profile-table"],
+            stylesheets=[_CSS],
         )
         self._note = Text(does=self._do, styles={"flex": "none"})
         self._query = self.bound(
@@ -128,7 +134,8 @@ class ClusterProfilesTable(Card):
             for k in chosen.sizes
         )
         self._table.body = (
-            "<table class='heat' data-roving='map'>"
+            f"<table class='heat {'checked' if chosen_stability.ready else ''}' "
+            "data-roving='map'>"
             f"{_heads(shown, stable is not None)}{rows}"
             f"{_total(chosen, chosen_profiles, shown, stable is not None)}</table>"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterlens.compute.assigning.few_columns import TypingTool
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
@@ -13,7 +14,12 @@ from clusterlens.ui.nodes.cluster_stability import (
     renumbered,
     separation_key,
 )
-from clusterlens.ui.nodes.export_evidence import find_columns, match_labels_given
+from clusterlens.ui.nodes.export_evidence import (
+    count_broken,
+    find_columns,
+    find_cut_column,
+    match_labels_given,
+)
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
 from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
@@ -68,6 +74,7 @@ def chosen_verdict(
     chosen: Chosen,
     samples: Dataset,
     leads: Leads,
+    constraints: Constraints | None,
     null_check: Later[NullAgreement],
     k_selection: Later[KSelection],
     chosen_stability: Later[ClusterStability],
@@ -92,5 +99,7 @@ def chosen_verdict(
             chosen_separation,
             chosen_columns,
             chosen_labels,
+            count_broken(chosen.clusters, constraints),
+            find_cut_column(samples, chosen_columns),
         )
     )
