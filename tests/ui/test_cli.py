@@ -1,6 +1,5 @@
 """Tests of the console command: refusals, and serving."""
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -17,6 +16,7 @@ from playwright.sync_api import Page, expect
 from clusterlens.ui import cli
 from clusterlens.ui.server.server import Server
 from tests.support.pages import Served, wait_for_content
+from tests.ui.loop import run
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +108,7 @@ def test_another_port_is_taken_where_the_usual_one_is(taken, keep_signals, monke
         server.stop()
         return server.port
 
-    assert asyncio.run(main()) not in (0, taken)
+    assert run(main()) not in (0, taken)
 
 
 @contextlib.contextmanager
