@@ -321,11 +321,14 @@ class Shell:
 
         def write(*events: Any) -> None:
             history = self.in_force.history
-            undo, redo = history.undo_step, history.redo_step
+            undo, redo, at = history.undo_step, history.redo_step, history.cursor
+            last = len(history.steps) - 1
+            back = f" · step {at} of {last}" if undo else None
+            forth = f" · step {at + 1} of {last}" if redo else None
             buttons.body = "".join(
                 (
-                    _tool("undo", "undo", f"Undo{_of(undo)}", undo is not None),
-                    _tool("redo", "redo", f"Redo{_of(redo)}", redo is not None),
+                    _tool("undo", "undo", f"Undo{_of(undo)}", back),
+                    _tool("redo", "redo", f"Redo{_of(redo)}", forth),
                     _tool("large", "text_increase", "Larger text (A)"),
                     _tool("help", "help_outline", "Keys and words (?)"),
                 )
@@ -362,12 +365,13 @@ def _named(name: str, size: str) -> str:
     )
 
 
-def _tool(what: str, icon: str, title: str, can: bool = True) -> str:
-    """Return a button of the header."""
-    title = safe(title)
+def _tool(what: str, icon: str, name: str, more: str | None = "") -> str:
+    """Return a button of the header, with more in its tooltip; disabled for None."""
+    name = safe(name)
     return (
-        f'<span class="cl-{what}"><button data-do="{what}" title="{title}" '
-        f'aria-label="{title}" {"" if can else "disabled"}>{icon}</button></span>'
+        f'<span class="cl-{what}"><button data-do="{what}" title="{name}{more or ""}" '
+        f'aria-label="{name}" {"disabled" if more is None else ""}>{icon}</button>'
+        "</span>"
     )
 
 
