@@ -887,10 +887,22 @@ def test_the_page_says_what_comes_first():
 
 
 @pytest.mark.parametrize(
-    ("found", "colour"),
-    [(GOOD, "primary"), (replace(GOOD, again=again(NONE)), "warning")],
+    ("found", "colour", "words"),
+    [
+        (GOOD, "primary", ""),
+        (
+            replace(GOOD, again=again(NONE)),
+            "warning",
+            "It cannot be defended as groups. 0 of 3 clusters found again",
+        ),
+        (
+            replace(GOOD, copies=None, again=again((1, 0, 0))),
+            "warning",
+            "Not decided yet. 1 of 3 clusters found again",
+        ),
+    ],
 )
-def test_what_speaks_against_a_result_is_said_before_it_is_kept(found, colour):
+def test_what_speaks_against_a_result_is_said_before_it_is_kept(found, colour, words):
     session, empty = planted(), Result("empty")
 
     async def main():
@@ -912,8 +924,8 @@ def test_what_speaks_against_a_result_is_said_before_it_is_kept(found, colour):
             export_verdict=Result("ready", weigh_result(found)),
         )
         assert headline._keep.color == colour
-        doubted = "It cannot be defended as groups. 0 of 3 clusters found again"
-        assert (doubted in headline._text.body) == (colour == "warning")
+        assert words in headline._text.body
+        assert ("Before you keep it" in headline._text.body) == bool(words)
         page.set_visible(False)
 
     run(main())

@@ -14,8 +14,13 @@ from clusterlens.ui.nodes.result_verdict import weigh_copies
 _LABEL = "Make it the result"
 # A description is the accessible name of its button, so it contains the visible words.
 _SCOPE = f"{_LABEL}: every page, the report and all files are about it"
-# White on the amber of the widget set cannot be read.
-AMBER = {"&.MuiButton-containedWarning": {"backgroundColor": "#9a5b00 !important"}}
+# Neither white nor black can be read on the amber of the widget set.
+AMBER = {
+    "&.MuiButton-contained.MuiButton-colorWarning": {
+        "backgroundColor": "#9a5b00 !important",
+        "color": "white !important",
+    }
+}
 
 
 def result_button(

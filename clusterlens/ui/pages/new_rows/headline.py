@@ -166,7 +166,10 @@ class NewRowsHeadline(Card):
 
 def _doubt(verdict: Result) -> str:
     """Write, as markup, what speaks against the result; empty for nothing."""
-    if not verdict.ready or verdict.value.light not in ("no", "in part"):
+    if not verdict.ready:
+        return ""
+    is_doubted = verdict.value.light in ("no", "in part")
+    if not (is_doubted or verdict.value.objection):
         return ""
     words = f"{verdict.value.summary} {verdict.value.objection}".strip()
     more = link("Verdict", "verdict", css="cl-keep-verdict")
