@@ -779,10 +779,10 @@ def _found_again(found: Findings) -> str:
             "<p class='muted'>How well the clusters are found again in bootstrap "
             f"samples {state}; the page Clusters does it.</p>"
         )
-    part = passing(stability.stable, stability.sizes)
+    part = passing(stability.stable, stability.sizes, ("is", "are"))
     return (
-        f"<p>{part} {'is' if part.startswith('1 of') else 'are'} found again in other "
-        "samples more than by chance. <span class='muted'>Mean Jaccard similarity "
+        f"<p>{part} found again in other samples more than by chance. "
+        "<span class='muted'>Mean Jaccard similarity "
         f"with the nearest cluster of {stability.n_resamples} bootstrap samples "
         f"(Hennig 2007; {check.settings}), beside what clusters as large reach in "
         f"{stability.n_copies} copies of the table without groups.</span></p>"

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.assigning.few_columns import TypingTool, typing_tool
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import NOISE
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
@@ -147,15 +147,15 @@ def find_cut_column(dataset: Dataset, tool: TypingTool | None) -> str:
     if first["accuracy"] < _REPRODUCED:
         return ""
     column = str(first["column"])
-    return column if dataset.table[column].nunique() == 2 else ""
+    return column if dataset.facts[column].n_distinct == 2 else ""
 
 
 def count_broken(clusters: np.ndarray, links: Constraints | None) -> int:
     """Return how many links a partition, (n_samples,), contradicts."""
     if links is None:
         return 0
-    must, cannot = clusters[links.must_link], clusters[links.cannot_link]
-    return int((must[:, 0] != must[:, 1]).sum() + (cannot[:, 0] == cannot[:, 1]).sum())
+    (share,) = links.violations(Ensemble([clusters]))
+    return round(share * links.n_pairs)
 
 
 @node()

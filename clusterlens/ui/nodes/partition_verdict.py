@@ -139,7 +139,11 @@ def _apart(found: ClusterSeparation | None) -> str:
     )
 
 
-def passing(passed: npt.NDArray[np.bool_], sizes: np.ndarray) -> str:
-    """Format how many clusters pass, of those that a check says something about."""
+def passing(
+    passed: npt.NDArray[np.bool_], sizes: np.ndarray, verbs: tuple[str, str] = ("", "")
+) -> str:
+    """Format how many informative clusters pass, with a verb for one or for several."""
     counted = passed[informative(sizes)]
-    return f"{int(counted.sum())} of {count(len(counted), 'cluster')}"
+    n_passed = int(counted.sum())
+    part = f"{n_passed} of {count(len(counted), 'cluster')}"
+    return f"{part} {verbs[n_passed != 1]}".rstrip()

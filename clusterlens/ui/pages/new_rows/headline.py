@@ -165,7 +165,7 @@ class NewRowsHeadline(Card):
 
 
 def _doubt(verdict: Result) -> str:
-    """Write, as markup, what speaks against the result; empty for nothing."""
+    """Write, as markup, the doubts about the result; empty without any."""
     if not verdict.ready:
         return ""
     is_doubted = verdict.value.light in ("no", "in part")
