@@ -1,7 +1,7 @@
 """The console command: serve the page on this machine and open a browser on it.
 
-    clusterlens [TABLE] [--landmarks N] [--port N] [--address HOST] [--origin HOST:PORT]
-        [--no-browser]
+    clusterlens [TABLE] [--landmarks N | --run FOLDER] [--port N] [--address HOST]
+        [--origin HOST:PORT] [--no-browser]
     clusterlens assign SEGMENTATION TABLE -o FILE
     clusterlens run SOURCE --out FOLDER
 
@@ -69,9 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_pool_at_scale(arguments[1:])
     given = _parser().parse_args(arguments)
     try:
-        landmarks = _check_file(given.file, given.landmarks)
+        landmarks = _check_file(given.file, given.landmarks, given.run)
         server = make_server(
-            given.port, given.address, given.origin, given.file, landmarks
+            given.port, given.address, given.origin, given.file, landmarks, given.run
         )
     except (ValueError, OSError) as error:
         print(f"clusterlens: {error}", file=sys.stderr)
@@ -104,12 +104,19 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="a table to begin with: CSV, Parquet, Excel…; or a folder of Parquet",
     )
-    parser.add_argument(
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
         "--landmarks",
         type=int,
         metavar="N",
         help="draw so many rows of a Parquet table, and label the others later "
         "(default: of a folder, or a file that is too large for memory)",
+    )
+    shown.add_argument(
+        "--run",
+        type=Path,
+        metavar="FOLDER",
+        help="show what `clusterlens run TABLE --out FOLDER` found",
     )
     parser.add_argument(
         "--port", type=_port, help=f"default {PORT}, or another where that is taken"
@@ -143,20 +150,35 @@ def _port(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} is no port; give 0 to 65535")
 
 
-def _check_file(path: Path | None, landmarks: int | None) -> int:
-    """Report errors in the table before the start; return the landmarks to draw, or 0.
+def _check_file(path: Path | None, landmarks: int | None, run: Path | None) -> int:
+    """Report errors in table and run before the start; return the landmarks to draw.
 
-    Landmarks are drawn of a table that is too large for memory, or on request.
+    Landmarks are drawn of a table that is too large for memory, or on request; 0 is
+    none.
     """
+    if path is None and run is not None:
+        raise ValueError(
+            f"Give the table of the run as well: clusterlens TABLE --run {run}"
+        )
     if path is None:
         return 0
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
+    if run is not None:
+        from clusterlens.compute.scale.run_landmarks import open_table_of_run
+
+        open_table_of_run(run, path)
+        return 0
     from clusterlens import load_table
     from clusterlens.compute.scale.landmark_table import check_n_landmarks, is_too_large
     from clusterlens.compute.scale.run import N_LANDMARKS
-    from clusterlens.compute.scale.source import open_source
+    from clusterlens.compute.scale.source import is_run, open_source
 
+    if is_run(path):
+        raise ValueError(
+            f"{path} is the folder of a run; give the table of the run as well: "
+            f"clusterlens TABLE --run {path}"
+        )
     if landmarks is None and not is_too_large(path):
         load_table(path)
         return 0
@@ -203,6 +225,7 @@ def make_server(
     origins: Sequence[str] = (),
     file: Path | None = None,
     landmarks: int = 0,
+    run: Path | None = None,
 ) -> Any:
     """Return a server of the page that listens but does not answer yet.
 
@@ -218,6 +241,8 @@ def make_server(
         Table that every new page begins with.
     landmarks : int, default 0
         Number of landmarks to draw from the table; 0 if it is read as a whole.
+    run : Path, optional
+        Folder of a complete run of the table, which every new page shows.
 
     Raises
     ------
@@ -240,8 +265,9 @@ def make_server(
     def page() -> None:
         shared = the_server()
         shared.alone, shared.has_manual = alone, bool(folders)
-        if landmarks:
+        if landmarks or run:
             shared.tables.own, shared.tables.n_landmarks = file, landmarks
+            shared.tables.own_run = run.resolve() if run else None
         from clusterlens.ui.serving import serve_page
 
         serve_page(shared, file)

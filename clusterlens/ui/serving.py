@@ -106,6 +106,9 @@ async def _fill(server: Server, file: Path | None, view: Any) -> None:
     shell.begin()
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
+    elif (own_run := server.tables.own_run) is not None:
+        name = next(n for n, path in server.tables.runs().items() if path == own_run)
+        pn.state.onload(partial(session.act, "open run", name=name))
     elif (own := server.tables.own) is not None:
         given = {"name": own.name, "n_landmarks": server.tables.n_landmarks}
         pn.state.onload(partial(session.act, "load landmarks", **given))

@@ -9,10 +9,12 @@ import sys
 import urllib.request
 from unittest.mock import Mock
 
+import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
+import clusterlens as cl
 from clusterlens.ui import cli
 from clusterlens.ui.server.server import Server
 from tests.support.pages import Served, wait_for_content
@@ -61,7 +63,7 @@ def test_a_folder_without_parquet_is_no_table(capsys, tmp_path):
 
 def test_landmarks_are_drawn_of_a_folder_or_on_request(capsys, tmp_path, monkeypatch):
     def serve(*given):
-        raise OSError(f"landmarks: {given[-1]}.")
+        raise OSError(f"landmarks: {given[4]}.")
 
     monkeypatch.setattr(cli, "make_server", serve)
     path = tmp_path / "a.parquet"
@@ -75,6 +77,41 @@ def test_too_few_landmarks_are_refused(capsys, tmp_path):
     path = tmp_path / "a.parquet"
     pd.DataFrame({"x": range(9)}).to_parquet(path)
     assert "from 100 to" in refused(capsys, path, "--landmarks", 5)
+
+
+@pytest.fixture(scope="module")
+def run_of_table(tmp_path_factory):
+    """Write a table of two blobs and a complete run of it; return both paths."""
+    folder = tmp_path_factory.mktemp("run")
+    X = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [9]], 300, 0)
+    table, out = folder / "table.parquet", folder / "out"
+    pd.DataFrame(X, columns=["x", "y"]).to_parquet(table)
+    pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+    cl.run_at_scale(table, out, pool, n_landmarks=150, n_held_back=0, n_jobs=1)
+    return table, out
+
+
+def test_a_run_needs_its_table(capsys, run_of_table, tmp_path):
+    table, out = run_of_table
+    told = f"clusterlens TABLE --run {out}"
+    assert told in refused(capsys, out)
+    assert told in refused(capsys, "--run", out)
+    other = tmp_path / "other.parquet"
+    pd.DataFrame({"x": range(9)}).to_parquet(other)
+    assert "is not the table of the run" in refused(capsys, other, "--run", out)
+    assert "holds no complete run" in refused(capsys, table, "--run", tmp_path)
+
+
+def test_the_page_begins_with_a_run(page: Page, run_of_table, tmp_path):
+    table, out = map(str, run_of_table)
+    with console(table, "--run", out, folder=tmp_path) as (_, address):
+        page.goto(address)
+        wait_for_content(page)
+        page.locator(".cl-nav-all-rows button").click()
+        stands = "150 landmarks stand for 600 rows"
+        expect(page.locator(".cl-page-all-rows")).to_contain_text(stands)
+        page.locator(".cl-nav-consensus button").click()
+        expect(page.locator(".cl-page-consensus")).to_contain_text("3 models")
 
 
 def test_what_is_no_table_is_refused_with_the_formats(capsys, tmp_path):

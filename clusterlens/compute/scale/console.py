@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import signal
 import sys
 import time
@@ -78,6 +79,8 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({"out": made.folder, **made.to_plain()}))
     else:
         print(_words(made))
+        page = shlex.join(["clusterlens", str(given.source), "--run", str(given.out)])
+        print(f"to see it in the browser: {page}")
     return 0
 
 

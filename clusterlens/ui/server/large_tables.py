@@ -1,8 +1,8 @@
 """Large tables: Parquet files and folders on the server's disk that may be opened.
 
 A browser sends a name from a list, never a path. The lists hold the tables and the
-complete runs directly in the folders of the setting, and the table given on the command
-line.
+complete runs directly in the folders of the setting, and the table and the run given on
+the command line.
 """
 
 from __future__ import annotations
@@ -39,12 +39,15 @@ class LargeTables:
         The table that the server was started with.
     n_landmarks : int
         Landmarks to draw from it.
+    own_run : Path or None
+        The complete run of it to begin with, instead of landmarks.
     """
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self._folders = tuple(folders)
         self.own: Path | None = None
         self.n_landmarks = 0
+        self.own_run: Path | None = None
         self._written: set[Path] = set()
 
     @classmethod
@@ -75,8 +78,12 @@ class LargeTables:
 
     def runs(self) -> dict[str, Path]:
         """Return the complete runs by name, of `clusterlens run` or of All rows."""
-        entries = self._entries()
-        return {name: path for name, path, folder in entries if _is_done(path, folder)}
+        own = self.own_run
+        found = {} if own is None else {_name(own, own.parent): own}
+        for name, path, folder in self._entries():
+            if name not in found and _is_done(path, folder):
+                found[name] = path
+        return found
 
     def find_run(self, name: str) -> Path:
         """Return the folder of a run; DataError if none of this name may be opened."""
@@ -106,7 +113,7 @@ class LargeTables:
             except OSError:
                 continue
             for path in inside:
-                yield f"{folder.name}/{path.name}", path, folder
+                yield _name(path, folder), path, folder
 
     @contextmanager
     def writing(self, folder: Path) -> Iterator[None]:
@@ -128,6 +135,10 @@ class LargeTables:
         table = self.find(name)
         stem = table.name.removesuffix(_SUFFIX)
         return table.with_name(f"{stem}-labels-{key[:16]}")
+
+
+def _name(path: Path, folder: Path) -> str:
+    return f"{folder.name}/{path.name}"
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
