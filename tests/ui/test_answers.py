@@ -311,7 +311,7 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         listening = derived.get("consensus").value.tile.values
         assert listening.mean() == pytest.approx(matrix.mean(), abs=0.02)
         assert np.abs(listening - alone).mean() > 0.05
-        voted = f"as if {fits.n_effective:.1f} of 12 models voted"
+        voted = f"after which about {fits.n_effective:.1f} of 12 models have a vote"
         effective = f"With your 20 answers, {voted}"
         assert effective in opened.matrix._note.body
         weighed = "share of the 12 models, each by how likely it is"
@@ -406,7 +406,7 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         assert inside != pool
         assert sentence.body.startswith(of_pool[: of_pool.index("</div>")])
         answered_text = sentence.body.split("cl-with-answers")[1]
-        assert "With your 20 answers, as if" in answered_text
+        assert "With your 20 answers, after which about" in answered_text
         rows = re.findall(
             r"</div></div>(\d+%) <span [^>]+>answers (\d+%)<", table._table.body
         )

@@ -107,8 +107,8 @@ def answers_words(found: Answers) -> str:
     """Format the number of answers, and the effective number of voting models."""
     n_models = len(found.posterior.ensemble)
     return (
-        f"{count(found.n_answers, 'answer')}, as if {found.posterior.n_effective:.1f} "
-        f"of {count(n_models, 'model')} voted"
+        f"{count(found.n_answers, 'answer')}, after which about "
+        f"{found.posterior.n_effective:.1f} of {count(n_models, 'model')} have a vote"
     )
 
 

@@ -165,7 +165,10 @@ def test_the_first_sentences_say_whether_there_are_groups_and_name_the_answers(
 def test_a_caption_says_who_votes(reported):
     voting = "Share of the 8 models that put two samples together"
     effective = reported.found.answers.posterior.n_effective
-    answers = f"given the 14 answers, as if {effective:.1f} of 8 models voted"
+    answers = (
+        f"given the 14 answers, after which about {effective:.1f} of 8 models have "
+        "a vote"
+    )
     caption = sections(reported.report)["Matrix"]
     assert voting in caption
     assert answers in caption

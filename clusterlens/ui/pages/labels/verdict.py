@@ -1,4 +1,4 @@
-"""Card of the grounds of the verdict, and its conclusion."""
+"""Card of the conclusion of the verdict, and its grounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterlens.ui.parts.card import Card
 
 
 class LabelVerdict(Card):
-    """One paragraph for each kind of evidence, and the conclusion."""
+    """The conclusion, and one paragraph for each kind of evidence."""
 
     needs = ("evaluated_labels", "label_verdict", "label_grounds")
 
@@ -43,19 +43,21 @@ class LabelVerdict(Card):
         label_verdict: Verdict | PartitionVerdict,
         label_grounds: Grounds,
     ) -> None:
-        """Write the grounds and the conclusion."""
-        body = "".join(
+        """Write the conclusion, which is never cut, and its grounds below."""
+        grounds = "".join(
             f"<p style='padding-left:22px;position:relative;margin:0 0 8px'>"
             f"<span class='dot' style='position:absolute;left:0;top:3px;width:13px;"
             f"height:13px;background:{LIGHT_COLOURS[light]}'></span>"
             f"<b>{title}: {LIGHTS[light]}.</b> {text}</p>"
             for title, light, text in label_grounds.lines
         )
-        so = f"<p><b>So:</b> {label_grounds.conclusion}</p>"
-        plain = re.sub(r"<[^>]+>", " ", body + so)
-        title, grounds = evaluated_labels.title, " ".join(plain.split())
-        text = f"{title}: {label_verdict.answer}. {grounds}"
-        self._text.body = (
-            f"{body}<hr style='border:0;border-top:1px solid;opacity:.2'>{so}"
-            f"<p>{copier('Copy verdict', text, css='cl-copy-verdict')}</p>"
+        so = f"<b>So:</b> {label_grounds.conclusion}"
+        text = f"{evaluated_labels.title}: {label_verdict.answer}. {_plain(so)}"
+        copied = copier(
+            "Copy verdict", f"{text} {_plain(grounds)}", css="cl-copy-verdict"
         )
+        self._text.body = f"<p>{so} {copied}</p>{grounds}"
+
+
+def _plain(markup: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", markup).split())
