@@ -249,6 +249,19 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(kept, tmp_pa
     assert_uncut(app, ".cl-pca .MuiSelect-select")
 
 
+def test_columns_follow_a_resize_that_comes_while_their_table_scrolls(kept, tmp_path):
+    app = kept(write_blobs(tmp_path), page="data")
+    app.set_viewport_size({"width": 1024, "height": 768})
+    app.locator(".cl-roles .tabulator-col-title").get_by_text("weight").wait_for()
+    assert_heads_are_whole(app)
+    holder = app.locator(".cl-roles .tabulator-tableholder")
+    for width in (990, 960, 930):
+        # As it does whenever its rows are drawn.
+        holder.dispatch_event("scroll")
+        app.set_viewport_size({"width": width, "height": 768})
+        assert_heads_are_whole(app)
+
+
 CLASSES = [f"species of the {k} group of trees" for k in range(9)]
 # Whether the text of an element is cut, across or down.
 CUT = (
