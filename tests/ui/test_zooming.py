@@ -103,6 +103,13 @@ TOOL = f"""([css, type]) => {{ {FIND}
   const {{tools}} = figureView(css).model.toolbar;
   tools.find((tool) => tool.type === type).active = true;
 }}"""
+# Whether a canvas is empty at its upper and left edge, which Bokeh does not clear.
+EMPTY_EDGES = f"""(css) => {{ {FIND}
+  const {{canvas}} = figureView(css).canvas_view.primary;
+  const read = (...place) => canvas.getContext('2d').getImageData(...place).data;
+  return [read(0, 0, canvas.width, 1), read(0, 0, 1, canvas.height)].every(
+    (pixels) => pixels.every((one) => one === 0));
+}}"""
 RESET = f"""(css) => {{ {FIND}; figureView(css).reset(); }}"""
 
 
@@ -254,6 +261,7 @@ def test_the_wheel_leads_to_single_cells_of_both_matrices_and_reset_back(blobs, 
         app.evaluate(RESET, css)
         wait_until_whole(app, css, cells.whole)
         cells.assert_shown(order)
+        assert app.evaluate(EMPTY_EDGES, css)
 
 
 def test_matrices_of_more_rows_than_pixels_fill_their_frames_down_to_cells(
@@ -540,6 +548,7 @@ def assert_zooms(app: Page, css: str) -> None:
     app.evaluate(RESET, css)
     app.wait_for_function(WHOLE, arg=css, timeout=LONG)
     app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+    assert app.evaluate(EMPTY_EDGES, css)
 
 
 # Changes the ranges of a figure without notifying the server, as if both had set them
@@ -572,7 +581,9 @@ def test_ranges_that_crossed_on_their_way_are_set_again(app, tmp_path):
 
 
 def assert_stays(app: Page, css: str) -> None:
-    """Turn the wheel over a figure that has no zoom."""
+    """Turn the wheel over a figure that has no zoom, once it has its ranges."""
+    ranged = f"(css) => ({STATE})(css).view.flat().some((end) => end % 1)"
+    app.wait_for_function(ranged, arg=css, timeout=LONG)
     before = json.dumps(state(app, css)["view"])
     turn_wheel(app, css, 3)
     assert json.dumps(state(app, css)["view"]) == before

@@ -51,6 +51,9 @@ _TOOLBAR_CSS = """:host { --bokeh-icon-color: var(--panel-on-surface-color); }
 :host(.bk-inner) { background-color: var(--panel-surface-color); }"""
 # Pixels of a bar of tools, from side to side.
 TOOLS_WIDTH = 30
+# Bokeh clears the first row and column of a canvas by half only, so nothing is drawn
+# there.
+BORDER = 1
 # A change of theme recolours the labels of axes, and Bokeh forgets their places. They
 # are laid out again when the browser is idle, several times because it may be slow.
 _LAY_OUT_AGAIN = """
@@ -149,7 +152,7 @@ class Frame:
             x_range=beside.figure.x_range if beside else Range1d(0, 1),
             y_range=beside.figure.y_range if beside else Range1d(0, 1),
             sizing_mode="stretch_both",
-            min_border=0,
+            min_border=BORDER,
             **options,
         )
         (self.figure.toolbar.active_scroll,) = self.tools(WheelZoomTool)

@@ -40,12 +40,12 @@ from bokeh.plotting import figure as Figure
 from holoviews.plotting.bokeh import BokehRenderer
 from holoviews.streams import Pipe
 
-from clusterlens.ui.figures.frame import Frame, View
+from clusterlens.ui.figures.frame import BORDER, Frame, View
 from clusterlens.ui.state.looking import Viewport
 
 # The page has its own theme and tools.
 _RENDERER = BokehRenderer.instance(mode="server", theme=None)
-_PLAIN: dict[str, Any] = {"responsive": True, "default_tools": [], "border": 0}
+_PLAIN: dict[str, Any] = {"responsive": True, "default_tools": [], "border": BORDER}
 
 
 class LiveFrame(Frame):

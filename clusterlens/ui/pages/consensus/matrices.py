@@ -10,7 +10,7 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.figures.frame import TOOLS_WIDTH
+from clusterlens.ui.figures.frame import BORDER, TOOLS_WIDTH
 from clusterlens.ui.figures.keyboard_control import (
     KeyboardControl,
     with_keyboard_control,
@@ -90,7 +90,9 @@ class Matrix(Card):
     def square(self) -> pn.Column:
         """Return the place of the figure."""
         place, self.steering = with_keyboard_control(self.figure)
-        place.styles = {**place.styles, "min-width": f"calc(100% + {TOOLS_WIDTH}px)"}
+        # The bar of tools takes the place of the border at its side.
+        wider = f"calc(100% + {TOOLS_WIDTH - BORDER}px)"
+        place.styles = {**place.styles, "min-width": wider}
         inner = pn.Column(pn.Column(place, styles=_SQUARE), styles=_HIGH, margin=0)
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
 

@@ -190,7 +190,7 @@ def fit(answers: Answers, rows: np.ndarray) -> Values:
     _without,
     kind="interval",
     width=_px(46),
-    narrow=_px(38),
+    narrow=_px(44),
     term="ranks without any one family of models: leave-one-family-out",
     bars="distances",
     robustness=True,
