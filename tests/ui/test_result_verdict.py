@@ -310,9 +310,47 @@ def test_signs_of_a_wrong_leader_are_no_claims_that_fail():
 def test_answers_that_leave_the_leader_open_say_so(chance, is_open):
     leads = replace(ANSWERED, k_before=3, chance=chance)
     verdict = weigh_result(replace(GOOD, title="b", leads=leads))
-    words = "your answers do not settle which model leads: b has a chance of 13%"
+    words = "your answers do not settle which model leads: b (13%)"
     assert (words in verdict.paragraph) == is_open
     assert verdict.light == ("in part" if is_open else "yes")
+
+
+def test_near_copies_count_with_the_leader_and_the_next_model_is_named():
+    leads = replace(ANSWERED, chance=0.43, n_near=2, second="c (13%)")
+    verdict = weigh_result(replace(GOOD, title="b", leads=leads))
+    assert "b with 2 near-copies (43%), next is c (13%)" in verdict.paragraph
+
+
+def test_candidates_that_are_much_alike_are_no_doubt():
+    leads = replace(ANSWERED, k_before=3, chance=0.43, likeness_to_right=0.96)
+    verdict = weigh_result(replace(GOOD, title="b", leads=leads))
+    assert verdict.light == "yes"
+    row = next(row for row in verdict.rows if row.key == "doubts")
+    assert "much alike" in row.basis
+    assert "0.96" in row.basis
+
+
+def test_the_safest_model_of_the_answers_is_named_beside_the_likeliest():
+    leads = replace(ANSWERED, safest="Genie k=8", k_safest=8)
+    rows = {row.key: row for row in weigh_result(replace(GOOD, leads=leads)).rows}
+    assert "The safest choice is Genie k=8 (8 clusters)" in rows["answers"].answer
+    assert "Genie k=8, expected to be most like" in rows["numbers"].basis
+
+
+def test_a_result_that_is_older_than_its_links_says_so():
+    answered = replace(GOOD, leads=ANSWERED)
+    older = weigh_result(replace(answered, n_links_since=4))
+    assert "The result was chosen before 4 changes of the links." in older.paragraph
+    assert "chosen before" not in weigh_result(answered).paragraph
+
+
+def test_nothing_is_more_than_by_chance_without_a_cluster_to_compare_with():
+    alone = again(ALL, by_chance=np.array([0.5, 0.0, 0.5]))
+    rows = weigh_result(replace(GOOD, again=alone)).rows
+    row = next(row for row in rows if row.key == "again")
+    assert "no such cluster" in row.basis
+    assert row.defended
+    assert "more than by chance" not in row.defended[0]
 
 
 def doubts_of(**changed):

@@ -54,6 +54,7 @@ from clusterlens.ui.kit.words import (
 from clusterlens.ui.nodes.answers import Answers, answers_words
 from clusterlens.ui.nodes.leading import (
     Joined,
+    Leads,
     copies_words,
     doubt_words,
     enough_words,
@@ -201,6 +202,8 @@ class Findings:
         weights.
     answers : Answers or None
         Evidence of the answers about the models.
+    leads : Leads or None
+        The models that lead with and without answers.
     near_copies : array of int or None
         The near-copies of the leader, with the leader itself, once they are known.
     likeness : array of float or None
@@ -236,6 +239,7 @@ class Findings:
     has_classes: bool = False
     weighted_ensemble: Ensemble | None = None
     answers: Answers | None = None
+    leads: Leads | None = None
     near_copies: np.ndarray | None = None
     likeness: np.ndarray | None = None
     joined: Joined | None = None
@@ -506,7 +510,14 @@ def _answers(found: Findings, answers: Answers) -> str:
         text += "no model of this pool fits better than coin tosses would"
     else:
         one = likeliest(found.ranking, answers, found.near_copies)
-        text += f"<b>{safe(names[first])}</b> is likeliest{likeliest_words(one)}"
+        near = likeliest_words(one.n_near, one.chance)
+        text += f"<b>{safe(names[first])}</b> is likeliest{near}"
+        if (leads := found.leads) is not None and leads.safest:
+            text += (
+                f", and <b>{safe(leads.safest)}</b> "
+                f"({count(leads.k_safest, 'cluster')}) is expected to be most like the "
+                "right one"
+            )
     rate = percent(answers.posterior.error_rate)
     text += (
         f"; the best model contradicts {answers.broken} of them, and about {rate} of "
@@ -649,7 +660,9 @@ def _ranking(found: Findings) -> str:
         note += " ×2: this model and another one are equal, ×10: ten are; ranks count"
         note += " each."
     if more > 0:
-        note += f" {count(more, 'more model')} in the full table."
+        shown = times[found.rows[:_SHOWN_MODELS]].sum()
+        left = count(len(copies) - int(shown), "more model")
+        note += f" {left} in the full table, {whole(more)} of them distinct."
     heads = "".join(f"<th>{name}</th>" for name in header)
     return f"{table_of(heads, ''.join(lines))}<p class='muted'>{note}</p>"
 
@@ -766,7 +779,9 @@ def _stability(found: Findings) -> dict[int, tuple[str, str]] | None:
     if stability is None or not np.array_equal(stability.labels, clusters):
         return None
     pairs = zip(stability.jaccard, stability.by_chance, strict=True)
-    texts = [(f"{value:.2f}", f"{chance:.2f}") for value, chance in pairs]
+    texts = [
+        (fixed(value), fixed(chance) if chance else "–") for value, chance in pairs
+    ]
     return dict(zip(stability.clusters.tolist(), texts, strict=True))
 
 
@@ -781,11 +796,12 @@ def _found_again(found: Findings) -> str:
         )
     part = passing(stability.stable, stability.sizes, ("is", "are"))
     return (
-        f"<p>{part} found again in other samples more than by chance. "
+        f"<p>{part} found again in other samples. "
         "<span class='muted'>Mean Jaccard similarity "
         f"with the nearest cluster of {stability.n_resamples} bootstrap samples "
         f"(Hennig 2007; {check.settings}), beside what clusters as large reach in "
-        f"{stability.n_copies} copies of the table without groups.</span></p>"
+        f"{stability.n_copies} copies of the table without groups (– if these have no "
+        "cluster as large).</span></p>"
     )
 
 

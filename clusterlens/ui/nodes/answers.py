@@ -124,12 +124,14 @@ class Outlook:
         Upper bound on the expected mean absolute change of the consensus.
     enough : bool
         Whether both are small and a model fits.
-    likest : int or None
+    safest_model : int or None
         The model with the highest expected likeness to the right one, if it is no
         near-copy of the most probable: a safer choice while answers are few or some are
         wrong.
     likeness : float
         Its expected adjusted Rand index.
+    likeness_of_leader : float
+        Expected adjusted Rand index of the most probable model with the right one.
     """
 
     leader_change: float
@@ -137,13 +139,19 @@ class Outlook:
     enough: bool
     safest_model: int | None = None
     likeness: float = 0.0
+    likeness_of_leader: float = 0.0
 
 
 @node("idle", "Looking at what one more answer may change", keep=16, debounced=True)
 def outlook(job: Job, answers: Answers, copies_of_leader: np.ndarray) -> Outlook:
     """Return the possible effects of the most informative answers."""
     found = answers.posterior
-    ahead = Outlook(found.leader_change, found.expected_change, found.enough)
+    ahead = Outlook(
+        found.leader_change,
+        found.expected_change,
+        found.enough,
+        likeness_of_leader=float(found.likeness[copies_of_leader].max()),
+    )
     safest = int(found.likeness.argmax())
     if found.none_fits or safest in copies_of_leader:
         return ahead

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -29,8 +29,9 @@ from clusterlens.ui.nodes.evaluated_labels import label_column
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result import ExportPartition
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
-from clusterlens.ui.state.analysis import Run
+from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.state.checks import APART, features_digest
+from clusterlens.ui.state.links import Link
 from clusterlens.ui.work.derived import Later, Result, node
 from clusterlens.ui.work.jobs import Job
 
@@ -158,10 +159,24 @@ def count_broken(clusters: np.ndarray, links: Constraints | None) -> int:
     return round(share * links.n_pairs)
 
 
+def count_links_since(
+    result: AnalysisResult | None, title: str, links: Collection[Link]
+) -> int:
+    """Return the links that changed since the partition of a title became the result.
+
+    0 if it is not the result.
+    """
+    if result is None or result.title != title:
+        return 0
+    return len(set(links) ^ set(result.links))
+
+
 @node()
 def export_verdict(
     export_partition: ExportPartition,
     samples: Dataset,
+    result: AnalysisResult | None,
+    links: tuple[Link, ...],
     leads: Leads,
     constraints: Constraints | None,
     null_check: Later[NullAgreement],
@@ -190,5 +205,6 @@ def export_verdict(
             export_labels_match,
             count_broken(clusters, constraints if is_here else None),
             find_cut_column(dataset, export_columns),
+            count_links_since(result, export_partition.title, links),
         )
     )

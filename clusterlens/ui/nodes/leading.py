@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -118,18 +119,16 @@ def doubt_words(
 ) -> str:
     """Warn, as markup, that the leader agrees little with the other models.
 
-    The experience with such leaders is of leaders that no answers chose.
+    The experience with such leaders is of leaders that also lead without answers.
     """
-    mean = doubtful_likeness(likeness, ranking, run)
-    if mean is None or (answers is not None and answers.posterior.none_fits):
+    mean, leader = doubtful_likeness(likeness, ranking, run), int(ranking.order[0])
+    if mean is None or (answers is not None and leader != answers.before.argmax()):
         return ""
-    name = safe(ranking.ensemble.names[ranking.order[0]])
-    chosen = "" if answers is None else ", chosen without answers,"
     return (
-        f"<span class='cl-doubted caveat'><b>Doubt it:</b> {name} is little like the "
-        f"other models (adjusted Rand index {fixed(mean)} on average); of tables with "
-        f"known classes, most leaders like this{chosen} were far from the "
-        "classes.</span> "
+        f"<span class='cl-doubted caveat'><b>Doubt it:</b> "
+        f"{safe(ranking.ensemble.names[leader])} is little like the other models "
+        f"(adjusted Rand index {fixed(mean)} on average); of tables with known "
+        "classes, most leaders like this were far from the classes.</span> "
     )
 
 
@@ -159,6 +158,18 @@ class Leads:
         Probability of the leader and its near-copies, given the answers; None without.
     is_compared : bool
         Whether the leader was compared with the other models.
+    n_near : int
+        Number of near-copies of the leader that may be right, too.
+    second : str
+        The next model and its probability, given the answers; empty without.
+    likeness_to_right : float or None
+        Expected adjusted Rand index of the leader with the right model, given the
+        answers.
+    safest : str
+        Model expected to be most like the right one if it is no near-copy of the
+        leader, else empty.
+    k_safest : int
+        Its number of clusters.
     """
 
     before: str
@@ -173,6 +184,11 @@ class Leads:
     n_models: int = 0
     chance: float | None = None
     is_compared: bool = True
+    n_near: int = 0
+    second: str = ""
+    likeness_to_right: float | None = None
+    safest: str = ""
+    k_safest: int = 0
 
 
 @node()
@@ -183,14 +199,15 @@ def leads(
     constraints: Constraints | None,
     likeness_to_leader: Later[np.ndarray],
     copies_of_leader: Later[np.ndarray],
+    outlook: Later[Outlook],
 ) -> Leads:
     """Compare the leaders with and without the answers."""
     ensemble = run.ensemble
     after = before = int(ranking.order[0])
-    words, chance = "", None
+    words, given = "", {}
     if answers is not None:
         if not answers.posterior.none_fits:
-            chance = likeliest(ranking, answers, copies_of_leader).chance
+            given = _with_answers(ranking, answers, copies_of_leader, outlook)
         before = int(answers.before.argmax())
         words = f"{answers_words(answers).capitalize()}."
     elif constraints is not None:
@@ -209,9 +226,29 @@ def leads(
         doubtful_likeness(likeness_to_leader, ranking, run),
         next(iter(families)) if len(families) == 1 and run.pool else "",
         len(ensemble),
-        chance,
-        likeness_to_leader is not None,
+        is_compared=likeness_to_leader is not None,
+        **given,
     )
+
+
+def _with_answers(
+    ranking: Ranking,
+    answers: Answers,
+    near_copies: np.ndarray | None,
+    outlook: Outlook | None,
+) -> dict[str, Any]:
+    """Return the fields of `Leads` that answers decide, as far as they are known."""
+    found, ensemble = likeliest(ranking, answers, near_copies), ranking.ensemble
+    given: dict[str, Any] = {"chance": found.chance, "n_near": found.n_near}
+    if found.second is not None:
+        share = percent(answers.fits[found.second])
+        given["second"] = f"{ensemble.names[found.second]} ({share})"
+    if outlook is not None:
+        given["likeness_to_right"] = outlook.likeness_of_leader
+        if (safest := outlook.safest_model) is not None:
+            given["safest"] = ensemble.names[safest]
+            given["k_safest"] = int(ensemble.n_clusters[safest])
+    return given
 
 
 @dataclass(frozen=True)
@@ -254,12 +291,10 @@ def likeliest(
     return Likeliest(int(order[0]), n_near, float(fits[likely].sum()), second)
 
 
-def likeliest_words(found: Likeliest) -> str:
+def likeliest_words(n_near: int, chance: float) -> str:
     """Format the probability of a model with its near-copies, to follow its name."""
-    near = ""
-    if found.n_near:
-        near = f" with {count(found.n_near, 'near-copy', 'near-copies')}"
-    return f"{near} ({percent(found.chance)})"
+    near = f" with {count(n_near, 'near-copy', 'near-copies')}" if n_near else ""
+    return f"{near} ({percent(chance)})"
 
 
 def leading(
@@ -288,7 +323,8 @@ def leading(
         return f"<b>{text}no model of this pool fits them.</b> "
     names = ranking.ensemble.names
     found = likeliest(ranking, answers, near_copies)
-    leader = f"<b>{safe(names[found.first])}</b>{likeliest_words(found)}"
+    leader = f"<b>{safe(names[found.first])}</b>"
+    leader += likeliest_words(found.n_near, found.chance)
     is_open = False
     if found.chance < 0.5 and found.second is not None:
         is_open = True

@@ -19,7 +19,7 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.leading import Leads
+from clusterlens.ui.nodes.leading import Leads, likeliest_words
 from clusterlens.ui.nodes.partition_verdict import grade_clusters, informative, passing
 from clusterlens.ui.nodes.verdict import REACHED, Light, grade
 
@@ -47,8 +47,12 @@ _TOLD = ("answers", "columns")
 _FEWEST_ROWS, _SMALL = 5, 0.02
 # Probability of the leading model, given answers, from which on it is settled.
 _SETTLED = 0.5
+# Expected adjusted Rand index from which on the candidates are hardly different.
+_ALIKE = 0.9
 _LISTED = 6
 _NOT_MEASURED = "Not measured yet."
+# Said where no cluster of the copies is as large as a cluster.
+NO_COPY = "no such cluster"
 _SMALL_GROUPS = (
     "A group of few rows hardly moves this agreement, which is of all rows; the "
     "questions about each cluster can find it."
@@ -81,6 +85,8 @@ class Evidence:
         Answers that the partition contradicts.
     cut_column : str
         The column with two values that alone reproduces it; empty for none.
+    n_links_since : int
+        Links that were added or removed since it was chosen as the result.
     """
 
     title: str
@@ -97,6 +103,7 @@ class Evidence:
     labels: tuple[str, float] | None = None
     n_broken: int = 0
     cut_column: str = ""
+    n_links_since: int = 0
 
     @property
     def sizes(self) -> dict[int, int]:
@@ -245,7 +252,7 @@ def weigh_result(evidence: Evidence) -> Verdict:
     if len(sizes) > 1:
         rows += [_again(evidence), _apart(evidence), _labels(evidence)]
         rows += [_columns(evidence)]
-    rows += [_answers(evidence.leads), _doubts(evidence)]
+    rows += [_answers(evidence), _doubts(evidence)]
     return Verdict(subject, tuple(row for row in rows if row is not None))
 
 
@@ -295,7 +302,17 @@ def _numbers(found: Evidence) -> Row:
     if test is not None and test.k is not None:
         sources["the k test"] = test.k
     listed = ", ".join(f"{name}: {k}" for name, k in sources.items())
-    basis = f"The partition has {own}; the pool is read by its leader, {leads.before}."
+    which = ", which leads without answers" if leads.n_answers else ", its leader"
+    basis = (
+        f"The partition has {own}; the number of the pool is that of {leads.before}"
+        f"{which}."
+    )
+    if leads.safest and leads.k_safest != leads.k_after:
+        basis += (
+            " The number of the answers is that of the likeliest model; "
+            f"{leads.safest}, expected to be most like the right one, has "
+            f"{leads.k_safest}."
+        )
     more = [] if test else [f"whether k = {own} stands out against copies"]
     if test is not None:
         basis += f" {test.sentence}"
@@ -351,6 +368,7 @@ def _again(found: Evidence) -> Row:
         "again",
         check.clusters,
         check.stable,
+        check.by_chance > 0,
         ("is", "are"),
         "found again in other samples",
         basis,
@@ -368,9 +386,16 @@ def _apart(found: Evidence) -> Row:
         f"brackets in copies without groups: {values}. Apart means at least three "
         "quarters of the way from the copies to 100%."
     )
-    clusters, verbs = check.clusters, ("lies", "lie")
-    what = "apart from the rest"
-    return _by_cluster(found, "apart", clusters, check.apart, verbs, what, basis)
+    return _by_cluster(
+        found,
+        "apart",
+        check.clusters,
+        check.apart,
+        check.by_chance > 0,
+        ("lies", "lie"),
+        "apart from the rest",
+        basis,
+    )
 
 
 def _beside_chance(
@@ -383,7 +408,7 @@ def _beside_chance(
     rows = zip(check.clusters, values, check.by_chance, check.required, strict=True)
     return "; ".join(
         f"{_name(k, found)} {_below(value, limit, write)} "
-        f"({write(chance, 2) if chance else 'no such cluster'})"
+        f"({write(chance, 2) if chance else NO_COPY})"
         for k, value, chance, limit in rows
     )
 
@@ -408,13 +433,15 @@ def _by_cluster(
     key: str,
     clusters: np.ndarray,
     passed: np.ndarray,
+    compared: np.ndarray,
     verbs: tuple[str, str],
     what: str,
     basis: str,
 ) -> Row:
     """Return the row of a check that each cluster passes or not.
 
-    The verbs, for one cluster and for several, go before `what` in a claim.
+    `compared` holds whether copies have clusters like each. The verbs, for one cluster
+    and for several, go before `what` in a claim.
     """
     sizes = np.array([found.sizes[int(k)] for k in clusters])
     counted = informative(sizes)
@@ -436,7 +463,8 @@ def _by_cluster(
     if good:
         verb = one if len(good) == 1 else more
         claim = f"that {_every(good, passed)} {verb} {what}"
-        defended = [f"{claim}, more than by chance"]
+        beyond = ", more than by chance" if compared[counted & passed].all() else ""
+        defended = [f"{claim}{beyond}"]
         verb = one if len(bad) == 1 else more
         doubted = [f"that {_listed(bad)} {verb} {what}"] if bad else []
     light, short = grade_clusters(passed, sizes), f"{part} {what}"
@@ -470,7 +498,8 @@ def _labels(found: Evidence) -> Row | None:
     shown = _below(value, limit, fixed)
     basis = (
         f"Adjusted Rand index {shown} with “{column}”; {REACHED[0]:g} or more is yes, "
-        f"below {REACHED[1]:g} no."
+        f"below {REACHED[1]:g} no. Whether these labels are clusters at all: see Given "
+        "labels."
     )
     index = f"(adjusted Rand index {shown})"
     part = " in part" if light == "in part" else ""
@@ -510,22 +539,33 @@ def _columns(found: Evidence) -> Row:
     return Row("columns", "yes", answer, basis)
 
 
-def _answers(leads: Leads) -> Row:
+def _answers(found: Evidence) -> Row:
     """Compare the leaders with and without answers."""
+    leads = found.leads
     if not leads.n_answers:
         return Row("answers", "unknown", "You gave none; the pool alone decides.")
     given = count(leads.n_answers, "answer")
+    since = ""
+    if found.n_links_since:
+        changes = count(found.n_links_since, "change")
+        since = f" The result was chosen before {changes} of the links."
     if leads.none_fits:
-        answer = f"No model of this pool fits your {given}."
+        answer = f"No model of this pool fits your {given}.{since}"
         return Row("answers", "no", answer, leads.words)
     if leads.after == leads.before:
         answer = f"{leads.after} leads with and without your {given}."
-        return Row("answers", "yes", answer, leads.words)
-    answer = (
-        f"With your {given} {leads.after} ({count(leads.k_after, 'cluster')}) leads "
-        f"instead of {leads.before} ({count(leads.k_before, 'cluster')})."
-    )
-    return Row("answers", "yes", answer, leads.words)
+    else:
+        answer = (
+            f"With your {given} {leads.after} ({count(leads.k_after, 'cluster')}) "
+            f"leads instead of {leads.before} ({count(leads.k_before, 'cluster')})."
+        )
+    if leads.safest:
+        clusters = count(leads.k_safest, "cluster")
+        answer += (
+            f" The safest choice is {leads.safest} ({clusters}), expected to be most "
+            "like the right one."
+        )
+    return Row("answers", "yes", f"{answer}{since}", leads.words)
 
 
 def _doubts(found: Evidence) -> Row:
@@ -533,18 +573,26 @@ def _doubts(found: Evidence) -> Row:
     leads, doubts, basis = found.leads, [], ""
     is_leader = found.title == leads.after
     if is_leader and leads.chance is not None and leads.chance < _SETTLED:
-        doubts.append(
-            f"your answers do not settle which model leads: {leads.after} has a chance "
-            f"of {percent(leads.chance)}"
-        )
+        leader = f"{leads.after}{likeliest_words(leads.n_near, leads.chance)}"
+        candidates = f"{leader}, next is {leads.second}" if leads.second else leader
+        alike = leads.likeness_to_right
+        if alike is not None and alike >= _ALIKE:
+            basis = (
+                f"Your answers do not settle which model leads: {candidates}. But the "
+                "candidates are much alike: the expected adjusted Rand index of the "
+                f"first with the right one is {fixed(alike)}. "
+            )
+        else:
+            doubts.append(f"your answers do not settle which model leads: {candidates}")
     if found.n_broken:
         which = "your answer"
         if leads.n_answers > 1:
             given = count(leads.n_answers, "answer")
             which = f"{whole(found.n_broken)} of your {given}"
         doubts.append(f"it contradicts {which}")
-    if is_leader and leads.likeness is not None and not leads.n_answers:
-        basis = (
+    leads_alone = not leads.n_answers or leads.before == leads.after
+    if is_leader and leads.likeness is not None and leads_alone:
+        basis += (
             "Of tables with known classes, most leaders that are little like the other "
             "models were far from the classes. Hardly anything else foretells that."
         )
@@ -581,7 +629,7 @@ def _doubts(found: Evidence) -> Row:
     if is_leader and not leads.is_compared:
         return _unknown("doubts", "whether the leader is like the other models")
     answer = "No known sign that it is wrong; that is no proof that it is right."
-    return Row("doubts", "yes", answer)
+    return Row("doubts", "yes", answer, basis)
 
 
 def _name(cluster: int, found: Evidence) -> str:

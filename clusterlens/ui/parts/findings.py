@@ -24,7 +24,7 @@ NEEDED = (
 # Results that a report includes if they are ready.
 WELCOME = (
     *("robustness", "null_check", "export_profiles", "export_stability", "k_selection"),
-    *("weighted_ensemble", "answers", "copies_of_leader", "joined"),
+    *("weighted_ensemble", "answers", "leads", "copies_of_leader", "joined"),
     "likeness_to_leader",
     *("kept_partition", "cluster_rules", "export_separation", "export_distributions"),
     *("all_rows", "all_rows_names"),
@@ -60,6 +60,7 @@ def gather(session: Session) -> Findings | None:
         },
         weighted_ensemble=values["weighted_ensemble"],
         answers=values["answers"],
+        leads=values["leads"],
         near_copies=values["copies_of_leader"],
         likeness=values["likeness_to_leader"],
         joined=values["joined"],

@@ -235,14 +235,18 @@ def _comes_back(cluster: int, stable: pd.DataFrame | None) -> str:
     row = stable.loc[cluster]
     low, high = 100 * row["low"], 100 * row["high"]
     colour = FOUND if row["stable"] else BY_CHANCE
+    chance, reached = "–", "copies without groups have no cluster as large"
+    if row["by_chance"] > 0:
+        chance = f"{row['by_chance']:.2f}"
+        reached = f"a cluster like it in copies without groups reaches {chance}"
     return (
         f"<td title='{safe(row['reading'])}: 95% of the runs between "
-        f"{row['low']:.2f} and {row['high']:.2f}; a cluster like it in copies without "
-        f"groups reaches {row['by_chance']:.2f}'><div style='display:flex;gap:6px'>"
+        f"{row['low']:.2f} and {row['high']:.2f}; {reached}'>"
+        "<div style='display:flex;gap:6px'>"
         f"<div class='band' style='width:54px;min-width:54px'><div style='left:"
         f"{low:.0f}%;width:{max(high - low, 2):.0f}%;background:{colour}'></div>"
         f"<i style='left:{100 * row['jaccard']:.0f}%'></i></div>"
-        f"{row['jaccard']:.2f}<span class='muted'>{row['by_chance']:.2f}</span></div>"
+        f"{row['jaccard']:.2f}<span class='muted'>{chance}</span></div>"
         "</td>"
     )
 

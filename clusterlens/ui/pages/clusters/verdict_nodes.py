@@ -16,6 +16,7 @@ from clusterlens.ui.nodes.cluster_stability import (
 )
 from clusterlens.ui.nodes.export_evidence import (
     count_broken,
+    count_links_since,
     find_columns,
     find_cut_column,
     match_labels_given,
@@ -23,7 +24,9 @@ from clusterlens.ui.nodes.export_evidence import (
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
 from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
+from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.checks import APART
+from clusterlens.ui.state.links import Link
 from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
@@ -73,6 +76,8 @@ def chosen_labels(
 def chosen_verdict(
     chosen: Chosen,
     samples: Dataset,
+    result: AnalysisResult | None,
+    links: tuple[Link, ...],
     leads: Leads,
     constraints: Constraints | None,
     null_check: Later[NullAgreement],
@@ -101,5 +106,6 @@ def chosen_verdict(
             chosen_labels,
             count_broken(chosen.clusters, constraints),
             find_cut_column(samples, chosen_columns),
+            count_links_since(result, chosen.title, links),
         )
     )

@@ -139,10 +139,12 @@ def _scale(value: float, chance: float, passes: bool, reading: str) -> str:
     """Draw a share with the copies' share."""
     if not np.isfinite(value):
         return "<td class='muted' title='too few rows'>–</td>"
-    words = f"{reading}: {value:.0%}, in copies up to {chance:.0%}"
+    reached = f"{chance:.0%}" if chance else "–"
+    copies = f"in copies up to {reached}" if chance else "copies have none as large"
+    words = f"{reading}: {value:.0%}, {copies}"
     return (
         f"<td title='{words}'><span class='scale{' passes' if passes else ''}' "
         f"role='img' aria-label='{words}'><div style='width:{100 * value:.0f}%'></div>"
         f"<i style='left:{100 * chance:.0f}%'></i></span><b>{value:.0%}</b> "
-        f"<span class='muted'>{chance:.0%}</span></td>"
+        f"<span class='muted'>{reached}</span></td>"
     )
