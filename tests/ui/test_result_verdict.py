@@ -14,9 +14,15 @@ from clusterlens.ui.nodes.export_evidence import (
     count_broken,
     find_columns,
     find_cut_column,
+    match_labels_given,
 )
 from clusterlens.ui.nodes.leading import Leads
-from clusterlens.ui.nodes.result_verdict import QUESTIONS, Evidence, weigh_result
+from clusterlens.ui.nodes.result_verdict import (
+    QUESTIONS,
+    Evidence,
+    LabelsMatch,
+    weigh_result,
+)
 
 SIZES = (50, 30, 20)
 NAMES = {0: "big", 2: "<b>odd</b>"}
@@ -87,7 +93,7 @@ GOOD = replace(
     again=again(ALL),
     apart=apart(ALL),
     columns=columns(0.99),
-    labels=("species", 0.93),
+    labels=LabelsMatch("species", 0.93),
 )
 
 
@@ -143,7 +149,7 @@ def test_where_nothing_was_asked_nothing_is_defended_or_doubted():
         ({"apart": apart(NONE)}, "in part"),
         ({"title": "a", "leads": replace(LEADS, likeness=0.21)}, "in part"),
         ({"leads": replace(LEADS, family="k-means", n_models=9)}, "in part"),
-        ({"columns": columns(0.5), "labels": ("species", 0.1)}, "yes"),
+        ({"columns": columns(0.5), "labels": LabelsMatch("species", 0.1)}, "yes"),
     ],
 )
 def test_the_worst_of_the_checks_that_decide_is_the_verdict(change, light):
@@ -219,7 +225,29 @@ def test_labels_and_answers_of_a_table_without_them_are_no_rows_with_claims():
     ("value", "light"), [(0.93, "yes"), (0.5, "in part"), (0.1, "no")]
 )
 def test_a_match_with_labels_is_graded(value, light):
-    assert lights(weigh_result(replace(GOOD, labels=("x", value))))["labels"] == light
+    assert (
+        lights(weigh_result(replace(GOOD, labels=LabelsMatch("x", value))))["labels"]
+        == light
+    )
+
+
+def test_no_claim_fails_with_labels_that_are_only_a_guess():
+    found = replace(GOOD, labels=LabelsMatch("channel", 0.1))
+    assert "channel" in parts(weigh_result(found))["doubted"]
+    guess = replace(GOOD, labels=LabelsMatch("channel", 0.1, is_guess=True))
+    verdict = weigh_result(guess)
+    assert "channel" not in verdict.paragraph
+    row = next(row for row in verdict.rows if row.key == "labels")
+    assert row.light == "unknown"
+    assert "is a guess" in row.basis
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(8, 2)), columns=["a", "b"]
+    )
+    frame["channel"] = list("xxyyxxyy")
+    clusters = np.repeat([0, 1], 4)
+    for role, is_guess in ({}, True), ({"channel": "label"}, False):
+        table = cl.prepare(cl.make_dataset(frame), roles=role)
+        assert match_labels_given(table, clusters).is_guess == is_guess
 
 
 def test_columns_no_better_than_the_largest_cluster_tell_nothing():
@@ -272,7 +300,7 @@ def test_copies_that_agree_more_are_not_said_to_agree_as_much():
     [(0.6972, "0.697 with"), (0.69996, "0.69996 with"), (0.7, "0.70 with")],
 )
 def test_a_number_does_not_round_to_the_limit_that_it_misses(value, shown):
-    rows = weigh_result(replace(GOOD, labels=("x", value))).rows
+    rows = weigh_result(replace(GOOD, labels=LabelsMatch("x", value))).rows
     row = next(row for row in rows if row.key == "labels")
     assert shown in row.basis
     assert (row.light == "yes") == (value >= 0.7)
@@ -287,6 +315,8 @@ def test_a_cluster_just_short_of_the_limit_is_shown_as_short_of_it():
     verdict = weigh_result(found)
     rows = {row.key: row for row in verdict.rows}
     assert "cluster 2 0.7496 (0.30)" in rows["again"].basis
+    missed = "that cluster 2 (0.7496 of 0.75 needed) is found again in other samples"
+    assert missed in verdict.paragraph
     assert "at least 0.75, and at least halfway" in rows["again"].basis
     assert "“<b>odd</b>” 98.999% (96%)" in rows["apart"].basis
     assert "by chance" not in parts(verdict)["doubted"]

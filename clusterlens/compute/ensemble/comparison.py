@@ -17,6 +17,9 @@ from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_
 from clusterlens.compute.ensemble.contingency import cross_tab, match_labels
 from clusterlens.compute.formatting import whole
 
+# Most decimals of an index that is just below 1.
+_MOST_DIGITS = 6
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartitionComparison(Frozen):
@@ -54,7 +57,8 @@ class PartitionComparison(Frozen):
         """The comparison in words."""
         return (
             f"Same cluster for {whole(self.n_same)} of {whole(len(self.changed))} "
-            f"samples; adjusted Rand index {self.ari:z.2f}, NMI {self.nmi:z.2f}."
+            f"samples; adjusted Rand index {_below_one(self.ari)}, NMI "
+            f"{_below_one(self.nmi)}."
         )
 
     def __repr__(self) -> str:
@@ -113,6 +117,14 @@ def compare_partitions(a: npt.ArrayLike, b: npt.ArrayLike) -> PartitionCompariso
 def adjusted_rand_or_nan(a: IntArray, b: IntArray) -> float:
     """Adjusted Rand index; NaN for fewer than two samples, which have no pair."""
     return float(adjusted_rand_score(a, b)) if len(a) > 1 else np.nan
+
+
+def _below_one(value: float) -> str:
+    """Format an index; with more decimals if it is below 1 but would round to 1."""
+    digits = 2
+    while digits < _MOST_DIGITS and round(value, digits) == 1 and value < 1:
+        digits += 1
+    return f"{value:z.{digits}f}"
 
 
 def _disagreement(a: IntArray, b: IntArray) -> FloatArray:

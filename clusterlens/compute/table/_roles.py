@@ -36,6 +36,11 @@ MAX_CLASSES = 200
 _FIRST_DATE = 10_000  # smaller numbers named like dates count something else
 _TRIED = 1000
 _ALL_DIFFERENT = ("ignore", "text that is different in every row")
+# Reason for the role "label" where only the place of a column speaks for it.
+LAST_TEXT = (
+    "the last and only column of text looks like given classes; categorical to use it "
+    "as a feature"
+)
 _NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here on
 
 _SCALES = (
@@ -379,8 +384,7 @@ def _guess_label(
         and set(features) == {"numeric"}
         and facts[last].values.value_counts().min() >= 2
     ):
-        reason = "the last and only column of text looks like given classes"
-        return {last: ("label", f"{reason}; categorical to use it as a feature")}
+        return {last: ("label", LAST_TEXT)}
     return {}
 
 

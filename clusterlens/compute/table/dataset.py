@@ -43,6 +43,7 @@ from clusterlens.compute.table._features import (
 )
 from clusterlens.compute.table._names import is_id_name
 from clusterlens.compute.table._roles import (
+    LAST_TEXT,
     ROLES,
     ColumnFacts,
     facts_of,
@@ -128,6 +129,8 @@ class Dataset:
         Codes of the label column: 0 to K - 1, and -1 where the label is missing.
     label_names : tuple of str
         Names of the codes 0 to K - 1.
+    has_guessed_labels : bool
+        Whether the label column is one only because it is the last and only text.
     preparation : Preparation
         The fitted rules; its `transform` turns other rows into the same features.
     positions : array of int64, shape (n_rows,)
@@ -181,6 +184,11 @@ class Dataset:
     def label_names(self) -> tuple[str, ...]:
         """Names of the codes of labels_true."""
         return self._prepared().label_names
+
+    @property
+    def has_guessed_labels(self) -> bool:
+        """Whether only the place of the label column speaks for its role."""
+        return LAST_TEXT in self.role_reasons.values()
 
     @property
     def preparation(self) -> Preparation:
@@ -572,7 +580,7 @@ def _with_roles(ds: Dataset, changes: Mapping[str, str]) -> Dataset:
         check_choice(role, ROLES, name=f"roles[{name!r}]")
     roles = {**ds.roles, **changes}
     reasons = dict(ds.role_reasons)
-    reasons |= {name: "chosen" for name, r in changes.items() if r != ds.roles[name]}
+    reasons |= dict.fromkeys(changes, "chosen")
     for role in ("label", "row id"):
         # A choice takes the place of a guess; two choices contradict each other.
         chosen = [name for name, r in changes.items() if r == role]

@@ -28,7 +28,12 @@ from clusterlens.ui.nodes.cluster_stability import (
 from clusterlens.ui.nodes.evaluated_labels import label_column
 from clusterlens.ui.nodes.leading import Leads
 from clusterlens.ui.nodes.result import ExportPartition
-from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
+from clusterlens.ui.nodes.result_verdict import (
+    Evidence,
+    LabelsMatch,
+    Verdict,
+    weigh_result,
+)
 from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.state.checks import APART, features_digest
 from clusterlens.ui.state.links import Link
@@ -58,10 +63,8 @@ def stopped_checks(results: Mapping[str, Result]) -> dict[str, str]:
     }
 
 
-def match_labels_given(
-    dataset: Dataset, clusters: np.ndarray
-) -> tuple[str, float] | None:
-    """Return the label column of a table and the adjusted Rand index with clusters.
+def match_labels_given(dataset: Dataset, clusters: np.ndarray) -> LabelsMatch | None:
+    """Compare clusters with the label column of a table.
 
     None if the table has no label column, or only rows without a label.
     """
@@ -70,7 +73,7 @@ def match_labels_given(
         return None
     seen = given >= 0
     value = adjusted_rand_score(given[seen], clusters[seen])
-    return label_column(dataset), float(value)
+    return LabelsMatch(label_column(dataset), float(value), dataset.has_guessed_labels)
 
 
 def find_columns(dataset: Dataset, clusters: np.ndarray) -> TypingTool | None:
@@ -118,7 +121,7 @@ def export_columns(job: Job, export_partition: ExportPartition) -> TypingTool | 
 @node("live", "Comparing with given labels", keep=8)
 def export_labels_match(
     job: Job, export_partition: ExportPartition
-) -> tuple[str, float] | None:
+) -> LabelsMatch | None:
     """Compare the exported partition with given labels; None for the labels."""
     if export_partition.made["kind"] == "labels":
         return None
@@ -184,7 +187,7 @@ def export_verdict(
     export_stability: Later[ClusterStability],
     export_separation: Later[ClusterSeparation],
     export_columns: Later[TypingTool],
-    export_labels_match: Later[tuple[str, float]],
+    export_labels_match: Later[LabelsMatch],
 ) -> Verdict:
     """Make the verdict on the exported partition."""
     clusters, dataset = export_partition.clusters, export_partition.dataset

@@ -50,6 +50,8 @@ _SETTLED = 0.5
 # Expected adjusted Rand index from which on the candidates are hardly different.
 _ALIKE = 0.9
 _LISTED = 6
+# Largest shortfall of a value that is told beside its limit.
+_CLOSE = 0.05
 _NOT_MEASURED = "Not measured yet."
 # Said where no cluster of the copies is as large as a cluster.
 NO_COPY = "no such cluster"
@@ -59,6 +61,25 @@ _SMALL_GROUPS = (
 )
 _FEW_COLUMNS = 2
 _MOST_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class LabelsMatch:
+    """How far a partition matches given labels.
+
+    Parameters
+    ----------
+    column : str
+        Column of the labels.
+    value : float
+        Adjusted Rand index with them.
+    is_guess : bool
+        Whether only the place of the column says that it holds labels.
+    """
+
+    column: str
+    value: float
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +100,8 @@ class Evidence:
         The models that lead with and without answers, and reasons to doubt them.
     copies, numbers, again, apart, columns
         Results of the checks; None if they were not measured.
-    labels : (str, float), optional
-        Column of given labels and the adjusted Rand index with them.
+    labels : LabelsMatch, optional
+        The match with given labels.
     n_broken : int
         Answers that the partition contradicts.
     cut_column : str
@@ -100,7 +121,7 @@ class Evidence:
     again: ClusterStability | None = None
     apart: ClusterSeparation | None = None
     columns: TypingTool | None = None
-    labels: tuple[str, float] | None = None
+    labels: LabelsMatch | None = None
     n_broken: int = 0
     cut_column: str = ""
     n_links_since: int = 0
@@ -368,6 +389,7 @@ def _again(found: Evidence) -> Row:
         "again",
         check.clusters,
         check.stable,
+        _near_misses(check.jaccard, check.required, fixed),
         check.by_chance > 0,
         ("is", "are"),
         "found again in other samples",
@@ -391,6 +413,7 @@ def _apart(found: Evidence) -> Row:
         "apart",
         check.clusters,
         check.apart,
+        _near_misses(check.consistency, check.required, _share),
         check.by_chance > 0,
         ("lies", "lie"),
         "apart from the rest",
@@ -428,11 +451,24 @@ def _below(value: float, limit: float, write: Callable[[float, int], str]) -> st
     return write(value, digits)
 
 
+def _near_misses(
+    values: np.ndarray, limits: np.ndarray, write: Callable[[float, int], str]
+) -> list[str]:
+    """Write value and limit of each cluster that is just short of its limit."""
+    return [
+        f" ({_below(value, limit, write)} of {write(limit, 2)} needed)"
+        if limit - _CLOSE < value < limit
+        else ""
+        for value, limit in zip(values, limits, strict=True)
+    ]
+
+
 def _by_cluster(
     found: Evidence,
     key: str,
     clusters: np.ndarray,
     passed: np.ndarray,
+    misses: Sequence[str],
     compared: np.ndarray,
     verbs: tuple[str, str],
     what: str,
@@ -440,13 +476,17 @@ def _by_cluster(
 ) -> Row:
     """Return the row of a check that each cluster passes or not.
 
-    `compared` holds whether copies have clusters like each. The verbs, for one cluster
-    and for several, go before `what` in a claim.
+    `misses` holds the words on how each falls short, `compared` whether copies have
+    clusters like it. The verbs, for one cluster and for several, go before `what` in a
+    claim.
     """
     sizes = np.array([found.sizes[int(k)] for k in clusters])
     counted = informative(sizes)
     good = [_name(k, found) for k in clusters[counted & passed]]
-    bad = [_name(k, found) for k in clusters[counted & ~passed]]
+    bad = [
+        _name(clusters[at], found) + misses[at]
+        for at in np.flatnonzero(counted & ~passed)
+    ]
     part = passing(passed, sizes)
     answer = f"{part} {what}"
     answer += f": {_listed(good)}." if good and len(good) < len(passed) else "."
@@ -491,7 +531,7 @@ def _labels(found: Evidence) -> Row | None:
     """Grade the match with given labels; None if there are none."""
     if found.labels is None:
         return None
-    column, value = found.labels
+    column, value = found.labels.column, found.labels.value
     light = grade(value, *REACHED)
     words = {"yes": "Yes", "in part": "In part", "no": "No"}[light]
     limit = min((one for one in REACHED if value < one), default=1.0)
@@ -503,6 +543,14 @@ def _labels(found: Evidence) -> Row | None:
     )
     index = f"(adjusted Rand index {shown})"
     part = " in part" if light == "in part" else ""
+    if found.labels.is_guess and light == "no":
+        basis += (
+            f" That “{column}” holds labels is a guess: it is the last and only column "
+            "of text. Its role is chosen on Data."
+        )
+        return Row(
+            "labels", "unknown", f"No, with “{column}”, if these are labels.", basis
+        )
     claim = [f"a match{part} with “{column}” {index}"]
     defended, doubted = ([], claim) if light == "no" else (claim, [])
     return Row("labels", light, f"{words}, with “{column}”.", basis, defended, doubted)

@@ -44,6 +44,14 @@ def test_names_do_not_matter_and_texts_are_names():
     assert found.sentence.startswith("Same cluster for 5 of 6 samples; adjusted Rand")
 
 
+def test_an_index_below_1_does_not_read_1():
+    a = np.repeat([0, 1], 4000)
+    b = a.copy()
+    b[0] = 1
+    assert "adjusted Rand index 0.999, NMI 0.998." in compare_partitions(a, b).sentence
+    assert "adjusted Rand index 1.00, NMI 1.00." in compare_partitions(a, a).sentence
+
+
 def test_equal_partitions_agree_everywhere():
     found = compare_partitions([3, 3, 1], ["a", "a", "b"])
     assert (found.ari, found.nmi, found.ami) == (1.0, 1.0, 1.0)

@@ -22,7 +22,12 @@ from clusterlens.ui.nodes.export_evidence import (
     match_labels_given,
 )
 from clusterlens.ui.nodes.leading import Leads
-from clusterlens.ui.nodes.result_verdict import Evidence, Verdict, weigh_result
+from clusterlens.ui.nodes.result_verdict import (
+    Evidence,
+    LabelsMatch,
+    Verdict,
+    weigh_result,
+)
 from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.checks import APART
@@ -65,9 +70,7 @@ def chosen_columns(job: Job, settled: Partition, samples: Dataset) -> TypingTool
 
 
 @node("live", "Comparing with given labels", keep=16)
-def chosen_labels(
-    job: Job, settled: Partition, samples: Dataset
-) -> tuple[str, float] | None:
+def chosen_labels(job: Job, settled: Partition, samples: Dataset) -> LabelsMatch | None:
     """Compare the partition with given labels."""
     return match_labels_given(samples, settled.clusters)
 
@@ -85,7 +88,7 @@ def chosen_verdict(
     chosen_stability: Later[ClusterStability],
     chosen_separation: Later[ClusterSeparation],
     chosen_columns: Later[TypingTool],
-    chosen_labels: Later[tuple[str, float]],
+    chosen_labels: Later[LabelsMatch],
 ) -> Verdict | None:
     """Make the verdict on the partition; None for groups and given labels."""
     if chosen.choice.kind in ("group", "labels"):

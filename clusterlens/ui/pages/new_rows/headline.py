@@ -278,7 +278,8 @@ def _chips(found: Placed, drifted: Result) -> list[str]:
     chips = [badge(f"{whole(far.of)} of {count(found.n_rows, 'row')} placed")]
     is_more = drifted.ready and drifted.value.drift.more_nowhere
     if far.rows:
-        shown = link(f"{whole(far.rows)} belong nowhere", "nowhere")
+        of_all = "of them belong" if far.rows > 1 else "of them belongs"
+        shown = link(f"{whole(far.rows)} {of_all} nowhere", "nowhere")
         chips.append(badge(shown, kind="estimate" if is_more else ""))
     if found.n_gaps:
         words = "\n".join((*found.notes, "Told below the shares of the clusters, too."))

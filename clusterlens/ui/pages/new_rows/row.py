@@ -101,10 +101,15 @@ def _cluster(row: Standing, segmentation: Segmentation) -> str:
     if row.other is not None:
         beside = f"<p>next: {_named(row.other, segmentation)}</p>"
     often = f"{min(50 * (1 + row.margin), 99.9):.1f}% of the time"
+    means = (
+        "of rows that belong nowhere it says nothing"
+        if row.far
+        else "such rows are put right "
+        f"{often if row.margin > 0 else 'half of the time or less often'}"
+    )
     return (
         f"<p style='font-size:16px'><b>{_named(row.label, segmentation)}</b></p>"
-        f"{beside}<p class='muted'>margin {margin_words(row.margin)}: such rows are "
-        f"put right {often if row.margin > 0 else 'half of the time or less often'}</p>"
+        f"{beside}<p class='muted'>margin {margin_words(row.margin)}: {means}</p>"
     )
 
 
