@@ -312,8 +312,8 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         assert listening.mean() == pytest.approx(matrix.mean(), abs=0.02)
         assert np.abs(listening - alone).mean() > 0.05
         voted = f"after which about {fits.n_effective:.1f} of 12 models have a vote"
-        effective = f"With your 20 answers, {voted}"
-        assert effective in opened.matrix._note.body
+        effective = f"title='{voted} (effective number: 1 / sum p²)'>"
+        assert f"{effective}With your 20 answers<" in opened.matrix._note.body
         weighed = "share of the 12 models, each by how likely it is"
         assert weighed in opened.matrix._note.body
         opened.matrix._switch_votes("alone")
@@ -406,7 +406,8 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         assert inside != pool
         assert sentence.body.startswith(of_pool[: of_pool.index("</div>")])
         answered_text = sentence.body.split("cl-with-answers")[1]
-        assert "With your 20 answers, after which about" in answered_text
+        assert "With your 20 answers: " in answered_text
+        assert "after which about" in answered_text
         rows = re.findall(
             r"</div></div>(\d+%) <span [^>]+>answers (\d+%)<", table._table.body
         )

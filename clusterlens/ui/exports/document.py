@@ -127,6 +127,7 @@ th { text-align: left; color: #586069; font-weight: 400; }
 td, th { padding: 3px 8px 3px 0; border-bottom: 1px solid #dfe3e6; vertical-align: top;
   overflow-wrap: anywhere; }
 td.number, th.number { text-align: right; white-space: nowrap; }
+td:has(> .dot) { min-width: 7em; }
 th { overflow-wrap: normal; }
 figure { margin: 14px 0; break-inside: avoid; } img { max-width: 100%; }
 .charts { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 18px; }

@@ -105,10 +105,15 @@ def binarised_at(
 
 def answers_words(found: Answers) -> str:
     """Format the number of answers, and the effective number of voting models."""
+    return f"{count(found.n_answers, 'answer')}, {effect_words(found)}"
+
+
+def effect_words(found: Answers) -> str:
+    """Format the effective number of voting models."""
     n_models = len(found.posterior.ensemble)
     return (
-        f"{count(found.n_answers, 'answer')}, after which about "
-        f"{found.posterior.n_effective:.1f} of {count(n_models, 'model')} have a vote"
+        f"after which about {found.posterior.n_effective:.1f} of "
+        f"{count(n_models, 'model')} have a vote"
     )
 
 

@@ -96,7 +96,7 @@ class ResultChip(Card):
             self.text.body = link(words, "clusters", kind="result none")
             return
         names = result_names.value or {}
-        origin = [f"chosen on {chosen.chosen_on}", *_since(chosen, analysis)]
+        origin = [*_since(chosen, analysis), f"chosen on {chosen.chosen_on}"]
         if names:
             origin.append(count(len(names), "name"))
         warns = "warning" if chosen.run_id not in _ids(analysis) else ""

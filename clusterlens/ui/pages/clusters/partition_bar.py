@@ -14,7 +14,7 @@ from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import fixed, voters
-from clusterlens.ui.nodes.answers import Answers, answers_words
+from clusterlens.ui.nodes.answers import Answers, effect_words
 from clusterlens.ui.nodes.result_verdict import Verdict
 from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.pages.clusters.nodes import Chosen
@@ -446,8 +446,9 @@ def _with_answers(
         return ""
     names, (highest, lowest) = _extremes(chosen, held)
     return (
-        f"<span class='cl-with-answers'>With your {answers_words(answers)}: {highest} "
-        f"inside {names[0]}, the most, and {lowest} inside {names[1]}, the least. "
+        f"<span class='cl-with-answers' title='{effect_words(answers)}'>With your "
+        f"{count(answers.n_answers, 'answer')}: {highest} inside {names[0]}, the most, "
+        f"and {lowest} inside {names[1]}, the least. "
         "</span>"
     )
 

@@ -36,6 +36,8 @@ from clusterlens.ui.work.derived import Result
 # Near-copies of the leader that reach both limits decide the ranking.
 FEWEST_COPIES = 3
 DECIDING_SHARE = 1 / 3
+# The leader where no other model was named since.
+_ITSELF = "it"
 
 
 class Headline(Card):
@@ -84,7 +86,7 @@ class Headline(Card):
             _equal_votes(run),
             _extent(agreement, cost, ranking),
             _gaps(ensemble),
-            _kept(ranking, constraints.value),
+            _kept(ranking, constraints.value, _first(answers, outlook.value)),
             _enough(answers, outlook.value),
             _null_chip(null_check, null_seconds),
         )
@@ -138,7 +140,8 @@ def _result_note(
     text = f"Your result is <b>{safe(result.title)}</b>"
     if shared.ready:
         n = whole(ranking.ensemble.n_samples)
-        text += f"; the two agree on {whole(shared.value)} of {n} samples"
+        first = safe(ranking.ensemble.names[ranking.order[0]])
+        text += f"; it and {first} agree on {whole(shared.value)} of {n} samples"
     return f"<span class='cl-your-result'>{text}.</span> "
 
 
@@ -200,7 +203,7 @@ def _decided(ranking: Ranking) -> str:
     )
 
 
-def _kept(ranking: Ranking, links: Constraints | None) -> str:
+def _kept(ranking: Ranking, links: Constraints | None, name: str) -> str:
     """Write how many links the leader keeps, and the leader without links."""
     if links is None:
         return ""
@@ -208,13 +211,14 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
     broken, counted = (of[first] for of in links_broken(ranking, links))
     sign = -1 if ranking.greater_is_better else 1
     alone = int(np.argmin(sign * ranking.unconstrained))
-    text = f"keeps {counted - broken} of {count(counted, 'link')}"
+    subject = "" if name == _ITSELF else f"{name} "
+    text = f"{subject}keeps {counted - broken} of {count(counted, 'link')}"
     if counted < links.n_pairs:
         text += f", {links.n_pairs - counted} not seen"
     if alone == first:
         return f"<span class='pill short cl-links-kept'>{text}</span>"
-    name = safe(ranking.ensemble.names[alone])
-    text += f" · without: <b>{name}</b>, now rank {ranking.ranks[alone]}"
+    before = safe(ranking.ensemble.names[alone])
+    text += f" · without: <b>{before}</b>, now rank {ranking.ranks[alone]}"
     return f"<span class='pill cl-links-kept'>{text}</span>"
 
 
@@ -223,7 +227,7 @@ def _first(answers: Answers | None, outlook: Outlook | None) -> str:
     if answers is not None and answers.posterior.none_fits:
         return "the first of the ranking"
     named = outlook is not None and outlook.safest_model is not None
-    return "the likeliest model" if named else "it"
+    return "the likeliest model" if named else _ITSELF
 
 
 def stability(result: Result, ranking: Ranking, first: str) -> str:

@@ -34,7 +34,7 @@ from clusterlens.ui.kit.widgets import (
     shrinking,
 )
 from clusterlens.ui.kit.words import voters
-from clusterlens.ui.nodes.answers import Answers, answers_words
+from clusterlens.ui.nodes.answers import Answers, effect_words
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.parts.card import Card
 from clusterlens.ui.parts.commands import pick_pair, toggle_enlarged
@@ -315,8 +315,9 @@ def _votes(
             f"<span style='flex:none'>{back}</span></p>"
         )
     return (
-        "<p class='muted sides'><span class='cut' title='effective number of models: "
-        f"1 / sum p²'>With your {answers_words(answers)}</span>"
+        f"<p class='muted sides'><span class='cut' title='{effect_words(answers)} "
+        "(effective number: 1 / sum p²)'>"
+        f"With your {counted(answers.n_answers, 'answer')}</span>"
         f"<span style='flex:none'>{link('pool alone', 'alone')}</span></p>"
     )
 

@@ -45,6 +45,8 @@ COLOURS = {
     "disagreement of the pool": "disagreement",
     "given labels": "labels",
 }
+# Widths of dot and gaps of a legend entry, in characters.
+_DOT_LENGTH = 3
 _SEEN = {True: "", False: "visibility:hidden"}
 KEYS = "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next pair"
 
@@ -207,8 +209,9 @@ def _strokes(states: Sequence[LinkState]) -> str:
     drawn = [state for state in states if state.ends]
     kinds = [kind for kind in LINK_STROKES if any(s.link.kind == kind for s in drawn)]
     strokes = [
-        f"<span class='stroke' style='border-top:3px {dash} {LINK_COLOURS[kind]}'>"
-        f"</span>{kind} link"
+        f"<span title='{kind} link'><span class='stroke' style='border-top:3px "
+        f"{dash} {LINK_COLOURS[kind]}'></span><span class='detail'>{kind} link</span>"
+        "</span>"
         for kind, dash in LINK_STROKES.items()
         if kind in kinds
     ]
@@ -259,14 +262,20 @@ def _described(
         )
     else:
         shown = legend.entries[:LEGEND_ENTRIES]
+        named = _brief([name for _, name, _ in shown])
+        lengths = [
+            len(name) + len(whole(size)) + _DOT_LENGTH
+            for name, (_, _, size) in zip(named, shown, strict=True)
+        ]
         # So that all entries fit on two lines.
-        most = f"calc({200 / (len(shown) + 1):.1f}% - .7em)"
+        share = 200 / (sum(lengths) + max(lengths, default=1))
         entries = "".join(
-            f"<span style='max-width:{most}' title='{safe(name)}: {whole(size)}'>"
+            f"<span style='max-width:calc({share * length:.1f}% - .7em)' "
+            f"title='{safe(name)}: {whole(size)}'>"
             f"{mark(cluster_colour(k), '')}<span class='cut'>{safe(brief)}</span>"
             f"<span class='muted'>{whole(size)}</span></span>"
-            for brief, (k, name, size) in zip(
-                _brief([name for _, name, _ in shown]), shown, strict=True
+            for brief, length, (k, name, size) in zip(
+                named, lengths, shown, strict=True
             )
         )
         more = len(legend.entries) - LEGEND_ENTRIES
