@@ -123,6 +123,8 @@ class NullAgreement(Frozen):
         copies = f"{draws} copies with permuted columns and {draws} Gaussian copies"
         test = f"p = {self.p_value:.2g}, from {copies}"
         if self.p_value <= LEVEL:
+            if self.p_value <= 1 / (draws + 1):
+                test += ", the smallest p that so many can give"
             text = (
                 f"This pool agrees more on the data than on copies without groups "
                 f"({test}). That is not proof of clusters: curves and skewed data "

@@ -64,6 +64,7 @@ def test_a_small_p_is_not_called_proof_of_clusters():
         *(150, ()),
     )
     assert "p = 0.05, from 19 copies with permuted columns" in found.sentence
+    assert "19 Gaussian copies, the smallest p that so many can give" in found.sentence
     assert "not proof of clusters" in found.sentence
 
 

@@ -295,7 +295,10 @@ def _shares(found: Placed) -> str:
     """Write the clusters with clearly different shares."""
     changed = ", ".join(f"<b>{safe(name)}</b>" for name in found.changed)
     if not changed:
-        return "The shares of the clusters are as they were, within chance."
+        return (
+            "Tested together, the shares of the clusters are as they were, within "
+            "chance."
+        )
     nowhere = ""
     if found.nowhere.rows:
         nowhere = f" {percent(found.nowhere.value)} of the rows belong to no cluster."
