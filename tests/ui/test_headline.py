@@ -120,7 +120,7 @@ def test_the_offer_of_a_check_asserts_nothing():
         return headline._text.body
 
     offer = re.search("cl-null-check.*?</button>", run(main())).group()
-    assert "Try copies without groups, <b>" in offer
+    assert "Any groups at all? <b>" in offer
 
 
 @pytest.mark.parametrize(

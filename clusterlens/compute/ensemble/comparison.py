@@ -58,7 +58,7 @@ class PartitionComparison(Frozen):
         return (
             f"Same cluster for {whole(self.n_same)} of {whole(len(self.changed))} "
             f"samples; adjusted Rand index {_below_one(self.ari)}, NMI "
-            f"{_below_one(self.nmi)}."
+            f"{_below_one(self.nmi)}, AMI {_below_one(self.ami)}."
         )
 
     def __repr__(self) -> str:

@@ -339,10 +339,12 @@ EXCERPT_CSS = """
   -webkit-box-orient: vertical; -webkit-line-clamp: 3; }
 .told .line { height: 24px; margin-top: 3px; display: flex; align-items: center;
   gap: 6px; }
-.told .line > * { flex: 0 1000 auto; margin: 0; min-width: 0; overflow: hidden;
+.told .line > * { flex: 0 100000 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
-/* These are the last to be cut. */
-.told .line > :first-child:not(:only-child), .told .line > .short { flex-shrink: 1; }
+/* These are cut last. At a smaller ratio they would lose a part of a pixel, and so a
+   letter, with the others. */
+.told .line > :is(.pill, .badge, .short), .told .line > :first-child:not(:only-child) {
+  flex-shrink: 1; }
 /* Larger text has room below, where a page then scrolls. */
 @container style(--cl-scale: 1.3) { .told .line { height: auto; flex-wrap: wrap; }
   .told .line > * { white-space: normal; } }

@@ -57,7 +57,7 @@ LESSON = Lesson(
             text="The honest question is not who leads, but whether the pool agrees "
             "more than it would on data without groups: the same columns shuffled, "
             "and a Gaussian of the same shape.",
-            task="Press <b>Try copies without groups</b> in the headline and wait.",
+            task="Press <b>Any groups at all?</b> in the headline and wait.",
             target="cl-null-check",
             done=Check(("null_check",), lambda found: True),
             way=(ask("null_check"),),

@@ -26,7 +26,7 @@ CSS = scaled("""
   white-space: nowrap; }
 .result b { color: #0b6e6e; overflow: hidden; text-overflow: ellipsis;
   flex: 0 1 auto; }
-.result .more { overflow: hidden; text-overflow: ellipsis; flex: 0 1000 auto; }
+.result .more { overflow: hidden; text-overflow: ellipsis; flex: 0 100000 auto; }
 .result.none { background: transparent; color: #fff;
   border: 1px solid rgba(255, 255, 255, .6); }
 .result.warning b, .result.warning span { color: #8a4b00; }

@@ -47,7 +47,7 @@ class Warming:
 
     Attributes
     ----------
-    said : str
+    message : str
         Reason why a first consensus may have to wait; empty if there is none.
     ended : threading.Event
         Set when everything is ready.

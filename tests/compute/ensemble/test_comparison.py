@@ -48,8 +48,14 @@ def test_an_index_below_1_does_not_read_1():
     a = np.repeat([0, 1], 4000)
     b = a.copy()
     b[0] = 1
-    assert "adjusted Rand index 0.999, NMI 0.998." in compare_partitions(a, b).sentence
-    assert "adjusted Rand index 1.00, NMI 1.00." in compare_partitions(a, a).sentence
+    assert (
+        "adjusted Rand index 0.999, NMI 0.998, AMI 0.998."
+        in compare_partitions(a, b).sentence
+    )
+    assert (
+        "adjusted Rand index 1.00, NMI 1.00, AMI 1.00."
+        in compare_partitions(a, a).sentence
+    )
 
 
 def test_equal_partitions_agree_everywhere():
@@ -73,5 +79,5 @@ def test_an_ensemble_is_refused_with_the_way_to_one_partition():
 def test_likeness_a_little_below_chance_is_written_without_a_sign():
     found = compare_partitions(*np.random.default_rng(0).integers(0, 3, (2, 300)))
     assert -0.005 < found.ari < 0
-    assert "adjusted Rand index 0.00, NMI 0.00." in found.sentence
+    assert "adjusted Rand index 0.00, NMI 0.00, AMI 0.00." in found.sentence
     assert "ARI 0.00)" in repr(found)

@@ -16,7 +16,6 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
-from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.clusters.comparison_nodes import Shared
 from clusterlens.ui.pages.clusters.nodes import Chosen
 from clusterlens.ui.parts.card import Card
@@ -192,7 +191,7 @@ def _sentence(
     given = "labels" in (chosen.choice.kind, other.choice.kind)
     badge = link("Are they clusters?", "labels", kind="pill", css="cl-to-labels")
     return (
-        f"<p>{safe(found.sentence)} AMI {fixed(found.ami)}. {left_out}"
+        f"<p>{safe(found.sentence)} {left_out}"
         f"{badge if given else ''} <span class='muted'>Strong: samples that change "
         "cluster, or those selected.</span></p>"
     )

@@ -304,7 +304,7 @@ def _null_chip(result: Result, seconds: Result) -> str:
         )
     stopped, cost = result.stopped.capitalize(), result.cost(seconds.value)
     return link(
-        f"{stopped}{'try' if stopped else 'Try'} copies without groups, <b>{cost}</b>",
+        f"{stopped}{'any' if stopped else 'Any'} groups at all? <b>{cost}</b>",
         "null_check",
         kind="pill",
         css=css,
