@@ -349,11 +349,8 @@ export function render({model, view}) {
     box.querySelector('.muted').replaceWith(
       element('p', 'The server is back, but has nothing of this page any more.'), load);
   };
-  // Anything but a failure is an answer, also that it has nothing of this kind to give.
-  const answers = () => fetch(location.pathname, {method: 'HEAD', cache: 'no-store'})
-    .then((answer) => answer.status < 500, () => false);
   const come_back = async (event) => {
-    while (!removed && !await answers())
+    while (!removed && !await window.isServerThere())
       await new Promise((again) => setTimeout(again, RETRY));
     if (removed) return;
     box.querySelector('.muted').textContent =

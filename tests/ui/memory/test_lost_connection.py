@@ -267,10 +267,10 @@ def test_a_page_that_lost_its_server_before_it_had_content_opens_anew(page, serv
     page.set_default_timeout(PATIENCE)
     page.add_init_script(NO_SOCKET_AT_FIRST)
     page.goto(f"{server.address}/app")
-    page.route("**/app", lambda route: route.abort())
+    page.route("**/*", lambda route: route.abort())
     sentence = page.locator(".cl-opening")
     expect(sentence).to_contain_text("server does not answer")
-    page.unroute("**/app")
+    page.unroute("**/*")
     wait_for_content(page)
     expect(sentence).to_have_count(0)
 
