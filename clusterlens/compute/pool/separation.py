@@ -3,7 +3,7 @@
 Near samples should be in the same cluster. The k-nearest-neighbour consistency is the
 share of the nearest neighbours of a cluster's samples that belong to it. It is high
 whenever clusters have few samples at their borders, even if a border cuts through the
-middle of the data. So copies of the data without structure are cut along the same
+middle of the data. So copies of the data without groups are cut along the same
 borders, and their consistency is reported for comparison.
 """
 

@@ -103,7 +103,7 @@ EXPLANATIONS = {
         "The model that is closest to what the pool agrees on, and how far to trust "
         "that.",
         "“Keeps rank 1” means: whichever family of models is left out. The check "
-        "beside it runs the pool on copies without structure. After answers "
+        "beside it runs the pool on copies without groups. After answers "
         "it may name the model that is expected to be most like yours first.",
         "Most typical of this pool is not true. Uniform noise has a leader, too.",
         f"{_CONSENSUS}, equation 3",
@@ -184,7 +184,7 @@ EXPLANATIONS = {
         "cut that the models agree with most (DISCOTEC, Kullback-Leibler; estimated "
         "where the agreements are); the page begins with it.",
         "A width is a share of samples. A dot clear below both ranges of copies "
-        "without structure speaks for its k.",
+        "without groups speaks for its k.",
         "It may well be that no k stands out; then none is named.",
         f"{_MONTI}; Senbabaoglu et al., 2014, doi:10.1038/srep06207 (PAC)",
     ),

@@ -53,7 +53,7 @@ LESSON = Lesson(
             "for <b>13%</b> of the points, those between two groups.",
         ),
         Task(
-            title="Ask copies without structure",
+            title="Ask copies without groups",
             text="The honest question is not who leads, but whether the pool agrees "
             "more than it would on data without groups: the same columns shuffled, "
             "and a Gaussian of the same shape.",
@@ -62,7 +62,7 @@ LESSON = Lesson(
             done=Check(("null_check",), lambda found: True),
             way=(ask("null_check"),),
             after="p = <b>0.6</b>: this pool agrees no more on these points than on "
-            "copies without structure. Its agreement is no evidence of groups.",
+            "copies without groups. Its agreement is no evidence of groups.",
         ),
         Task(
             title="Ask the majority",
@@ -78,7 +78,7 @@ LESSON = Lesson(
         Task(
             title="What to remember",
             text="Every ranking has a first place. Before you read it, check whether "
-            "the pool agrees more than on copies without structure. If it does not, "
+            "the pool agrees more than on copies without groups. If it does not, "
             "stop looking for groups with this pool: that is a result, too.",
         ),
     ),
