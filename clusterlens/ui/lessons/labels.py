@@ -1,6 +1,6 @@
 """Lesson: labels that are no clusters, and clusters that a score cannot see."""
 
-from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look
 
 POOL = (
     {"clusterer": "k-means", "n_clusters": 3},
@@ -41,9 +41,12 @@ LESSON = Lesson(
             title="Cake beats rings",
             text="k-means with three clusters cuts the rings like a cake. What does "
             "the score make of that?",
-            task="Set <b>Judge</b> to the <b>k-means</b> model.",
+            task="Set <b>Judge</b> to <b>k-means k=3</b>.",
             target="cl-judged",
-            done=looks(judged="model:0"),
+            done=Check(
+                ("look.judged", "label_evidence"),
+                lambda source, evidence: source == "model:0",
+            ),
             way=(look(judged="model:0"),),
             after="<b>0.93</b> for a wrong answer. But look at the other scale: dense "
             "groups (DBCV), which follows density, gives the cake <b>−0.70</b>, and "
@@ -56,8 +59,8 @@ LESSON = Lesson(
             task="Set <b>Judge</b> to the <b>label column</b> again.",
             target="cl-judged",
             done=Check(
-                ("look.judged", "label_verdict"),
-                lambda source, verdict: source == "labels" and verdict.dense == "yes",
+                ("look.judged", "label_evidence"),
+                lambda source, evidence: source == "labels",
             ),
             way=(look(judged="labels"),),
             after="<b>0.39</b> for the rings, shuffled −0.72. Hence the verdict: "

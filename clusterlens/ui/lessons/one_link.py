@@ -105,7 +105,7 @@ LESSON = Lesson(
             title="Take its weight",
             text="To see the ranking without your links, give them no weight; they "
             "stay in the list.",
-            task="Drag the weight of the links to <b>0</b>.",
+            task="Set <b>Charge for breaking all links</b> to <b>0</b>.",
             target="cl-link-weight",
             done=Check(("link_weight",), lambda weight: weight == 0),
             way=(act("set link weight", weight=0.0),),

@@ -15,6 +15,8 @@ from clusterlens.ui.work.derived import Result
 
 # With fewer answers an error rate is a guess.
 FEWEST = 4
+# Largest odds that are written.
+_MANY = 1000
 
 
 class AnswerSummary(Card):
@@ -66,12 +68,18 @@ def _rate(found: Answers) -> str:
     )
 
 
+def _times(odds: float) -> str:
+    """Format odds."""
+    return f"{odds:.0f} times" if odds < _MANY else f"more than {_MANY} times"
+
+
 def _enough(found: Answers, outlook: Result) -> str:
     """Write whether to go on answering, with the reason."""
     if found.posterior.none_fits:
         return (
             "<p class='warn cl-none-fits'><b>No model of this pool fits your answers"
-            "</b>: coin tosses explain them better. Look again at the links below, or "
+            f"</b>: coin tosses explain them {_times(found.posterior.odds_of_chance)} "
+            "better. Look again at the links below, or "
             f"{link('add other models on Pool', 'pool')}.</p>"
         )
     if not outlook.ready or not isinstance(outlook.value, Outlook):

@@ -109,7 +109,7 @@ class Matrix(Card):
             return
         a, b = map(int, order.value[[row, column]])
         if not look.linking:
-            look.param.update(inspected=a, tab="sample")
+            look.param.update(inspected=a, tab="sample", drawer=True)
         elif cell_pixels(look.matrix_view, len(order.value)) < CLICKED_PIXELS:
             self.session.jobs.notify(
                 "info", "Zoom in to pick a pair: its cell is too small to be clicked."
