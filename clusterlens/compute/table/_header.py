@@ -112,29 +112,40 @@ def units_line(records: Sequence[Sequence[str]]) -> int | None:
     ):
         filled = [cell.strip() for cell in record if cell.strip()]
         in_brackets = len(filled) > 1 and all(map(_UNIT.fullmatch, filled))
-        if in_brackets or _holds_bare_units(above, record, below):
+        if in_brackets or _holds_bare_units(above, record, records[k + 1 :]):
             is_line = len(record) == len(above) and any(map(is_number, below))
             return k if is_line else None
     return None
 
 
 def _holds_bare_units(
-    names: Sequence[str], record: Sequence[str], below: Sequence[str]
+    names: Sequence[str], record: Sequence[str], below: Sequence[Sequence[str]]
 ) -> bool:
-    """Check whether units or types without brackets stand between names and numbers."""
-    if not len(names) == len(record) == len(below):
+    """Check whether units or types without brackets stand between names and numbers.
+
+    Below a unit are mostly numbers, and not the unit once more: A is a cell above -1
+    and A.
+    """
+    if not len(names) == len(record) == len(below[0]):
         return False
-    columns = zip(names, map(str.strip, record), below, strict=True)
-    units = []
-    for name, unit, value in columns:
+    columns = zip(names, map(str.strip, record), below[0], strict=True)
+    units = {}
+    for j, (name, unit, value) in enumerate(columns):
         if not is_number(value):
             continue
         if not (is_bare_unit(unit) or unit.lower() in TYPES or unit in NO_UNITS):
             return False
-        if not is_word(name):
+        if not is_word(name) or name.strip() == unit:
             return False
-        units.append(unit)
-    return any(map(is_bare_unit, units))
+        units[j] = unit
+    if not any(map(is_bare_unit, units.values())):
+        return False
+    rows = [r for r in below[:SAMPLE] if len(r) == len(record)]
+    numeric = numeric_columns(rows, len(record))
+    return all(
+        numeric[j] and not (is_word(unit) and unit in (row[j].strip() for row in rows))
+        for j, unit in units.items()
+    )
 
 
 def with_units(header: Header, units: Sequence[str]) -> Header:

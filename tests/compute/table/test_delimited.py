@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import time
 import warnings
 from contextlib import suppress
@@ -748,3 +749,26 @@ def test_a_table_with_a_cell_of_many_quotes_is_read_or_refused(piece):
     cell = piece * (1_000_000 // len(piece)) + "x"
     with pytest.raises(DataError, match=r"quote|cells where|more than"):
         load_table(f"a,b\n1,2\n{cell},3\n4,5\n".encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,m\na,A\nb,-1\nc,A\nd,B\n",
+        "id;m;k\na;V;1\nb;-1;2\nc;A;1\nd;B;2\ne;V;1\nf;A;2\n",
+        "id\tm\na\tC\nb\tC\nc\t-1\nd\t-1\ne\t-1\n",
+        "name,size\nRome,L\nOslo,3\nParis,XL\nLima,M\n",
+    ],
+)
+def test_a_unit_that_recurs_or_is_above_words_is_a_cell(text):
+    ds = load_table(text.encode())
+    lines = [re.split("[,;\t]", line) for line in text.splitlines()]
+    assert list(ds.table) == lines[0]
+    assert ds.table.astype(str).to_numpy().tolist() == lines[1:]
+
+
+def test_classes_above_noise_are_labels_of_samples():
+    ensemble = load_partitions(b"id,m\na,A\nb,-1\nc,A\nd,B\n", row_ids=list("abcd"))
+    first, noise, same, other = ensemble.labels[0].tolist()
+    assert (first, noise) == (same, -1)
+    assert other not in (first, noise)
