@@ -38,6 +38,7 @@ from clusterlens.compute.table._header import (
     is_word,
     names_numbers,
     numeric_columns,
+    ruled_names,
     units_line,
     with_units,
 )
@@ -438,6 +439,9 @@ def _find_header(records: list[list[str]], width: int) -> tuple[int, Header, boo
     declared = declared_header(records)
     if declared is not None and len(declared.names or []) == width:
         return 0, declared, False
+    ruled = ruled_names(records)
+    if ruled is not None and len(records[ruled]) == width:
+        return ruled, find_header(records[ruled:], width), False
     at = units_line(records)
     if at is not None:
         others = [*records[:at], *records[at + 1 :]]

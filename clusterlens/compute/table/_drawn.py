@@ -208,6 +208,8 @@ def _first_rule(lines: list[str]) -> int | None:
         is_run = width == 1 and _RUN.fullmatch(lines[k].strip())
         if not width or (is_run and not _is_column(lines, k)):
             continue
+        if k and 0 < lines[k].count("\t") == lines[k - 1].count("\t"):
+            continue  # tabs separate the cells
         cut, _ = _cutter(lines[k])
         for other in (k - 1, k + 1):
             if 0 <= other < len(lines) and _is_row(lines[other], lines[k]):

@@ -42,6 +42,7 @@ _INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
 _AS_PYTHON = str.maketrans(",dD", ".ee")
 _DIGITS = re.compile(r"\d++")
+_DASHES = re.compile(r"-++|=++")
 _END = re.compile(r"\W*+(?:end|eof|end of (?:file|data|table|list|report))\W*+", re.I)
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _NO_UNITS = {"", "TS", "RN"}  # of TOA5: none, a time, a record number
@@ -79,6 +80,9 @@ def find_header(records: Sequence[Sequence[str]], width: int) -> Header:
     special = _qualtrics_header(records) or _orange_header(records, width)
     if special is not None:
         return special
+    ruled = ruled_names(records)
+    if ruled is not None and len(records[ruled]) == width:
+        return Header(ruled, 2, [name.strip() for name in records[ruled]])
     at = units_line(records)
     if at is not None:
         header = find_header([*records[:at], *records[at + 1 :]], width)
@@ -115,6 +119,19 @@ def units_line(records: Sequence[Sequence[str]]) -> int | None:
         if in_brackets or _holds_bare_units(above, record, records[k + 1 :]):
             is_line = len(record) == len(above) and any(map(is_number, below))
             return k if is_line else None
+    return None
+
+
+def ruled_names(records: Sequence[Sequence[str]]) -> int | None:
+    """Return the first full record if databases underlined it: as many dashes below."""
+    for k, (record, below) in enumerate(
+        zip(records[:MOST_LINES], records[1:], strict=False)
+    ):
+        if len(record) > 1 and all(map(str.strip, record)):
+            lengths = [*map(len, record)]
+            ruled = all(map(_DASHES.fullmatch, below)) and max(lengths) > 1
+            named = all(map(is_word, record))
+            return k if ruled and named and lengths == [*map(len, below)] else None
     return None
 
 

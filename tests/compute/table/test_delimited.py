@@ -772,3 +772,23 @@ def test_classes_above_noise_are_labels_of_samples():
     first, noise, same, other = ensemble.labels[0].tolist()
     assert (first, noise) == (same, -1)
     assert other not in (first, noise)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("above", ["", "Changed database context to 'X'.\n"])
+@pytest.mark.parametrize("foot", ["", "\n(2 rows affected)\n"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_dashes_below_the_names_are_no_row(mark, above, foot, padded):
+    text = f"{above}id,name,x\n--,----,-\n1,Ann,2.5\n2,Bob Ray,3.5\n{foot}"
+    if padded:
+        text = text.replace("name", "name   ").replace("----", "-------")
+    ds = load_table(text.replace(",", mark).encode())
+    assert list(ds.table) == ["id", "name", "x"]
+    assert ds.table.to_numpy().tolist() == [[1, "Ann", 2.5], [2, "Bob Ray", 3.5]]
+
+
+@pytest.mark.parametrize("above", ["a,b\n1,2\n3,4\n", "u,v\nw,x\n"])
+def test_dashes_between_rows_end_no_header(above):
+    ds = load_table(f"{above}--,--\n5,6\n7,8\n".encode())
+    assert list(ds.table) == above.split()[0].split(",")
+    assert len(ds.table) == len(above.split()) + 2
