@@ -10,7 +10,9 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import pandas as pd
 import pyarrow as pa
@@ -26,14 +28,17 @@ from clusterlens.compute.table._binary import (
     check_shape,
     too_large,
 )
+from clusterlens.compute.table._cells import MONEY
 from clusterlens.compute.table._encoding import to_utf8
 from clusterlens.compute.table._header import (
     MOST_LINES,
     SAMPLE,
     Header,
+    amount,
     count_footer,
     declared_header,
     find_header,
+    is_missing,
     is_number,
     is_word,
     names_numbers,
@@ -75,6 +80,11 @@ _COMMA_NUMBER = re.compile(
     r"[+-]?(?:\d{1,3}+(?:\.\d{3})++|\d++),\d++(?:[eE][+-]?\d++)?%?"
 )
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})++")
+_POINT_THOUSANDS = re.compile(r"[+-]?(?:0|[1-9]\d{0,2}(?:\.\d{3})*+)")
+_POINT_FRACTION = re.compile(
+    r"[+-]?(?![1-9]\d{0,2}(?:\.\d{3})++\Z)\d*+\.\d*+(?:[eE][+-]?\d++)?"
+)
+_SIGN = re.compile(rf"{MONEY}|%")
 _POINT_NUMBER = re.compile(r"(?![+-]?\d{1,3}\.\d{3}\Z)[+-]?\d++\.0*+[1-9]\d*+")
 
 
@@ -502,12 +512,44 @@ def _preamble_notes(
 
 
 def has_decimal_comma(records: list[list[str]]) -> bool:
-    """Say whether numbers in a table not separated by commas use a decimal comma."""
+    """Say whether numbers in a table not separated by commas use a decimal comma.
+
+    So they do where points group thousands.
+    """
     cells = [cell.strip() for record in records[:SAMPLE] for cell in record]
     numbers = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
-    if not all(map(_THOUSANDS.fullmatch, numbers)):
+    amounts = [amount(cell) for cell in cells if "," in cell and _SIGN.search(cell)]
+    if not all(map(_THOUSANDS.fullmatch, numbers)) or any(
+        _COMMA_NUMBER.fullmatch(value) and not _THOUSANDS.fullmatch(value)
+        for value in amounts
+    ):
         return True
-    return bool(numbers) and not any(map(_POINT_NUMBER.fullmatch, cells))
+    if numbers:
+        return not any(map(_POINT_NUMBER.fullmatch, cells))
+    return _have_points_between_thousands(records[:SAMPLE], cells)
+
+
+def _have_points_between_thousands(
+    records: list[list[str]], cells: Sequence[str]
+) -> bool:
+    """Say whether all points stand between thousands, as a column shows.
+
+    One of its numbers has two points; or several have one, and others are less than a
+    thousand, while fractions of three digits would not all end in another digit than 0.
+    """
+    values = [amount(cell) for cell in cells if "." in cell]
+    if any(map(_POINT_FRACTION.fullmatch, values)):
+        return False
+    for column in zip_longest(*records, fillvalue=""):
+        numbers = [amount(cell) for cell in column if not is_missing(cell)]
+        if not all(map(_POINT_THOUSANDS.fullmatch, numbers)):
+            continue
+        n_points = [number.count(".") for number in numbers]
+        small = {number for number in numbers if "." not in number} - {"0"}
+        n_pointed = len(n_points) - n_points.count(0)
+        if max(n_points, default=0) > 1 or (n_pointed > 4 and len(small) > 1):
+            return True
+    return False
 
 
 def _name(separator: str) -> str:

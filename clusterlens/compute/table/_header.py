@@ -124,9 +124,7 @@ def units_line(records: Sequence[Sequence[str]]) -> int | None:
 
 def ruled_names(records: Sequence[Sequence[str]]) -> int | None:
     """Return the first full record if databases underlined it: as many dashes below."""
-    for k, (record, below) in enumerate(
-        zip(records[:MOST_LINES], records[1:], strict=False)
-    ):
+    for k, (record, below) in enumerate(pairwise(records[:MOST_LINES])):
         if len(record) > 1 and all(map(str.strip, record)):
             lengths = [*map(len, record)]
             ruled = all(map(_DASHES.fullmatch, below)) and max(lengths) > 1
@@ -183,12 +181,19 @@ def is_number(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(text[limit.end() :] if limit else text))
 
 
+def amount(cell: str) -> str:
+    """Return the number in a cell without brackets and the sign of a currency."""
+    text = cell.strip()
+    found = _NUMBER.fullmatch(text)
+    return found["value"] if found else text
+
+
 def is_word(cell: str) -> bool:
     """Check whether a cell is not blank, a number or a word for "missing"."""
-    return not (_is_missing(cell) or is_number(cell))
+    return not (is_missing(cell) or is_number(cell))
 
 
-def _is_missing(cell: str) -> bool:
+def is_missing(cell: str) -> bool:
     """Check whether a cell is blank, or a word for "missing" or "infinite"."""
     lower = cell.strip().lower()
     return not lower or lower in MISSING_NUMBERS or lower.lstrip("+-") in _INFINITE
@@ -207,7 +212,7 @@ def numeric_columns(records: Sequence[Sequence[str]], width: int) -> list[bool]:
     for j in range(width):
         others = [r[j] for r in records if j < len(r) and not is_number(r[j])]
         n_numbers = sum(j < len(r) for r in records) - len(others)
-        n_words = len(others) - sum(map(_is_missing, others))
+        n_words = len(others) - sum(map(is_missing, others))
         numeric.append(n_numbers > n_words)
     return numeric
 
@@ -332,7 +337,7 @@ class _FirstRecords:
         ]
         self.width = width
         self.number = np.array([[is_number(c) for c in row] for row in self.cells])
-        missing = np.array([[_is_missing(c) for c in row] for row in self.cells])
+        missing = np.array([[is_missing(c) for c in row] for row in self.cells])
         self.word = ~(self.number | missing)
         self.filled = np.array([[c != "" for c in row] for row in self.cells])
 

@@ -454,10 +454,43 @@ def test_partitions_that_are_no_table_are_refused_by_type(source):
         ("id\tx\ty\na\t1.234\t0,5\nb\t-1.500\t1,5\n", [1234, -1500]),
         ("id;x;y\na;1.234;0,5\nb;0.125;1,5\n", [1.234, 0.125]),
         ("id;x;y\na;1.234;0,5\nb;1.5;1,5\n", [1.234, 1.5]),
+        ("id;x;y\na;1.234;0,5 €\nb;950;1,5 €\n", [1234, 950]),
+        ("id\tx\ty\na\t1.234\tCHF 2,50\nb\t950\tCHF 1,00\n", [1234, 950]),
+        ("id;x;y\na;1.234;0,5 %\nb;950;1,5 %\n", [1234, 950]),
+        ("id;x;y\na;1.234;(0,5)\nb;950;(1,5)\n", [1.234, 950]),
+        ("id\tx\ty\na\t1.234\t$1,234\nb\t950\t$2,100\n", [1.234, 950]),
+        ("id;x\na;1.234.567\nb;950\n", [1234567, 950]),
+        ("id;x;y\na;1.234;1.234.567\nb;2.345;5.678.901\n", [1234, 2345]),
     ],
 )
 def test_a_comma_or_blank_between_digits_has_one_meaning(text, values):
     assert load_table(text.encode()).table.iloc[:, 1].tolist() == values
+
+
+@pytest.mark.parametrize("sign", ["", " €"])
+@pytest.mark.parametrize("mark", [";", "\t"])
+@pytest.mark.parametrize(
+    ("others", "factor"),
+    [
+        (["85", "70"], 1000),
+        (["0", "850", "12", "1.234.567"], 1000),
+        (["85", "85"], 1),
+        (["85", "0"], 1),
+        (["85", "7.5"], 1),
+        (["85", "70", "0.123"], 1),
+        (["85", "70", "1000"], 1),
+    ],
+)
+def test_points_group_thousands_where_no_number_can_be_a_fraction(
+    others, factor, mark, sign
+):
+    words = [*others, "1.234", "2.345", "10.100", "9.001", "3.333"]
+    lines = ["id;x", *(f"r{k};{word}{sign}" for k, word in enumerate(words))]
+    ds = load_table("\n".join(lines).replace(";", mark).encode())
+    values = [1.234, 2.345, 10.1, 9.001, 3.333]
+    assert ds.table["x"].tolist()[-5:] == [value * factor for value in values]
+    noted = any("points between thousands" in note for note in map(str, ds.notes))
+    assert noted == (factor == 1000)
 
 
 def test_measurements_with_words_between_are_no_categories():
