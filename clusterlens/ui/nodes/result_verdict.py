@@ -484,8 +484,9 @@ def _by_cluster(
     counted = informative(sizes)
     good = [_name(k, found) for k in clusters[counted & passed]]
     bad = [
-        _name(clusters[at], found) + misses[at]
-        for at in np.flatnonzero(counted & ~passed)
+        _name(k, found) + miss
+        for k, miss, failed in zip(clusters, misses, counted & ~passed, strict=True)
+        if failed
     ]
     part = passing(passed, sizes)
     answer = f"{part} {what}"
