@@ -40,7 +40,10 @@ def check_rows(parsed: Parsed, source: str) -> Parsed:
 
 
 def total_notes(frame: pd.DataFrame) -> list[str]:
-    """Note a last or first row that holds the sums or means of the other rows."""
+    """Note a last or first row that holds the sums or means of the other rows.
+
+    One such number is enough where only this row has no words.
+    """
     columns = frame.select_dtypes("number", exclude=["timedelta", "complex"])
     columns = columns.iloc[:, :_COLUMNS]
     if len(frame) < _FEWEST_ROWS or columns.empty:
@@ -53,10 +56,11 @@ def total_notes(frame: pd.DataFrame) -> list[str]:
         cells = columns.iloc[at].to_numpy(float, na_value=np.nan)
         with np.errstate(over="ignore", invalid="ignore"):
             sums = others.sum().to_numpy(float, na_value=np.nan)
+        unnamed = _only_one_lacks_words(frame, at)
         for what, values in (("sums", sums), ("means", sums / others.count())):
             counted = np.isfinite(cells) & (values != 0)
             equal = np.isclose(cells, values, rtol=1e-9, atol=0) & counted
-            if equal.sum() > max(1, counted.sum() / 2):
+            if equal.sum() > (0 if unnamed else max(1, counted.sum() / 2)):
                 notes.append(
                     f"The {place} row holds the {what} of the other rows in "
                     f"{count(equal.sum(), 'column')}; if it is no sample, delete it in "
@@ -86,6 +90,13 @@ def other_header_notes(facts: Mapping[str, ColumnFacts]) -> list[str]:
                 "delete it in the file."
             ]
     return []
+
+
+def _only_one_lacks_words(frame: pd.DataFrame, at: int) -> bool:
+    """Check whether columns of text are blank in one row alone."""
+    blank = frame.select_dtypes(["object", "string", "category"]).isna()
+    lacking = np.flatnonzero(blank.any(axis=1)).tolist()
+    return lacking == [at % len(frame)] and bool(blank.iloc[at].all())
 
 
 def _rows_of(frame: pd.DataFrame, cells: Sequence[Sequence[Any]]) -> np.ndarray:

@@ -394,6 +394,17 @@ def test_a_row_of_totals_is_noted(made, what):
     assert not [n for n in load_table(table).notes if "of the other rows" in n]
 
 
+@pytest.mark.parametrize("made", ["last", "first"])
+@pytest.mark.parametrize(("name", "noted"), [("", True), ("/g", False)])
+def test_a_single_sum_is_noted_where_only_its_row_has_no_name(made, name, noted):
+    rows = [f'/{page},"{k + 1},000",{k + 2}.25%' for k, page in enumerate("abcdef")]
+    total = f'{name},"21,000",5.5%'
+    lines = [*rows, total] if made == "last" else [total, *rows]
+    ds = load_table("\n".join(["Page,Views,Rate", *lines]).encode())
+    notes = [n for n in ds.notes if n.startswith(f"The {made} row holds the sums of")]
+    assert bool(notes) == noted
+
+
 @pytest.mark.parametrize(
     "words", ["red blue red red", "a b c a c", "x x y", "-1 a b a -1"]
 )
