@@ -12,11 +12,12 @@ _LABEL_NAMES = (
 _ID_NAMES = (
     "id ids row_name rowname row_names rownames uuid guid uid pid pk sample_name "
     "barcode barcodes ident identifier identifiant identificador subjid usubjid patid "
-    "objectid entrezid"
+    "objectid objectid_1 entrezid"
 )
 _ID_HINTS = (
     "row index idx key nr no number case record num numero numéro nº n° nummer номер "
-    "lfdnr sno srno obs seq serial serial_number"
+    "lfdnr sno srno obs seq serial serial_number accession mrn vin pmid fid codice "
+    "codigo código"
 )
 _BEARERS = (
     "client customer employee kunden participant patient personal respondent "
@@ -24,7 +25,9 @@ _BEARERS = (
 )
 _CODE_NAMES = (
     "zip zipcode zip_code postcode postal_code plz phone phone_number telephone ssn "
-    "iban isbn ean upc gtin sku fips geoid"
+    "postleitzahl code_postal codigo_postal código_postal tel telefon telefonnummer "
+    "telefono teléfono téléphone mobile_number iban isbn isbn10 isbn13 isbn_10 isbn_13 "
+    "ean ean13 upc gtin sku fips geoid imei npi"
 )
 _DATE_NAMES = "date datetime datum fecha timestamp unixtime yyyymm yyyymmdd"
 LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
@@ -78,6 +81,6 @@ def hints_at_ids(name: str, *, is_first: bool) -> bool:
     return (
         unnamed
         or plain in ID_HINTS
-        or plain.endswith(("_no", "_nr"))
+        or plain.endswith(("_no", "_nr", "nummer"))
         or bool(re.fullmatch(r"unnamed:_0(_\d+)*", plain))
     )
