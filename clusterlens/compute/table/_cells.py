@@ -33,10 +33,17 @@ from clusterlens.compute.table._plain_numbers import (
 # "unknown" can be real categories).
 _ANYWHERE = (
     r"? na n/a n.a. nan -nan null \n <na> "
-    "#n/a #value! #div/0! #num! #ref! #name? #null!"
-)
+    "#n/a #value! #div/0! #num! #ref! #name? #null! #spill! #calc! #error! "
+    "#nv #wert! #bezug! #zahl! #überlauf! #kalk! #valeur! #nombre! #nom? #nul! #n/d "
+    "#¡valor! #¡div/0! #¡num! #¡ref! #¿nombre? #¡nulo! #valore! #rif! #nome? #nullo! "
+    "#valor! #núm! #nulo! #n/b #waarde! #verw! #getal! #naam? #leeg! #deel/0! #n/d! "
+    "#arg! #adr! #liczba! #nazwa? #zero! #dziel/0! #saknas! #värdefel! #referens! "
+    "#ogiltigt! #namn? #i/t #værdi! #reference! #navn? #н/д #знач! #ссылка! #число! "
+    "#имя? #пусто! #дел/0! #yok #değer! #başv! #sayi! #ad? "
+    "1.#qnan -1.#qnan 1.#snan 1.#ind -1.#ind nan(ind) -nan(ind)"
+)  # of which those with # are errors of spreadsheets, in their languages, and of C
 _AMONG_NUMBERS = (
-    "- -- --- . .. ... : * none nil missing unknown nd n.d. n.d (null) – — "
+    "- -- --- . .. ... : * none nil missing unknown nd n.d. n.d (null) – — nat "
     ".a .b .c .d .e .f .g .h .i .j .k .l .m .n .o .p .q .r .s .t .u .v .w .x .y .z ._"
 )  # of which .a to .z and ._ are kinds of missing values in SAS and Stata
 MISSING_WORDS = frozenset(_ANYWHERE.split())
@@ -45,7 +52,7 @@ LIST_LIMIT = 5_000  # largest number of columns made from a column of lists
 _TRIED = 1000
 _FEW = 1000  # below so many words, those of Python take less time than those of Arrow
 _NAMED = 5
-GROUPING = " '\u2019\u00a0\u202f"
+GROUPING = " '\u2019\u00a0\u2007\u2009\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
 _FIRST_GROUP = r"[1-9]\d{0,2}"  # before thousands; 0,345 is a fraction
 _SIGN_OF_NUMBER = r"\d|(?i:inf)"  # in every number of any style
@@ -57,9 +64,10 @@ _FORTRAN = r"[+-]?(?:\d+\.\d*|\.\d+)[dD][+-]?\d{1,3}"
 _LONG_NUMBER = r"[+-]?\d{16,}"
 _DIGITS_WITH_E = r"\d{2,}[eE]\d+"
 MONEY = (
-    r"(?:[A-Z]{0,2}[$£¥]|[¢€฿\u20a0-\u20bf]|Kč|[Kk]r\.?|zł|Ft|Fr\.?|lei|AUD|BRL|CAD|CHF|"
-    r"CNY|CZK|DKK|EUR|[Ee]uros?|GBP|HKD|HUF|IDR|ILS|INR|JPY|KRW|MXN|MYR|NOK|NZD|PLN|"
-    r"RM|RON|Rp|Rs\.?|RUB|руб\.?|SEK|SGD|THB|TRY|TWD|USD|ZAR)"
+    r"(?:[A-Z]{0,2}[$£¥￥]|[¢€฿元円원\u20a0-\u20bf]|Kč|[Kk]r\.?|zł|Ft|Fr\.?|lei|AED|ARS|"
+    r"AUD|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|EUR|[Ee]uros?|GBP|HKD|HUF|IDR|ILS|INR|JPY|"
+    r"KRW|MXN|MYR|NOK|NZD|PEN|PHP|PKR|PLN|RM|RMB|RON|Rp|Rs\.?|RUB|руб\.?|SAR|SEK|SGD|THB|"
+    r"TRY|TWD|UAH|USD|VND|ZAR)"
 )
 _DASHES = "\u2212\u2013\ufe63\uff0d"  # that are typed as minus signs
 _UNIT = re.compile(rf"^[+-]?\s?(?P<front>{MONEY})|(?P<behind>{MONEY}|%)-?$")

@@ -60,6 +60,18 @@ def typed(words, **options):
         (["NAN", None], [np.nan, np.nan], "'NAN' (1 cell) read as missing"),
         (["1", "-nan", "nan"], [1, np.nan, np.nan], "'-nan' (1 cell), 'nan' (1 cell)"),
         (["inf", "-Infinity", "NA"], [np.inf, -np.inf, np.nan], "'NA' (1 cell)"),
+        (["1,5", "#NV", "#WERT!"], [1.5, np.nan, np.nan], "'#NV' (1 cell), '#WERT!'"),
+        (["1,5", "#¡DIV/0!", "#Н/Д"], [1.5, np.nan, np.nan], "'#¡DIV/0!' (1 cell)"),
+        (["5", "-1.#IND", "1.#QNAN"], [5, np.nan, np.nan], "'-1.#IND' (1 cell)"),
+        (["￥1,200", "-￥30"], [1200, -30], "the sign '￥' removed"),
+        (["1,200円", "30円"], [1200, 30], "the sign '円' removed"),
+        (["5.5元", "6 元"], [5.5, 6], "the sign '元' removed"),
+        (["COP 1,200", "COP 30"], [1200, 30], "the sign 'COP' removed"),
+        (
+            ["1\u2009234,5", "12,0"],
+            [1234.5, 12],
+            "blanks between thousands and decimal",
+        ),
     ],
 )
 def test_text_that_is_entirely_numeric_becomes_numbers(words, values, remark):
@@ -178,6 +190,13 @@ def test_identifiers_stay_as_they_came(name, words):
 def test_whole_numbers_as_identifiers_are_numbers():
     found, _ = type_columns(pd.DataFrame({"id": ["3", "12"]}))
     assert found["id"].tolist() == [3, 12]
+
+
+def test_a_date_may_be_missing_as_pandas_writes_it():
+    found, remarks = typed(["2020-01-31", "NaT"])
+    assert found.isna().tolist() == [False, True]
+    assert remarks == ["'NaT' (1 cell) read as missing"]
+    assert typed(["Nat", "Ann"])[0].tolist() == ["Nat", "Ann"]
 
 
 def test_only_unmistakable_words_are_missing_in_text():
