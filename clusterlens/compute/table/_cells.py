@@ -28,6 +28,7 @@ from clusterlens.compute.table._plain_numbers import (
     to_arrow,
     type_plain_numbers,
 )
+from clusterlens.compute.table._units import is_bare_unit
 
 # Words that always mean "missing", and words that do so only among numbers ("none" and
 # "unknown" can be real categories).
@@ -70,6 +71,13 @@ MONEY = (
     r"TRY|TWD|UAH|USD|VND|ZAR)"
 )
 _DASHES = "\u2212\u2013\ufe63\uff0d"  # that are typed as minus signs
+# Four numbers of an address in a network, not a number with points between thousands.
+_BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+ADDRESS = rf"{_BYTE}(?:\.{_BYTE}){{3}}"
+_ANY_DIGIT = re.compile(r"\d")
+_MEASURED = re.compile(
+    r"[+-]?[\d.,]*+(?<=\d)(?P<gap>\s?)(?P<unit>[^\d\s.,+-].{0,29})", re.DOTALL
+)
 _UNIT = re.compile(rf"^[+-]?\s?(?P<front>{MONEY})|(?P<behind>{MONEY}|%)-?$")
 
 
@@ -517,17 +525,18 @@ def _numbers(
 
 
 def _amounts(words: pd.Series) -> tuple[pd.Series, list[str]]:
-    """Write words (k,) without the currency or percent sign that they share.
+    """Write words (k,) without the currency, percent sign or unit that they share.
 
     A minus sign, or accounting brackets, may stand anywhere: -$5, $-5, (5), ($5), $5-
-    and 5 €- are all -5. Words without the sign become empty.
+    and 5 €- are all -5. Words without the sign become empty,
+    and so do addresses such as 192.168.100.101.
     """
     amounts = words.str.replace(f"[{_DASHES}]", "-", regex=True)
     brackets = amounts.str.fullmatch(r"[^\d()]*\([^\d()]*\d[^()]*\)[^\d()]*")
     amounts = amounts.mask(brackets, "-" + amounts.str.replace(r"[()]", "", regex=True))
     found = next(filter(None, map(_UNIT.search, amounts)), None)
-    unit = (found["front"] or found["behind"]) if found else ""
-    if found:
+    unit = (found["front"] or found["behind"]) if found else _measure(amounts)
+    if unit:
         sign = re.escape(unit)
         bare = amounts.str.replace(rf"^([+-]?)\s?{sign}\s?", r"\1", regex=True)
         bare = bare.str.replace(rf"\s?{sign}(-?)$", r"\1", regex=True)
@@ -535,11 +544,29 @@ def _amounts(words: pd.Series) -> tuple[pd.Series, list[str]]:
     behind = amounts.str.fullmatch(r"\d.*-")
     amounts = amounts.mask(behind, "-" + amounts.str.slice(stop=-1))
     amounts = amounts.str.replace(r"^([+-])\s+", r"\1", regex=True)
-    remarks = [f"the sign {unit!r} removed from the numbers"] if unit else []
+    if amounts.str.fullmatch(ADDRESS).all():
+        amounts[:] = ""
+    what = "sign" if found else "unit"
+    remarks = [f"the {what} {unit!r} removed from the numbers"] if unit else []
     below = words[brackets | behind]
     if len(below):
         remarks.append(f"cells like {below.iloc[0]!r} read as numbers below zero")
     return amounts, remarks
+
+
+def _measure(words: pd.Series) -> str:
+    """Return the unit behind the numbers of all words (k,) with digits, such as kg.
+
+    A single letter needs a blank before it: 1A, 2A, 3A are codes.
+    """
+    numbered = filter(_ANY_DIGIT.search, words)
+    first = _MEASURED.fullmatch(next(numbered, ""))
+    if first is None or not is_bare_unit(unit := first["unit"]):
+        return ""
+    found = [first, *map(_MEASURED.fullmatch, numbered)]
+    spaced = len(unit) > 1 or all(match and match["gap"] for match in found)
+    same = all(match and match["unit"] == unit for match in found)
+    return unit if spaced and same else ""
 
 
 def _as_integers(values: pd.Series) -> pd.Series:

@@ -28,7 +28,7 @@ from clusterlens.compute.table._binary import (
     check_shape,
     too_large,
 )
-from clusterlens.compute.table._cells import MONEY
+from clusterlens.compute.table._cells import ADDRESS, MONEY
 from clusterlens.compute.table._encoding import to_utf8
 from clusterlens.compute.table._header import (
     MOST_LINES,
@@ -542,7 +542,8 @@ def _have_points_between_thousands(
         return False
     for column in zip_longest(*records, fillvalue=""):
         numbers = [amount(cell) for cell in column if not is_missing(cell)]
-        if not all(map(_POINT_THOUSANDS.fullmatch, numbers)):
+        addresses = all(re.fullmatch(ADDRESS, number) for number in numbers)
+        if addresses or not all(map(_POINT_THOUSANDS.fullmatch, numbers)):
             continue
         n_points = [number.count(".") for number in numbers]
         small = {number for number in numbers if "." not in number} - {"0"}
