@@ -59,7 +59,9 @@ _LINE_END = re.compile(rb"[\r\n]")
 # U+0085 of mainframes, and the separators of lines and paragraphs of Unicode, in UTF-8.
 _OTHER_LINE_END = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 # Signs that no language has within words, but other encodings in the same place.
-_SIGN_IN_WORD = re.compile("[a-zß-öø-ÿ][£¥¦¯±¹³ª¿¾¼º‰„†‡][a-zß-öø-ÿ]|[a-z]Ÿ\\b")
+_SIGN_IN_WORD = re.compile(
+    "[a-zß-öø-ÿ][£¥¦¯±¹³ª¿¾¼º‰„†‡][a-zß-öø-ÿ]|[a-z]Ÿ\\b|(?P<cyrillic>[»¬][а-яё])"
+)
 _BREAKS = b",;\t \r\n"  # no multi-byte character ends with one of these
 _CLOSE_CHAOS = 0.02
 _CLOSE_COHERENCE = 0.05
@@ -137,8 +139,10 @@ def _is_utf8(data: bytes) -> bool:
 def _guess(data: bytes) -> tuple[bytes, str]:
     """Guess the encoding; name other guesses that are also possible."""
     fitting = _decodings(data, _candidates(_telling_lines(data)))
-    if fitting and _SIGN_IN_WORD.search(fitting[0][1]):
-        known = dict.fromkeys([*(name for name, _ in fitting), "cp1252", "cp1250"])
+    sign = _SIGN_IN_WORD.search(fitting[0][1]) if fitting else None
+    if sign:
+        likely = ["cp1251"] if sign["cyrillic"] else ["cp1252", "cp1250"]
+        known = dict.fromkeys([*(name for name, _ in fitting), *likely])
         fitting = sorted(
             _decodings(data, known),
             key=lambda decoding: bool(_SIGN_IN_WORD.search(decoding[1])),

@@ -1227,6 +1227,7 @@ def test_separators_are_of_text_alone_and_one_of_five():
         ("Málaga Córdoba Cádiz León", "cp1252"),
         ("Göteborg Malmö Västerås Örebro", "cp1252"),
         ("München Köln Düsseldorf Fürth", "cp1252"),
+        ("Иван0 Иван1 Иван2 Имя", "cp1251"),
     ],
 )
 def test_signs_within_words_tell_the_encoding(words, encoding):
