@@ -42,6 +42,7 @@ _INFINITE = {"inf", "infinity"}
 _LARGEST = 1e300
 _AS_PYTHON = str.maketrans(",dD", ".ee")
 _DIGITS = re.compile(r"\d++")
+_RDB_WIDTH = re.compile(r"\d{1,4}[sdnSDN]")  # of text, dates and numbers
 _DASHES = re.compile(r"-++|=++")
 _END = re.compile(r"\W*+(?:end|eof|end of (?:file|data|table|list|report))\W*+", re.I)
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
@@ -115,7 +116,9 @@ def units_line(records: Sequence[Sequence[str]]) -> int | None:
         zip(records, records[1 : MOST_LINES + 1], records[2:], strict=False), start=1
     ):
         filled = [cell.strip() for cell in record if cell.strip()]
-        in_brackets = len(filled) > 1 and all(map(_UNIT.fullmatch, filled))
+        in_brackets = len(filled) > 1 and (
+            all(map(_UNIT.fullmatch, filled)) or all(map(_RDB_WIDTH.fullmatch, filled))
+        )
         if in_brackets or _holds_bare_units(above, record, records[k + 1 :]):
             is_line = len(record) == len(above) and any(map(is_number, below))
             return k if is_line else None

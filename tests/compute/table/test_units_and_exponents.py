@@ -30,6 +30,11 @@ def read(text: str) -> list:
         (",cm2,kg m-3,m s^-1", ["length [cm2]", "mass [kg m-3]", "t [m s^-1]"]),
         (",min,mAU*min,mAU", ["length [min]", "mass [mAU*min]", "t [mAU]"]),
         (",m²,W/(m² K),-", ["length [m²]", "mass [W/(m² K)]", "t"]),
+        (
+            ",degrees_north,percent,degree_C",
+            ["length [degrees_north]", "mass [percent]", "t [degree_C]"],
+        ),
+        ("5s,10n,8n,14n", ["length", "mass", "t"]),  # as USGS writes
         (",(m),(kg),(K)", ["length (m)", "mass (kg)", "t (K)"]),
     ],
 )
