@@ -20,7 +20,8 @@ _OTHERS = (
     "mmH2O inHg kcal IU cell cells count counts px pixel pixels rpm dB dBm pH au a.u. "
     "A.U. arb. RFU OD ha ac Ma ka BP NTU FNU FTU PSU psu ºC º cd gal bpm beats "
     "breaths degree_C degrees_C degree_Celsius degrees_Celsius Celsius celsius kelvin "
-    "degree_north degrees_north degree_east degrees_east percent PSS-78 unitless dimensionless € $ £ EUR USD GBP"
+    "degree_north degrees_north degree_east degrees_east percent PSS-78 unitless "
+    "dimensionless € $ £ EUR USD GBP"
 )
 _ATOMS = frozenset(_OTHERS.split()) | {
     prefix + unit for unit in _PREFIXED.split() for prefix in _PREFIXES
