@@ -141,7 +141,7 @@ class Session:
                 job.files = self.files
                 action.takes(plain)
                 if action.of_run and base.run_id != of:
-                    raise ValueError("another run is read by now; do it again there.")
+                    raise ValueError("another run is selected now; repeat it there.")
                 try:
                     return base, action.apply(base, values, job)
                 except LinkError as error:

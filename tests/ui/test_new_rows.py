@@ -312,8 +312,11 @@ def test_a_like_table_is_no_reason_and_few_rows_tell_nothing():
 def test_another_share_is_named_where_the_shares_differ_taken_together():
     even, few = rows(600), rows(600).query("kind != 'red'")
     for table, words in (
-        (even, "shares of the clusters are as they were"),
-        (few, "Clearly another share: <b>cluster 1</b>, <b>cluster 2</b>, "),
+        (even, "finds no change in the shares of the clusters"),
+        (
+            few,
+            "clearly different share: <b>cluster 1</b>, <b>cluster 2</b>, ",
+        ),
     ):
         _, (headline, *_) = opened(table)
         assert words in headline._text.body
@@ -631,7 +634,7 @@ def test_a_table_without_its_columns_is_refused_with_their_names():
     assert "kind" in text
     assert "cannot be placed" in headline._text.body
     assert listed._rows.body == drift._text.body == ""
-    assert "once a new table is placed" in drift.status.body
+    assert "Load a new table" in drift.status.body
     assert "cl-take-csv" not in files._text.body
     assert "cl-take-segmentation" in files._text.body
 

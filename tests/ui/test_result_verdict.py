@@ -327,7 +327,7 @@ def test_signs_of_a_wrong_leader_are_no_claims_that_fail():
     verdict = weigh_result(found)
     claims = parts(verdict)
     assert claims["doubted"] == ""
-    assert "Speaks against it: the leader, a, is little like" in verdict.paragraph
+    assert "Speaks against it: the leader, a, agrees little with" in verdict.paragraph
     row = next(row for row in verdict.rows if row.key == "doubts")
     assert "far from the classes" in row.basis
     small = replace(GOOD, clusters=np.repeat([0, 1, 2], (95, 1, 4)), again=None)

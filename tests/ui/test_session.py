@@ -281,7 +281,7 @@ def test_what_is_asked_of_one_run_is_never_done_to_another(kind, monkeypatch):
         assert not await session.act(kind, **NAMED[kind])
         assert await running
         (notice,) = session.jobs.notices
-        assert "another run is read by now" in notice.text
+        assert "another run is selected now" in notice.text
         assert (len(session.analysis.runs), session.analysis.cluster_names) == (2, ())
 
     run(main())

@@ -81,7 +81,7 @@ def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
     index, samples, dataset = rows_of(analysis), analysis.samples, analysis.dataset
     if samples and dataset and not named_alike(samples, dataset):
         raise ValueError(
-            "the run that is read names its rows by another column than the table does "
+            "the selected run names its rows by another column than the table does "
             "now; run the pool again, or choose its column of row ids on Data."
         )
     unknown = [row for row in rows if not has_row(index, row)]

@@ -57,7 +57,7 @@ EXPLANATIONS = {
         "Two numeric columns are the axes themselves. Otherwise the map shows the "
         "first two principal components, and bars their shares of the variance.",
         "Groups that lie in other components do not show on the map, and groups on "
-        "the map may be one group seen from aside.",
+        "the map may be one group in another projection.",
     ),
     "cl-done": Explanation(
         "Every step from the file to the features, with its count.",
@@ -84,10 +84,10 @@ EXPLANATIONS = {
         "An estimate knows nothing of what else runs on this machine.",
     ),
     "cl-latest-run": Explanation(
-        "The runs there are, and what became of each model of the one that is read.",
-        "Read another run, rename or delete one (undo brings it back). Models that "
-        "failed or ran into a limit are listed with the reason.",
-        "A model that was kept is not thereby a good one.",
+        "All runs, and the outcome of each model of the selected run.",
+        "Select, rename or delete a run (undo restores it). Models that failed or "
+        "reached a limit are listed with the reason.",
+        "A usable model need not be a good one.",
     ),
     "cl-run-progress": Explanation(
         "The run while its models are fitted, one square each.",
@@ -102,10 +102,12 @@ EXPLANATIONS = {
     "cl-headline": Explanation(
         "The model that is closest to what the pool agrees on, and how far to trust "
         "that.",
-        "“Keeps rank 1” means: whichever family of models is left out. The check "
-        "beside it runs the pool on copies without groups. After answers "
-        "it may name the model that is expected to be most like yours first.",
-        "Most typical of this pool is not true. Uniform noise has a leader, too.",
+        "“Keeps rank 1”: it stays first whichever family of models is left out. The "
+        "check beside it runs the pool on copies without groups. After answers, the "
+        "model with the highest expected agreement with your grouping may be named "
+        "first.",
+        "Most typical of this pool does not mean true: uniform noise has a leader, "
+        "too.",
         f"{_CONSENSUS}, equation 3",
     ),
     "cl-map": Explanation(
@@ -143,12 +145,12 @@ EXPLANATIONS = {
     ),
     "cl-ranking": Explanation(
         "The distinct partitions, closest to the consensus first. Typical half: only "
-        "models most like the others vote, as some of many settings fit nothing; ○ has "
-        "no vote.",
+        "the half of the models that agree most with the others vote, because some "
+        "settings fit nothing. ○: no vote.",
         "Teal is the distance (DISCOTEC), orange the charge for broken links. Without "
         "a family: ranks when any one is left out; if most agree: rank at a majority "
         "threshold. With answers: how likely each model is; tick: before.",
-        "A low rank may be a lonely model that is right. Look at the end, too.",
+        "The right model may be alone and rank last. Look at the end, too.",
         f"{_CONSENSUS}, equation 3 and Algorithm 1",
     ),
     "cl-map-models": Explanation(
@@ -181,8 +183,8 @@ EXPLANATIONS = {
     ),
     "cl-k-evidence": Explanation(
         "The cuts of the consensus tree at each k, and the evidence for a k. ◆ is the "
-        "cut that the models agree with most (DISCOTEC, Kullback-Leibler; estimated "
-        "where the agreements are); the page begins with it.",
+        "cut closest to the models (DISCOTEC, Kullback-Leibler; an estimate if the "
+        "agreements are estimated); the page begins with it.",
         "A width is a share of samples. A dot clear below both ranges of copies "
         "without groups speaks for its k.",
         "It may well be that no k stands out; then none is named.",
@@ -311,16 +313,16 @@ EXPLANATIONS = {
         "not asked speaks neither for the result nor against it.",
     ),
     "cl-labels-headline": Explanation(
-        "Whether what is judged deserves to be called clusters, and what says so.",
+        "Whether these classes or clusters are separate groups, with the evidence.",
         "Given labels: the lowest and the highest pair tell more than the mean. "
         "Clusters: whether they are found again and lie apart, more than by chance.",
         "It is about these columns and this scaling, not about the groups as such.",
         _LABELS,
     ),
     "cl-label-anchors": Explanation(
-        "Two scores of what is judged beside those of known tables.",
+        "Two scores of these labels, beside the scores of well-known tables.",
         "Left: groups around centres (CH_btwn). Right: dense groups of any shape "
-        "(DBCV). Dashed: the same shuffled over the rows.",
+        "(DBCV). Dashed: the same labels, shuffled over the rows.",
         "Values of DBCV mean little without such anchors.",
         f"{_LABELS}; Moulavi et al. 2014, doi:10.1137/1.9781611973440.96 (DBCV)",
     ),
@@ -331,9 +333,10 @@ EXPLANATIONS = {
         _LABELS,
     ),
     "cl-class-pair": Explanation(
-        "Two of them in the plane through their means, with the columns that differ.",
-        "Upwards is the line through both means; across it the largest spread.",
-        "A plane through the means shows the gap at its widest.",
+        "Two classes in a plane through their means, with the columns that differ.",
+        "Vertical: the line through both means. Horizontal: the largest spread across "
+        "it.",
+        "No other plane shows the means further apart, so this view flatters the gap.",
         _LABELS,
     ),
     "cl-label-agreement": Explanation(
@@ -352,17 +355,17 @@ EXPLANATIONS = {
         "doi:10.1145/967900.968021",
     ),
     "cl-label-gains": Explanation(
-        "What the score would be if two of them were one.",
-        "A click merges them on this page only, and can be taken back.",
-        "A higher score does not make the two one; it says these columns do not "
-        "part them.",
+        "The score after merging two classes.",
+        "A click merges them on this page only; you can undo it.",
+        "A higher score does not prove that the two are one class, only that these "
+        "columns do not separate them.",
         _LABELS,
     ),
     "cl-label-grounds": Explanation(
-        "What the verdict rests on: centres, density and the pool for given labels; "
-        "for clusters whether they are found again, and lie apart.",
-        "Each with its own light; what was not computed has no say.",
-        "The words are cut-offs of ours on continuous scores.",
+        "The evidence behind the verdict. Given labels: centres, density, agreement of "
+        "the pool. Clusters: stability and separation.",
+        "Each has its own light; a measure that was not computed does not count.",
+        "Yes, in part and no are our thresholds on continuous scores.",
     ),
     "cl-steps": Explanation(
         "Every step of the analysis, in order.",
@@ -370,10 +373,11 @@ EXPLANATIONS = {
         "Steps say what was done, not why: write that into the note.",
     ),
     "cl-new-rows-headline": Explanation(
-        "What became of the rows of the new table, and what comes next.",
-        "Rows that belong nowhere are further from their cluster than all but 5% of "
-        "the old ones; clearly more of them say that the table is another one. With "
-        "noise the clustering is repeated without the old rows that say so.",
+        "Where the rows of the new table belong, and the next step.",
+        "A row belongs nowhere if it is further from its cluster than 95% of the old "
+        "rows. Clearly more than 5% of such rows mean that the table has changed. If "
+        "the partition has noise, the limit comes from rows that the repeated "
+        "clustering did not see.",
         "It says that something changed, not why, and not whether it matters. Rates "
         "were measured for k-means, mixtures, DBSCAN and HDBSCAN; for Ward's linkage "
         "among scattered rows false alarms are more frequent.",
@@ -382,18 +386,18 @@ EXPLANATIONS = {
     "cl-segmentation": Explanation(
         "A partition that is kept for other tables: its clusters, their names, and "
         "how many of the old rows get their cluster if they are left out.",
-        "A held-out row has no vote on itself. Rules are measured on rows that they "
-        "were not made of: how many that meet one are in the cluster, and how many of "
-        "its rows it finds.",
+        "The share comes from held-out rows. Rules are measured on rows that were not "
+        "used to find them: precision (share of matching rows that are in the cluster) "
+        "and recall (share of its rows that match).",
         "A rule describes a cluster in few words; it is not what decides where new "
         "rows belong.",
     ),
     "cl-new-table-card": Explanation(
         "The share of each cluster in the old table and in the new one.",
         "Lines are Wilson intervals at 95%. Rows that belong nowhere are counted in "
-        "no cluster. Whether a share changed is judged by what rows like the old ones "
-        "would get, which differs where there is noise.",
-        "With many clusters one or the other interval is missed by chance.",
+        "no cluster. A change is judged against the shares that rows like the old ones "
+        "would get.",
+        "With many clusters, some shares leave their interval by chance.",
     ),
     "cl-drift": Explanation(
         "How far each column moved from the old table to the new one.",
@@ -406,10 +410,10 @@ EXPLANATIONS = {
     ),
     "cl-all-rows-headline": Explanation(
         "How many landmarks stand for how many rows, and whether all rows have labels.",
-        "The adjusted Rand index compares the labels of held-back rows with the same "
-        "fitted to these rows alone: near 1, other landmarks would say the same.",
-        "Both fits have the error of a sample, so the index is rather too low. Its "
-        "interval holds for these two fits, not for others.",
+        "The adjusted Rand index compares the labels of held-out rows with a fit to "
+        "these rows alone. Near 1, other landmarks would give the same labels.",
+        "Both fits are fits to samples, so the index is rather too low. Settings that "
+        "count rows (min_cluster_size) mean another model on all rows.",
     ),
     "cl-all-rows": Explanation(
         "Rows of each cluster in the whole table, and the columns in which they differ "
@@ -455,21 +459,21 @@ EXPLANATIONS = {
     ),
     "cl-placed-rows": Explanation(
         "Rows of the new table with their cluster, the margin and the next cluster.",
-        "Margin: how often such held-out rows were put right minus how often not; rows "
-        "of one margin go by how clear they are, then by how odd.",
-        "A sure row lies well inside a cluster as it was; it may still be of a new "
-        "kind, which the mark “nowhere” is for.",
+        "Margin: share of similar held-out rows that got their own cluster, minus the "
+        "share that did not. Ties: the less clear row first, then the less typical.",
+        "A large margin does not exclude that a row is of a new kind; the mark "
+        "“nowhere” shows that.",
     ),
     "cl-new-rows-files": Explanation(
         "The rows with their clusters, the rules as SQL, and the segmentation itself.",
         "The segmentation file works in Python and on the console, for files of any "
         "length; the line beside it can be copied.",
-        "Prototypes in it are rows of your table, scaled: mind whom you give it to.",
+        "It may contain rows of your table as scaled prototypes: share it with care.",
     ),
     "cl-report-card": Explanation(
         "The report as it will be saved, one HTML file.",
-        "It is written anew when something changes; your note stands under the answer.",
-        "It holds rows of your table: mind whom you give it to.",
+        "It is updated after each change; your note follows the verdict.",
+        "It contains rows of your table: share it with care.",
     ),
     "cl-exports": Explanation(
         "Files to take away: rows, ranking, links, figures, script.",
@@ -515,7 +519,7 @@ GLOSSARY = {
     "DISCOTEC": "Scores of a model by its distance to the consensus of its pool; lower "
     "is more typical.",
     "ensemble": "The partitions of one run.",
-    "family": "Models of one kind, as k-means, mixtures or density models.",
+    "family": "Models of one kind, such as k-means, mixtures or density models.",
     "majority": "The threshold at which more than half of the models must agree.",
     "mean rule": "The least threshold that is not below the mean agreement count.",
     "membership": "How far a sample belongs to a cluster, from 0 to 1.",
@@ -525,12 +529,12 @@ GLOSSARY = {
     "near-copies": "Models that found nearly the same partition: a hub.",
     "noise": "Samples that a density model puts into no cluster, with label -1. They "
     "count as a cluster, as alone, or the model says nothing about them: see Pool.",
-    "PAC": "Share of pairs that resampled clusterings neither join nor part clearly; "
-    "low is clear.",
+    "PAC": "Proportion of ambiguous clustering: share of pairs that some resampled "
+    "clusterings join and others separate; low is clear.",
     "partition": "The clusters that one model found: one label per sample.",
     "pool": "The models that are asked to cluster a table.",
     "run": "A prepared table, a pool with its seed, and what the pool found.",
-    "stable": "Of a cluster: found again in other samples of the rows, and more so "
-    "than clusters of copies without groups (bootstrap Jaccard).",
+    "stable": "A cluster is stable if resamples of the rows give it again, more "
+    "closely than clusters of copies without groups (bootstrap Jaccard).",
     "threshold": "How many models must agree on a pair.",
 }

@@ -399,7 +399,7 @@ CARD_CSS = """
   border-radius: 6px; padding: 8px 12px; box-sizing: border-box; overflow: hidden;
   position: relative; min-width: 0; min-height: 0;
   background: var(--panel-surface-color); color: var(--panel-on-surface-color); }
-/* Nothing is left on screen of what is not so any more. */
+/* Hide outdated content below a status. */
 .cl-gone ~ * { display: none !important; }
 /* Inherited, as what stands below lies in boxes that have no picture of their own. */
 .cl-unseen ~ * { visibility: hidden !important; }

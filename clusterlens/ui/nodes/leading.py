@@ -119,16 +119,16 @@ def doubt_words(
 ) -> str:
     """Warn, as markup, that the leader agrees little with the other models.
 
-    The experience with such leaders is of leaders that also lead without answers.
+    The limit was measured on leaders without answers, so only these are warned of.
     """
     mean, leader = doubtful_likeness(likeness, ranking, run), int(ranking.order[0])
     if mean is None or (answers is not None and leader != answers.before.argmax()):
         return ""
     return (
-        f"<span class='cl-doubted caveat'><b>Doubt it:</b> "
-        f"{safe(ranking.ensemble.names[leader])} is little like the other models "
-        f"(adjusted Rand index {fixed(mean)} on average); of tables with known "
-        "classes, most leaders like this were far from the classes.</span> "
+        f"<span class='cl-doubted caveat'><b>Caution:</b> "
+        f"{safe(ranking.ensemble.names[leader])} agrees little with the other models "
+        f"(mean adjusted Rand index {fixed(mean)}). On tables with known classes, "
+        "most such leaders were far from the classes.</span> "
     )
 
 

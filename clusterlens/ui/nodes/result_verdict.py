@@ -50,10 +50,10 @@ _SETTLED = 0.5
 # Expected adjusted Rand index from which on the candidates are hardly different.
 _ALIKE = 0.9
 _LISTED = 6
-# Largest shortfall of a value that is told beside its limit.
+# Largest shortfall for which a value is shown beside its limit.
 _CLOSE = 0.05
 _NOT_MEASURED = "Not measured yet."
-# Said where no cluster of the copies is as large as a cluster.
+# Shown if no cluster of the copies has a comparable size.
 NO_COPY = "no such cluster"
 _SMALL_GROUPS = (
     "A group of few rows hardly moves this agreement, which is of all rows; the "
@@ -642,12 +642,12 @@ def _doubts(found: Evidence) -> Row:
     leads_alone = not leads.n_answers or leads.before == leads.after
     if is_leader and leads.likeness is not None and leads_alone:
         basis += (
-            "Of tables with known classes, most leaders that are little like the other "
-            "models were far from the classes. Hardly anything else foretells that."
+            "On tables with known classes, most leaders that agree little with the "
+            "other models were far from the classes."
         )
         doubts.append(
-            f"the leader, {leads.after}, is little like the other models (adjusted "
-            f"Rand index {fixed(leads.likeness)} on average)"
+            f"the leader, {leads.after}, agrees little with the other models (mean "
+            f"adjusted Rand index {fixed(leads.likeness)})"
         )
     if leads.family:
         doubts.append(

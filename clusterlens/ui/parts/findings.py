@@ -84,5 +84,5 @@ def _asked(session: Session, key: str) -> Any:
         return result.failure
     return {
         "pending": "Still being computed.",
-        "empty": "There is nothing to tell.",
+        "empty": "This section would be empty.",
     }.get(result.state, "The computation was cancelled.")

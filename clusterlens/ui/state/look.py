@@ -36,7 +36,7 @@ class Look(*(look for spec in PAGES for look in spec.looks)):  # type: ignore[mi
         linked=True,
     )
     so_far = param.Boolean(
-        False, doc="Whether a run is read while it forms, in place of a finished one."
+        False, doc="Whether the partial run is displayed instead of a finished one."
     )
     large = param.Boolean(False, doc="Whether text is larger, for projectors.")
     help = param.Boolean(False, doc="Whether the keys are listed.")

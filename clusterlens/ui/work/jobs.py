@@ -171,7 +171,7 @@ class Jobs(param.Parameterized):
         class_=tuple, default=(), doc="Messages, latest last."
     )
     partial = param.Parameter(
-        None, doc="What the action under way has so far; None where it does not say."
+        None, doc="Partial result of the running action; None if it publishes none."
     )
 
     def __init__(self, server: Any) -> None:

@@ -78,9 +78,7 @@ def test_what_can_be_read_of_a_damaged_file_is_taken_over(base, folder):
         db.execute("DROP TABLE under_way")
     db.close()
     store = Store(folder)
-    assert (
-        "2 analyses could be taken over from it, 1 could be seen" in store.repair_report
-    )
+    assert "Copied to a new store: 2 analyses; not readable: 1." in store.repair_report
     found = {e.id: (e.deleted, e.changed) for e in store.entries(deleted=True)}
     assert found == {
         first: (False, changed[first]),
@@ -97,8 +95,7 @@ def test_a_file_whose_head_says_that_it_is_only_read_is_set_aside(base, folder):
         file.write(b"\x83")
     store = Store(folder)
     assert (
-        "3 analyses could be taken over from it, none could be seen"
-        in store.repair_report
+        "Copied to a new store: 3 analyses; not readable: none." in store.repair_report
     )
 
     async def main():
@@ -163,7 +160,7 @@ def test_a_damaged_file_that_another_server_has_open_is_left_to_it(folder):
 
 def test_a_list_that_is_gone_is_told(folder):
     (folder / FILE).unlink()
-    assert "bring the file back from a copy" in Store(folder).repair_report
+    assert "restore the file from a backup" in Store(folder).repair_report
 
 
 def test_a_new_folder_has_nothing_to_tell(tmp_path):

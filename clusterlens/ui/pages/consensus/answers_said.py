@@ -59,12 +59,13 @@ def _rate(found: Answers) -> str:
     n = found.n_answers
     text = f"You and the best model differ in <b>{found.broken} of {n}</b>"
     if n < FEWEST:
-        return f"<p>{text}. <span class='muted'>Too few to know a rate.</span></p>"
+        return f"<p>{text}. <span class='muted'>Too few for an error rate.</span></p>"
     rate = percent(found.posterior.error_rate)
     return (
         f"<p title='mean of the posterior of the error rate'>{text}; about "
         f"<b>{rate}</b> of such answers are counted as mistakes. <span class='muted'>"
-        "Contested pairs are asked, which the best model often gets wrong.</span></p>"
+        "The questions are about contested pairs, which even the best model often gets "
+        "wrong.</span></p>"
     )
 
 

@@ -15,8 +15,8 @@ class CloserLook(MoreModels):
 
     needs = ("closer_look", "constraints")
     unanswered = (
-        "<p class='muted'>Between the settings of the pool there are others. Once "
-        "answers say where to look, more can be tried there. Answer a pair first.</p>"
+        "<p class='muted'>Finer settings can be fitted near the models that fit your "
+        "answers. Answer a pair first.</p>"
     )
     label, icon = "Look closer", "zoom_in"
     css = "cl-closer-models", "cl-look-closer"

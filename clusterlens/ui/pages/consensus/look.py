@@ -19,12 +19,12 @@ class Look(param.Parameterized):
     pool_alone = kept(
         param.Boolean(
             False,
-            doc="Whether the consensus is of the pool alone though answers weigh it.",
+            doc="Whether the pool alone votes in the consensus despite answers.",
         ),
         linked=True,
     )
     by_distance = param.Boolean(
-        False, doc="Whether models show their distance though answers weigh them."
+        False, doc="Whether the bars show the distance even if there are answers."
     )
     short_ranking = param.Boolean(
         False, doc="Whether the ranking leaves out the ranks of robustness checks."
@@ -32,7 +32,7 @@ class Look(param.Parameterized):
     streak = kept(
         param.Boolean(
             False,
-            doc="Whether the next suggested pair comes by itself after an answer.",
+            doc="Whether an answer opens the next suggested pair.",
         ),
         until="run",
     )
@@ -85,7 +85,7 @@ class Look(param.Parameterized):
     enlarged = param.Selector(
         default="",
         objects=["", "map", "matrices"],
-        doc="What has all the room of the page Consensus; empty for none.",
+        doc="Card enlarged to the whole page; empty for none.",
     )
     table_open = param.Boolean(
         False, doc="Whether the ranking is a table over the whole page."

@@ -13,8 +13,8 @@ class MadeModels(MoreModels):
 
     needs = ("models_to_make",)
     unanswered = (
-        "<p class='muted'>Where no model is yours, models can be made for your "
-        "answers. Answer a pair first.</p>"
+        "<p class='muted'>If no model fits your answers, models can be made for them. "
+        "Answer a pair first.</p>"
     )
     label, icon = "Make models for your answers", "add"
     css = "cl-models-to-make", "cl-make-models"
@@ -36,8 +36,8 @@ def _plan_words(plan: ModelsToMake) -> str:
     numbers = ", ".join(map(str, plan.n_clusters))
     return (
         f"Makes <b>{count(plan.n_models, 'model')}</b> of k = {numbers} for your "
-        f"{count(plan.n_links, 'link')}, <b>{duration(plan.seconds)}</b>. Those of the "
-        "consensus obey every link, those of the features most. They join the ranking "
-        "and share the probability of the likeliest model, "
-        "judged by answers that were held out, so no model gains by obeying a link."
+        f"{count(plan.n_links, 'link')}, <b>{duration(plan.seconds)}</b>. Models "
+        "made from the consensus obey every link, models made from the features most. "
+        "They join the ranking, scored by held-out answers, so obeying a link is no "
+        "advantage."
     )

@@ -49,7 +49,7 @@ class Threshold(Card):
 
     needs = ("leaders", "agreement", "ensemble", "threshold_in_force")
     also = ("threshold?", "constraints?")
-    empty = "Here stands how many models must agree, once a pool has run."
+    empty = "Run a pool to set how many models must agree."
 
     def build(self) -> Any:
         self._figure = ThresholdFigure(self._drag, self._release, self._click)

@@ -122,7 +122,7 @@ first.</span></p><p class='muted'>share of models that put two samples together:
 
 
 # The number of models is an upper bound: models without clusters show up in the run.
-LEFT_OUT = "At most so many: one that finds no clusters is left out, and said to be."
+LEFT_OUT = "Upper bound: models that find no clusters are left out, with a note."
 
 
 def _sections() -> Iterator[str]:

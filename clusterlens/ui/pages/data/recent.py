@@ -76,8 +76,8 @@ class Recent(Card):
         store = self.session.memory.store
         if store is None:
             self.text.body = (
-                "<div class='empty'>Nothing is kept on this machine: the place for it "
-                "cannot be used, or keeping is switched off.</div>"
+                "<div class='empty'>Analyses are not stored: storage is off, or its "
+                "folder cannot be used.</div>"
             )
             return
         self._task = asyncio.get_running_loop().create_task(self._list(store, work))
@@ -101,7 +101,7 @@ class Recent(Card):
         more = f" · {len(shown) - _SHOWN} older" if len(shown) > _SHOWN else ""
         self._size.body = (
             f"<p class='muted'>{size_in_bytes(size)} on this disk{more}. "
-            f"{link('Clean up', 'clean')} removes for good what was deleted.</p>"
+            f"{link('Clean up', 'clean')} permanently removes deleted analyses.</p>"
             if shown or size > 1_000_000
             else ""
         ) + "".join(map(_aside, aside))

@@ -23,7 +23,7 @@ class Look(param.Parameterized):
     )
     merged = kept(
         param.ClassSelector(
-            class_=tuple, default=(), doc="Pairs of classes that are looked at as one."
+            class_=tuple, default=(), doc="Pairs of classes that are merged."
         ),
         until="either",
     )

@@ -40,7 +40,7 @@ class DriftCard(Card):
     """A row per column, the most changed first."""
 
     needs = ("segmentation", "drifted")
-    empty = "<p class='muted'>What moved stands here once a new table is placed.</p>"
+    empty = "<p class='muted'>Load a new table to see which columns moved.</p>"
     tells_failure = False
 
     def build(self) -> Any:
@@ -63,7 +63,7 @@ def _nowhere(found: Drifted) -> str:
     """Compare the rows that belong nowhere with the expected number."""
     drift = found.drift
     if drift.nowhere != drift.nowhere:
-        text = "No cluster has enough rows to tell who belongs nowhere."
+        text = "No cluster has enough rows to decide which rows belong nowhere."
     else:
         text = (
             f"<b>{percent(drift.nowhere)}</b> belong nowhere, "

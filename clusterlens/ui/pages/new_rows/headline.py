@@ -233,8 +233,8 @@ def _verdict(found: Drifted) -> str:
     drift = found.drift
     if not found.is_conclusive:
         return (
-            "<b>Too few rows to tell</b> whether the table changed; where each belongs "
-            "stands below."
+            "<b>Too few rows to tell</b> whether the table changed; the cluster of "
+            "each row is listed below."
         )
     if drift.verdict == "keep":
         return f"<b>Keep:</b> no column moved{_as_expected(drift)}."
@@ -264,7 +264,7 @@ def _scope_words(drifted: Result) -> str:
     """Write the scope of the verdict."""
     if not drifted.ready or not drifted.value.is_conclusive:
         return ""
-    alarms = f"False alarms: at most about {percent(LEVEL)}."
+    alarms = f"An unchanged table gets “refit” at most {percent(LEVEL)} of the time."
     if not drifted.value.drift.is_checked:
         alarms = (
             "How often this is a false alarm is not known: the partition has noise, "
@@ -282,7 +282,7 @@ def _chips(found: Placed, drifted: Result) -> list[str]:
         shown = link(f"{whole(far.rows)} {of_all} nowhere", "nowhere")
         chips.append(badge(shown, kind="estimate" if is_more else ""))
     if found.n_gaps:
-        words = "\n".join((*found.notes, "Told below the shares of the clusters, too."))
+        words = "\n".join((*found.notes, "Also listed below the cluster shares."))
         gaps = badge(f"{count(found.n_gaps, 'cell')} missing or unknown")
         chips.append(f"<span title='{safe(words)}'>{gaps}</span>")
     if found.n_rows > far.of:
@@ -295,11 +295,8 @@ def _shares(found: Placed) -> str:
     """Write the clusters with clearly different shares."""
     changed = ", ".join(f"<b>{safe(name)}</b>" for name in found.changed)
     if not changed:
-        return (
-            "Tested together, the shares of the clusters are as they were, within "
-            "chance."
-        )
+        return "A joint test finds no change in the shares of the clusters."
     nowhere = ""
     if found.nowhere.rows:
         nowhere = f" {percent(found.nowhere.value)} of the rows belong to no cluster."
-    return f"Clearly another share: {changed}.{nowhere}"
+    return f"Clusters with a clearly different share: {changed}.{nowhere}"

@@ -23,9 +23,7 @@ class Look(param.Parameterized):
         default="least sure", objects=["least sure", "most sure", "nowhere"]
     )
     read_otherwise = kept(
-        param.Boolean(
-            False, doc="Whether it can be said how the new table is written."
-        ),
+        param.Boolean(False, doc="Whether the controls of the file format are shown."),
         until="table",
     )
     new_row = kept(

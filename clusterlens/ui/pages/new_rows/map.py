@@ -29,7 +29,7 @@ class NewRowsMap(Card):
 
     needs = ("new_map_picture", "new_map", "placed")
     also = ("look.new_row?", "new_nearest")
-    empty = "<p class='muted'>The map stands here once a new table is placed.</p>"
+    empty = "<p class='muted'>Load a new table to see its map.</p>"
     tells_failure = False
 
     def build(self) -> Any:

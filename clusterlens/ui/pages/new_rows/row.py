@@ -42,7 +42,7 @@ class NewRowCard(Card):
 
     needs = ("new_row", "segmentation", "listed_rows")
     also = ("new_changes",)
-    empty = "<p class='muted'>A row stands here once a new table is placed.</p>"
+    empty = "<p class='muted'>Load a new table to inspect its rows.</p>"
     tells_failure = False
 
     def build(self) -> Any:
@@ -102,9 +102,9 @@ def _cluster(row: Standing, segmentation: Segmentation) -> str:
         beside = f"<p>next: {_named(row.other, segmentation)}</p>"
     often = f"{min(50 * (1 + row.margin), 99.9):.1f}% of the time"
     means = (
-        "of rows that belong nowhere it says nothing"
+        "meaningless for a row that belongs nowhere"
         if row.far
-        else "such rows are put right "
+        else "such rows get the right cluster "
         f"{often if row.margin > 0 else 'half of the time or less often'}"
     )
     return (
@@ -122,7 +122,7 @@ def _belongs(row: Standing, segmentation: Segmentation) -> str:
             why = "It lies among old rows of noise, or beyond where all clusters end."
         return f"<p><b>Noise: no cluster reaches it.</b> {why}</p>"
     if math.isnan(near.bound):
-        return "<p>Its cluster has too few rows to tell who is too far away.</p>"
+        return "<p>Its cluster has too few rows to decide which row is too far.</p>"
     what = (
         "from the five nearest rows of its cluster"
         if len(segmentation.assigner.rows)

@@ -42,7 +42,7 @@ class AssignedRows(Card):
 
     needs = ("assigned", "listed_rows", "segmentation")
     also = ("look.new_rows_first", "new_row")
-    empty = "<p class='muted'>Rows stand here once a new table is placed.</p>"
+    empty = "<p class='muted'>Load a new table to list its rows.</p>"
     tells_failure = False
 
     def build(self) -> Any:

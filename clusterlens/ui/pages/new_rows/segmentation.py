@@ -197,4 +197,4 @@ def _names(rows: pd.DataFrame) -> str:
     if not len(small):
         return ""
     names = ", ".join(map(safe, small))
-    return f"<p class='muted'>Too few rows to tell who belongs nowhere: {names}.</p>"
+    return f"<p class='muted'>Too few rows to judge “nowhere”: {names}.</p>"

@@ -83,8 +83,8 @@ class VerdictRows(Card):
         verdict = mark_unfinished(export_verdict, stopped_checks(checks))
         text = verdict.paragraph
         none = (
-            "<p class='muted'>No result is chosen yet; this is about the model that is "
-            "looked at.</p>"
+            "<p class='muted'>No result is chosen yet; this verdict is about the "
+            "displayed model.</p>"
         )
         rows = "".join(_row(row, checks) for row in verdict.rows)
         self._text.body = (

@@ -106,13 +106,13 @@ class Memory(param.Parameterized):
     problem = param.String("", doc="Why it cannot save, and what to do.")
     analysis = param.String(None, allow_None=True, doc="Id in the store.")
     saved_at = param.Number(
-        None, allow_None=True, doc="When the store last held it all, seconds of time()."
+        None, allow_None=True, doc="Time of the last complete save, as of time()."
     )
     under_way = param.ClassSelector(
         class_=tuple, default=(), doc="Intents of this page, as they were asked for."
     )
     interrupted = param.ClassSelector(
-        class_=tuple, default=(), doc="Intents of what ended before it was done."
+        class_=tuple, default=(), doc="Intents of interrupted work."
     )
     on_other_pages = param.ClassSelector(
         class_=tuple, default=(), doc="Intents of other pages of the analysis."

@@ -240,10 +240,10 @@ class Store:
         self._db, _ = open_database(self.file)
         n_taken, n_lost = self._take_over(aside)
         self.repair_report = (
-            f"{why} It lies in {aside} as it was; "
-            f"{count(n_taken, 'analysis', 'analyses')} could be taken over from it, "
-            f"{n_lost or 'none'} could be seen and not be read. What you do is kept in "
-            "a new store. To have the rest, bring the file back from a copy."
+            f"{why} The file was moved to {aside}. "
+            f"Copied to a new store: {count(n_taken, 'analysis', 'analyses')}; not "
+            f"readable: {n_lost or 'none'}. To recover the rest, restore the file from "
+            "a backup."
         )
 
     def _take_over(self, aside: Path) -> tuple[int, int]:
@@ -274,9 +274,9 @@ class Store:
     def _tell_lost(self, is_new: bool) -> None:
         if is_new and any(self.contents.folder.iterdir()):
             self.repair_report = (
-                f"{self.file} was not there or empty, though {self.contents.folder} "
-                "holds what belongs to analyses. Stop ClusterLens and bring the file "
-                "back from a copy to have them; “Clean up” would remove what is left."
+                f"{self.file} was missing or empty, but {self.contents.folder} "
+                "contains data of analyses. To recover them, stop ClusterLens and "
+                "restore the file from a backup; “Clean up” would remove the data."
             )
 
     def aside(self) -> list[Path]:
