@@ -190,7 +190,7 @@ def test_no_score_is_less_than_nothing_by_its_sign_alone():
         return body, model.text.body
 
     body, model = run(main())
-    assert "index 0.00 on average" in body
+    assert "mean adjusted Rand index 0.00" in body
     assert "<b>0.000</b>" in model
     assert not re.search(r"[-−]0\.0+\b", body + model)
 

@@ -351,7 +351,7 @@ def test_shares_are_said_to_be_as_they_were_only_where_the_bars_are(
     found = shares(then, now or (0,) * len(then), nowhere)
     assert found.changed == changed
     text = _shares(found)
-    assert ("as they were" in text) == (not changed)
+    assert ("finds no change" in text) == (not changed)
     for one in found.clusters:
         assert (f"<b>{one.name}</b>" in text) == (one.name in changed)
     if nowhere and changed:

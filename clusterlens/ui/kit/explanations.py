@@ -104,8 +104,7 @@ EXPLANATIONS = {
         "that.",
         "“Keeps rank 1”: it stays first whichever family of models is left out. The "
         "check beside it runs the pool on copies without groups. After answers, the "
-        "model with the highest expected agreement with your grouping may be named "
-        "first.",
+        "model expected to agree most with your grouping may be named first.",
         "Most typical of this pool does not mean true: uniform noise has a leader, "
         "too.",
         f"{_CONSENSUS}, equation 3",
@@ -375,9 +374,8 @@ EXPLANATIONS = {
     "cl-new-rows-headline": Explanation(
         "Where the rows of the new table belong, and the next step.",
         "A row belongs nowhere if it is further from its cluster than 95% of the old "
-        "rows. Clearly more than 5% of such rows mean that the table has changed. If "
-        "the partition has noise, the limit comes from rows that the repeated "
-        "clustering did not see.",
+        "rows. Clearly more than 5% of such rows mean that the table has changed. With "
+        "noise, the limit comes from repeated clusterings.",
         "It says that something changed, not why, and not whether it matters. Rates "
         "were measured for k-means, mixtures, DBSCAN and HDBSCAN; for Ward's linkage "
         "among scattered rows false alarms are more frequent.",
