@@ -75,8 +75,9 @@ _DASHES = "\u2212\u2013\ufe63\uff0d"  # that are typed as minus signs
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 ADDRESS = rf"{_BYTE}(?:\.{_BYTE}){{3}}"
 _ANY_DIGIT = re.compile(r"\d")
-_MEASURED = re.compile(
-    r"[+-]?[\d.,]*+(?<=\d)(?P<gap>\s?)(?P<unit>[^\d\s.,+-].{0,29})", re.DOTALL
+MEASURED = re.compile(
+    r"(?P<value>[+-]?[\d.,]*+(?<=\d))(?P<gap>\s?)(?P<unit>[^\d\s.,+-].{0,29})",
+    re.DOTALL,
 )
 _UNIT = re.compile(rf"^[+-]?\s?(?P<front>{MONEY})|(?P<behind>{MONEY}|%)-?$")
 
@@ -560,10 +561,10 @@ def _measure(words: pd.Series) -> str:
     A single letter needs a blank before it: 1A, 2A, 3A are codes.
     """
     numbered = filter(_ANY_DIGIT.search, words)
-    first = _MEASURED.fullmatch(next(numbered, ""))
+    first = MEASURED.fullmatch(next(numbered, ""))
     if first is None or not is_bare_unit(unit := first["unit"]):
         return ""
-    found = [first, *map(_MEASURED.fullmatch, numbered)]
+    found = [first, *map(MEASURED.fullmatch, numbered)]
     spaced = len(unit) > 1 or all(match and match["gap"] for match in found)
     same = all(match and match["unit"] == unit for match in found)
     return unit if spaced and same else ""

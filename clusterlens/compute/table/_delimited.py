@@ -28,7 +28,7 @@ from clusterlens.compute.table._binary import (
     check_shape,
     too_large,
 )
-from clusterlens.compute.table._cells import ADDRESS, MONEY
+from clusterlens.compute.table._cells import ADDRESS
 from clusterlens.compute.table._encoding import to_utf8
 from clusterlens.compute.table._header import (
     MOST_LINES,
@@ -84,7 +84,6 @@ _POINT_THOUSANDS = re.compile(r"[+-]?(?:0|[1-9]\d{0,2}(?:\.\d{3})*+)")
 _POINT_FRACTION = re.compile(
     r"[+-]?(?![1-9]\d{0,2}(?:\.\d{3})++\Z)\d*+\.\d*+(?:[eE][+-]?\d++)?"
 )
-_SIGN = re.compile(rf"{MONEY}|%")
 _POINT_NUMBER = re.compile(r"(?![+-]?\d{1,3}\.\d{3}\Z)[+-]?\d++\.0*+[1-9]\d*+")
 
 
@@ -518,7 +517,8 @@ def has_decimal_comma(records: list[list[str]]) -> bool:
     """
     cells = [cell.strip() for record in records[:SAMPLE] for cell in record]
     numbers = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
-    amounts = [amount(cell) for cell in cells if "," in cell and _SIGN.search(cell)]
+    commas = [cell.strip("()") for cell in cells if "," in cell]
+    amounts = [value for cell in commas if (value := amount(cell)) != cell]
     if not all(map(_THOUSANDS.fullmatch, numbers)) or any(
         _COMMA_NUMBER.fullmatch(value) and not _THOUSANDS.fullmatch(value)
         for value in amounts

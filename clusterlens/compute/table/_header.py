@@ -16,7 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clusterlens.compute.table._cells import GROUPING, MISSING_NUMBERS, MONEY
+from clusterlens.compute.table._cells import (
+    GROUPING,
+    MEASURED,
+    MISSING_NUMBERS,
+    MONEY,
+)
 from clusterlens.compute.table._units import NO_UNITS, TYPES, is_bare_unit
 
 SAMPLE = 500  # records to examine
@@ -185,9 +190,12 @@ def is_number(cell: str) -> bool:
 
 
 def amount(cell: str) -> str:
-    """Return the number in a cell without brackets and the sign of a currency."""
+    """Return the number in a cell without brackets, sign of a currency and unit."""
     text = cell.strip()
     found = _NUMBER.fullmatch(text)
+    if found is None:
+        found = MEASURED.fullmatch(text)
+        found = found if found and is_bare_unit(found["unit"]) else None
     return found["value"] if found else text
 
 
