@@ -175,7 +175,7 @@ def distance(ranking: Ranking, rows: np.ndarray, constraints: Result) -> Values:
     return {"score": score, "charge": charge, "broken": broken, "tick": none}
 
 
-@column("fits your answers", kind="bar", width=_px(44), bars="fits")
+@column("fits your answers", kind="bar", width=_px(36), bars="fits")
 def fit(answers: Answers, rows: np.ndarray) -> Values:
     """Return the probabilities with the answers and before them."""
     return {
