@@ -15,9 +15,9 @@ from bokeh.palettes import Viridis256
 from PIL import Image
 
 import clusterlens as cl
-from clusterlens.ui.kit.palette import cluster_colours, rgb
 from clusterlens.ui.plots.samples import draw_map
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import cluster_colours, rgb
 
 FOLDER = Path(__file__).parents[1] / "clusterlens" / "ui" / "parts" / "thumbnails"
 HEIGHT, WIDTH, GAP = 200, 240, 20

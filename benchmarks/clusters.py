@@ -107,7 +107,7 @@ def serve_page(rows: int, models: int) -> None:
     step = Step("test", "Test", made(rows, 10, models), {})
 
     def begin(session: Any) -> Any:
-        session.look.page = "clusters"
+        session.view_state.page = "clusters"
         return lambda: session.history.do(step)
 
     serve(begin, PORT)

@@ -27,8 +27,12 @@ from benchmarks.hostile_limits import SECONDS, Cost, Outcome
 from clusterlens.ui.cli import SERVER_SETTINGS, make_server
 from clusterlens.ui.server.hardening import problem_of
 from clusterlens.ui.server.uploads import TABLE, Upload
-from clusterlens.ui.state.address import from_query, plain_look, restore_look
-from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.address import (
+    from_query,
+    plain_view_state,
+    restore_view_state,
+)
+from clusterlens.ui.state.view_state import ViewState
 
 Strike = Callable[[random.Random], Outcome]
 # Pieces of text and numbers that break careless readers.
@@ -65,10 +69,10 @@ def attack_addresses(folder: Path) -> Strike:
     values = [None, True, 0, -1, 2**63, 1e308, 0.5, [], {}, [1, 2, 3, 4], ["a"]]
 
     def strike(rng: random.Random) -> Outcome:
-        names = rng.sample(sorted(Look.linked()), rng.randrange(6)) + ["page", "x"]
-        look = {name: rng.choice([*values, *AWKWARD]) for name in names}
-        look["page"] = rng.choice(["cns", "lessons", "data", *AWKWARD])
-        written = json.dumps(look)
+        names = rng.sample(sorted(ViewState.linked()), rng.randrange(6)) + ["page", "x"]
+        view_state = {name: rng.choice([*values, *AWKWARD]) for name in names}
+        view_state["page"] = rng.choice(["cns", "lessons", "data", *AWKWARD])
+        written = json.dumps(view_state)
         kind, changed = rng.choice([_mutate(written, rng), ("values", written)])
         safe = changed.encode(errors="replace").decode()
         query = urlencode({"look": safe, "analysis": rng.choice(AWKWARD[:6])})
@@ -85,11 +89,11 @@ def _follow(query: str) -> str:
         _, plain = from_query(given)
     except ValueError as error:
         return str(error)
-    look = Look()
-    restore_look(look, plain)
-    again = Look()
-    restore_look(again, json.loads(json.dumps(plain_look(look))))
-    if plain_look(again) != plain_look(look):
+    view_state = ViewState()
+    restore_view_state(view_state, plain)
+    again = ViewState()
+    restore_view_state(again, json.loads(json.dumps(plain_view_state(view_state))))
+    if plain_view_state(again) != plain_view_state(view_state):
         raise AssertionError("a link to the page shows another page")
     return ""
 

@@ -119,7 +119,7 @@ def serve_page(rows: int, columns: int) -> None:
     previews: set[Any] = set()
 
     def begin(session: Any) -> Any:
-        session.look.page = "cns"
+        session.view_state.page = "cns"
 
         def note(results: Any) -> None:
             solution = results["cns_solution"].value

@@ -33,7 +33,7 @@ from clusterlens.compute.indices.class_match import label_match
 from clusterlens.compute.indices.evidence import label_evidence
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import rank_partitions
-from clusterlens.ui.nodes.verdict import (
+from clusterlens.ui.results.label_verdict import (
     APART,
     DENSE,
     GAP,

@@ -15,9 +15,9 @@ from sphinx.application import Sphinx
 from written import written
 
 import clusterlens as cl
-from clusterlens.ui.kit.explanations import GLOSSARY
+from clusterlens.ui.components.commands import KEYBOARD_COMMANDS
 from clusterlens.ui.lessons import LESSONS
-from clusterlens.ui.parts.commands import KEYBOARD_COMMANDS
+from clusterlens.ui.widgets.explanations import GLOSSARY
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS, REFERENCE = ROOT / "benchmarks", ROOT / "tests" / "reference"

@@ -139,17 +139,17 @@ def test_fresh_interpreter_imports_compute_without_ui():
 # The packages of the app, in order; a file imports only from packages before its own,
 # from its own package (pages: see below) and from compute.
 UI_PACKAGES = [
-    "kit",
+    "widgets",
     "state",
     "plots",
-    "work",
+    "jobs",
     "actions",
     "server",
     "figures",
-    "nodes",
+    "results",
     "exports",
     "session",
-    "parts",
+    "components",
     "lessons",
     "pages",
     "top",
@@ -161,7 +161,7 @@ PAGE_FILES = [path for path in UI_FILES if path.parts[-3:-1][0] == "pages"]
 # Cards that others are made of, and the page on which others are shown.
 COMPOSED = {"inspector", "links_tab", "page"}
 GUESTS = {"lessons"}
-CARD = {f"clusterlens.ui.parts.{name}" for name in ("panel", "tab")}
+CARD = {f"clusterlens.ui.components.{name}" for name in ("card", "tab")}
 
 
 def ui_parts(module: str) -> list[str]:
@@ -179,8 +179,8 @@ def ui_package(module: str) -> str | None:
     if not parts or parts == ["pages"]:
         return None
     if parts[0] == "pages" and parts[-1].endswith("nodes"):
-        return "nodes"
-    if parts[0] == "pages" and parts[-1] == "look":
+        return "results"
+    if parts[0] == "pages" and parts[-1] == "view_state":
         return "state"
     return "top" if parts[0] in TOP else parts[0]
 
@@ -217,7 +217,7 @@ def test_cards_do_not_import_each_other():
 def test_the_widget_set_is_imported_in_one_place():
     for path in UI_FILES:
         roots = {name.split(".")[0] for name in imported_modules(path)}
-        assert "panel_material_ui" not in roots or path.name == "widgets.py", path
+        assert "panel_material_ui" not in roots or path.name == "toolkit.py", path
 
 
 # The server owns shared objects. Modules may own: tasks, which a loop holds weakly;

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 from clusterlens.ui import shell
-from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.pages import PAGES as PAGES_OF_THE_APP
 from clusterlens.ui.server import manual
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.toolkit import safe
 from docs.mathml import to_mathml
 from tests.folders import ROOT
 

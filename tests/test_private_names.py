@@ -21,7 +21,7 @@ NAMES = {
     "compute/_run/kernels.py": {"_Intrinsic", "_cache", "_defn", "_rebuild", "_reduce"},
     "compute/_validation.py": {"_fields"},  # of a named tuple, and documented
     "ui/server/ending.py": {"_exit"},  # of os, and documented
-    "ui/kit/components.py": {"_send_msg"},
+    "ui/widgets/scripted.py": {"_send_msg"},
     "ui/leaving.py": {
         "_callbacks",
         "_event_callbacks",
@@ -41,7 +41,7 @@ NAMES = {
         "_update_layout",
     },
     "ui/pages/cns/settings.py": {"_debounce"},
-    "ui/parts/deferred.py": {"_get_model", "_models"},
+    "ui/components/deferred.py": {"_get_model", "_models"},
     "ui/patches.py": {
         "_WRITE_BLOCK",
         "_WRITE_EVENTS",

@@ -15,12 +15,12 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VoteBy, vote_weights
 from clusterlens.compute.table.dataset import Dataset, make_dataset, prepare
-from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.widgets.toolkit import pn
 
 HEIGHT = 760
 
@@ -85,7 +85,7 @@ def explore(
     )
     analysis = Analysis(table=dataset, dataset=dataset, runs_made=1).with_run(made)
     session.history.do(Step("explore", "Explore", analysis))
-    session.look.page = "consensus"
+    session.view_state.page = "consensus"
     pn.extension("tabulator")
     page = ConsensusPage(session)
     page.set_visible(True)

@@ -17,19 +17,30 @@ from bokeh.model import Model
 from bokeh.model.util import collect_filtered_models
 from panel.viewable import Viewable
 
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.deferred import Deferred
 from clusterlens.ui.figures.frame import Frame
+from clusterlens.ui.jobs.derived import Derived
+from clusterlens.ui.jobs.lanes import Jobs
 from clusterlens.ui.lessons.classroom import Classroom
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.deferred import Deferred
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History
-from clusterlens.ui.state.look import Look
-from clusterlens.ui.work.derived import Derived
-from clusterlens.ui.work.jobs import Jobs
+from clusterlens.ui.state.view_state import ViewState
 
 # Types of objects that belong to one session. Other objects may be shared.
-_OWN = (Deferred, Card, Frame, Classroom, Session, History, Look, Jobs, Derived, Memory)
+_OWN = (
+    Deferred,
+    Card,
+    Frame,
+    Classroom,
+    Session,
+    History,
+    ViewState,
+    Jobs,
+    Derived,
+    Memory,
+)
 
 # Largest number of open pages for a full collection, which takes 0.1 to 0.2 s each.
 _FEW = 1

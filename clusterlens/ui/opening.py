@@ -14,8 +14,8 @@ from bokeh.embed.util import RenderItem
 from panel.io.resources import LOCAL_DIST, Resources, bundle_resources
 from panel.io.state import set_curdoc
 
-from clusterlens.ui.kit.widgets import pmu, pn
 from clusterlens.ui.shell import TEMPLATE, TITLE
+from clusterlens.ui.widgets.toolkit import pmu, pn
 
 EXTENSIONS = ("tabulator",)
 

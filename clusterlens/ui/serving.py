@@ -13,7 +13,8 @@ from bokeh.util.warnings import BokehUserWarning
 from panel.io.resources import LOCAL_DIST
 
 from clusterlens.compute._run.process_settings import ignore_warnings
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.scheduler import is_serving
 from clusterlens.ui.opening import EXTENSIONS
 from clusterlens.ui.pages import import_pages
 from clusterlens.ui.patches import send_everything
@@ -23,9 +24,8 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import read_file
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell, empty_frame
-from clusterlens.ui.state.address import from_query, restore_look
-from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.scheduler import is_serving
+from clusterlens.ui.state.address import from_query, restore_view_state
+from clusterlens.ui.widgets.toolkit import pn
 
 # Others are answered between two pages.
 _PAUSE_SECONDS = 0.01
@@ -97,15 +97,17 @@ async def _fill(server: Server, file: Path | None, view: Any) -> None:
     await server.scheduler.take(shell.fill(), lambda: True)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     try:
-        analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
+        analysis, view_state = from_query(
+            {name: _decoded(v) for name, v in given.items()}
+        )
     except ValueError as error:
-        analysis, look = None, {}
+        analysis, view_state = None, {}
         session.jobs.notify("warning", f"The link is not followed: {error}")
     if analysis is None:
-        restore_look(session.look, look)
+        restore_view_state(session.view_state, view_state)
     shell.begin()
     if analysis is not None and session.memory.store is not None:
-        pn.state.onload(partial(session.open, analysis, look or None))
+        pn.state.onload(partial(session.open, analysis, view_state or None))
     elif (own_run := server.tables.own_run) is not None:
         name = next(n for n, path in server.tables.runs().items() if path == own_run)
         pn.state.onload(partial(session.act, "open run", name=name))

@@ -11,24 +11,24 @@ from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.actions.action import Action
-from clusterlens.ui.nodes.catalogue import NODES
+from clusterlens.ui.jobs.derived import Derived
+from clusterlens.ui.jobs.lanes import Job, Jobs, Notice, explain
+from clusterlens.ui.jobs.reading import read_in_process
+from clusterlens.ui.results.catalogue import NODES
 from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.server.memory.memory import Memory, SavedHistory, read
 from clusterlens.ui.server.memory.pools import OwnPools
 from clusterlens.ui.server.memory.store import Intent
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import NEW_TABLE, Upload
-from clusterlens.ui.state.address import restore_look
+from clusterlens.ui.state.address import restore_view_state
 from clusterlens.ui.state.analysis import Analysis, Link, Run
 from clusterlens.ui.state.checks import Checks
 from clusterlens.ui.state.drafts import PoolDraft
 from clusterlens.ui.state.history import History, Step, plain_values
 from clusterlens.ui.state.links import LinkError
-from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.partial_run import PartialRun
-from clusterlens.ui.work.derived import Derived
-from clusterlens.ui.work.jobs import Job, Jobs, Notice, explain
-from clusterlens.ui.work.reading import read_in_process
+from clusterlens.ui.state.view_state import ViewState
 
 # Pages that show the table and the pool, not a run.
 OF_DATA = ("data", "pool")
@@ -58,12 +58,14 @@ class Session:
     def __init__(self, server: Server, *, in_lesson: bool = False) -> None:
         self.server, self.in_lesson = server, in_lesson
         self.history = History()
-        self.look = Look()
+        self.view_state = ViewState()
         self.jobs = Jobs(server)
         self.checks = Checks()
-        self.derived = Derived(NODES, self.history, self.look, self.jobs, self.checks)
+        self.derived = Derived(
+            NODES, self.history, self.view_state, self.jobs, self.checks
+        )
         self.memory = Memory(
-            server, self.history, self.look, self.checks, self.jobs.notify
+            server, self.history, self.view_state, self.checks, self.jobs.notify
         )
         self.files = self.memory.files
         self.own_pools = OwnPools(server.store)
@@ -74,7 +76,7 @@ class Session:
         # Intents of the requested nodes, by name.
         self._asked: dict[str, str] = {}
         self.jobs.param.watch(self._form, "partial")
-        self.look.param.watch(self._form, ["page", "so_far"])
+        self.view_state.param.watch(self._form, ["page", "so_far"])
         self.jobs.param.watch(self._tell_memory, "shown")
         self.memory.param.watch(self._show_other_pages, "on_other_pages")
 
@@ -94,26 +96,27 @@ class Session:
         kind: str,
         /,
         *,
-        look: Mapping[str, Any] | None = None,
+        view_state: Mapping[str, Any] | None = None,
         intent: str = "",
         **values: Any,
     ) -> bool:
         """Run an action and wait until it is saved; return whether it succeeded.
 
-        A failure becomes a notice. `look` is the view to show after the action; it is
-        applied at its end, because the analyst may have opened another view afterwards.
+        A failure becomes a notice. `view_state` is the view to show after the action;
+        it is applied at its end, because the analyst may have opened another view
+        afterwards.
         `intent` is the id of the interrupted action that is repeated.
         """
         action = ACTIONS[kind]
         self._n_acting += 1
         try:
             if action.slow:
-                done = await self._act_slowly(action, kind, values, look, intent)
+                done = await self._act_slowly(action, kind, values, view_state, intent)
             else:
                 with self.derived.paused():
                     done = self.act_now(kind, **values)
-                    if done and look:
-                        self.look.param.update(**look)
+                    if done and view_state:
+                        self.view_state.param.update(**view_state)
             await self.memory.settled()
             return done
         finally:
@@ -124,14 +127,14 @@ class Session:
         action: Action,
         kind: str,
         values: dict[str, Any],
-        look: Mapping[str, Any] | None,
+        view_state: Mapping[str, Any] | None,
         intent: str,
     ) -> bool:
         plain = plain_values(values)
         if self._is_unfinished(action):
             return False
         of = self.analysis.run_id
-        intent = intent or self.memory.begin(kind, action.title, values, look)
+        intent = intent or self.memory.begin(kind, action.title, values, view_state)
         refused: list[tuple[Link, ...]] = [()]
 
         def begin() -> Callable[[Job], tuple[Analysis, Analysis]]:
@@ -153,14 +156,14 @@ class Session:
         done = await self.jobs.act(action.title, begin, kind=kind)
         self._began_at = 0
         if refused[0]:
-            self.look.refused = refused[0]
+            self.view_state.refused = refused[0]
         filled = self.history.partial_run is not None
         with self.derived.paused():
             self._look_at(None)
             is_done = done is not None and self._merge(kind, values, *done)
             self.memory.end(intent)
-            if is_done and look:
-                self.look.param.update(**look)
+            if is_done and view_state:
+                self.view_state.param.update(**view_state)
             elif is_done and filled:
                 self.derived.fill()
         return is_done
@@ -171,11 +174,11 @@ class Session:
         for name in self._asked.keys() - asked:
             memory.end(self._asked.pop(name))
         for name in asked - self._asked.keys():
-            title, look = NODES[name].title, {"page": self.look.page}
+            title, view_state = NODES[name].title, {"page": self.view_state.page}
             given: dict[str, Any] = {"node": name}
             if check := self.derived.check_of(name):
                 given["check"] = [*check]
-            self._asked[name] = memory.begin("", title, given, look)
+            self._asked[name] = memory.begin("", title, given, view_state)
         if (shown := event.new) is not None:
             memory.progress(shown.kind, shown.title, shown.done, shown.total)
 
@@ -186,13 +189,16 @@ class Session:
             return False
         if intent.kind:
             return await self.act(
-                intent.kind, look=intent.look, intent=intent.id, **intent.given
+                intent.kind,
+                view_state=intent.view_state,
+                intent=intent.id,
+                **intent.given,
             )
         self.memory.end(intent.id)
         if (node := intent.given["node"]) not in NODES:
             self.jobs.notify("warning", f"This version does not know {node!r:.60}.")
             return False
-        restore_look(self.look, intent.look)
+        restore_view_state(self.view_state, intent.view_state)
         self.derived.ask(node)
         return True
 
@@ -218,7 +224,9 @@ class Session:
             action.takes(plain)
             result = action.apply(self.history.analysis, values, None)
         except ValueError as error:
-            self.look.refused = error.chain if isinstance(error, LinkError) else ()
+            self.view_state.refused = (
+                error.chain if isinstance(error, LinkError) else ()
+            )
             self.jobs.notify("warning", f"{action.title}: {explain(error)}")
             return False
         self._commit(kind, values, result)
@@ -238,12 +246,12 @@ class Session:
         """Show the partial run in steps, on request or if it is the first run."""
         run_so_far = self.jobs.partial
         if run_so_far is None:
-            self.look.so_far = False
+            self.view_state.so_far = False
             if not self.jobs.busy:  # the partial run was of another session
                 self._look_at(None)
         elif not self._is_wanted():
             self._look_at(None)
-        elif self.look.page not in OF_DATA and self._is_time(run_so_far):
+        elif self.view_state.page not in OF_DATA and self._is_time(run_so_far):
             self._formed_at = time.monotonic()
             self.jobs.live(
                 "so far", "Partial run", lambda job: run_so_far.run, self._made
@@ -252,7 +260,7 @@ class Session:
     def _is_wanted(self) -> bool:
         """Return whether a partial run exists and should be shown."""
         is_first = self.history.analysis.run is None
-        return self.jobs.partial is not None and (is_first or self.look.so_far)
+        return self.jobs.partial is not None and (is_first or self.view_state.so_far)
 
     def _made(self, run: Run | None, error: BaseException | None) -> None:
         """Show the partial run made by a thread."""
@@ -278,7 +286,7 @@ class Session:
         with self.derived.paused():
             self.history.partial_run = run
             if (before is None) != (run is None):
-                self.look.forget(*Look.kept_until("run"))
+                self.view_state.forget(*ViewState.reset_at("run"))
             elif run is not None:
                 self.derived.fill()
 
@@ -295,14 +303,16 @@ class Session:
         for key in self.files.keys() - named:
             del self.files[key]
 
-    async def open(self, analysis: str, look: Mapping[str, Any] | None = None) -> bool:
+    async def open(
+        self, analysis: str, view_state: Mapping[str, Any] | None = None
+    ) -> bool:
         """Open an analysis of the store; return whether it exists.
 
         Parameters
         ----------
         analysis : str
             Id of the analysis.
-        look : mapping, optional
+        view_state : mapping, optional
             View to show instead of the stored one, as plain values.
         """
         store = self.memory.store
@@ -313,7 +323,7 @@ class Session:
             return False
         if not await self._is_saved():
             return False
-        page = self.look.page
+        page = self.view_state.page
 
         def begin() -> Callable[[Job], Any]:
             return lambda job: read(store, analysis, job.report)
@@ -322,16 +332,18 @@ class Session:
         if found is None or not await self._is_saved():
             return False
         kept, notes, looked = found
-        wanted = dict(looked if look is None else look)
-        if self.look.page != page:  # the analyst has opened another page meanwhile
-            wanted["page"] = self.look.page
+        wanted = dict(looked if view_state is None else view_state)
+        if (
+            self.view_state.page != page
+        ):  # the analyst has opened another page meanwhile
+            wanted["page"] = self.view_state.page
         # The page comes first, because a page left at once would be made and computed
         # in vain.
-        restore_look(
-            self.look, {name: wanted[name] for name in wanted if name == "page"}
+        restore_view_state(
+            self.view_state, {name: wanted[name] for name in wanted if name == "page"}
         )
         self._adopt(kept)
-        restore_look(self.look, wanted, self._ends())
+        restore_view_state(self.view_state, wanted, self._ends())
         for text in notes:
             self.jobs.notify("warning", text)
         await self.memory.find_work()
@@ -375,8 +387,8 @@ class Session:
             if shown:
                 self.jobs.dismiss(*map(_other_page_notice, shown))
                 begins = self.jobs not in other.jobs.followers
-                if begins and vars(self.look.pool_draft) == vars(PoolDraft()):
-                    self.look.pool_draft = other.look.pool_draft
+                if begins and vars(self.view_state.pool_draft) == vars(PoolDraft()):
+                    self.view_state.pool_draft = other.view_state.pool_draft
                 return other.jobs
         return None
 
@@ -411,15 +423,17 @@ class Session:
         if upload.rows_of == NEW_TABLE:
             taken = await self.act(
                 "take new table",
-                look={"page": "new-rows"},
+                view_state={"page": "new-rows"},
                 name=upload.name,
                 sha256=key,
             )
             if taken:
-                self.look.forget("new_row", "new_rows_view")
+                self.view_state.forget("new_row", "new_rows_view")
             return taken
-        look = {"page": "data", "starting": False}
-        return await self.act("load file", look=look, name=upload.name, sha256=key)
+        view_state = {"page": "data", "starting": False}
+        return await self.act(
+            "load file", view_state=view_state, name=upload.name, sha256=key
+        )
 
     async def take_in(self, content: bytes) -> bool:
         """Import the file of an analysis as an analysis of its own, and open it."""
@@ -490,15 +504,17 @@ class Session:
         cns = self.analysis.cns
         with self.derived.paused():
             move()
-            self.look.refused = ()
+            self.view_state.refused = ()
             if self.analysis.ensemble is not before:
-                self.look.forget(*Look.kept_until("run"))
+                self.view_state.forget(*ViewState.reset_at("run"))
             if self.analysis.dataset is not dataset:
-                self.look.forget(*Look.kept_until("table"))
+                self.view_state.forget(*ViewState.reset_at("table"))
             if self.analysis.cns != cns:
-                self.look.param.update(cns_preview=None, cns_step=None, cns_version="")
+                self.view_state.param.update(
+                    cns_preview=None, cns_step=None, cns_version=""
+                )
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
-                self.look.forget(*Look.kept_until("either"))
+                self.view_state.forget(*ViewState.reset_at("either"))
 
 
 def _other_page_notice(intent: Intent) -> Notice:

@@ -10,8 +10,27 @@ from urllib.parse import urlencode
 
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
+from clusterlens.ui.components.commands import (
+    KEYBOARD_COMMANDS,
+    press,
+    toggle_help,
+    toggle_large,
+)
+from clusterlens.ui.components.interrupted import how_far
+from clusterlens.ui.components.result_chip import ResultChip
+from clusterlens.ui.components.status_bar import STATUS_BAR_HEIGHT, status_bar
 from clusterlens.ui.figures.keyboard_control import HOW
-from clusterlens.ui.kit.components import (
+from clusterlens.ui.jobs.scheduler import is_serving
+from clusterlens.ui.leaving import dispose_page, register_page
+from clusterlens.ui.pages import PAGES
+from clusterlens.ui.server.manual import MISSING, manual_address
+from clusterlens.ui.server.memory.memory import Memory
+from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
+from clusterlens.ui.session import Session
+from clusterlens.ui.state.address import restore_view_state, to_query
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.widgets.explanations import GLOSSARY
+from clusterlens.ui.widgets.scripted import (
     Connection,
     Keys,
     Query,
@@ -20,28 +39,14 @@ from clusterlens.ui.kit.components import (
     Theme,
     go_on,
 )
-from clusterlens.ui.kit.explanations import GLOSSARY
-from clusterlens.ui.kit.style import ACCENT, COLUMN, HIDDEN_WITHOUT_CONNECTION, scaled
-from clusterlens.ui.kit.style import THEME as THEME_CONFIG
-from clusterlens.ui.kit.widgets import link, pmu, pn, safe
-from clusterlens.ui.leaving import dispose_page, register_page
-from clusterlens.ui.pages import PAGES
-from clusterlens.ui.parts.commands import (
-    KEYBOARD_COMMANDS,
-    press,
-    toggle_help,
-    toggle_large,
+from clusterlens.ui.widgets.style import (
+    ACCENT,
+    COLUMN,
+    HIDDEN_WITHOUT_CONNECTION,
+    scaled,
 )
-from clusterlens.ui.parts.interrupted import how_far
-from clusterlens.ui.parts.result_chip import ResultChip
-from clusterlens.ui.parts.status_bar import STATUS_BAR_HEIGHT, status_bar
-from clusterlens.ui.server.manual import MISSING, manual_address
-from clusterlens.ui.server.memory.memory import Memory
-from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
-from clusterlens.ui.session import Session
-from clusterlens.ui.state.address import restore_look, to_query
-from clusterlens.ui.state.history import Step
-from clusterlens.ui.work.scheduler import is_serving
+from clusterlens.ui.widgets.style import THEME as THEME_CONFIG
+from clusterlens.ui.widgets.toolkit import link, pmu, pn, safe
 
 # Keys for the page as a whole, also during a lesson.
 OF_SHELL = ("?", "a")
@@ -194,22 +199,23 @@ class Shell:
         content.extend([status_bar(session), _help(session)])
         yield
         body.extend([page.view for page in self.pages.values()])
-        session.look.param.watch(self._show_page, ["page"])
+        session.view_state.param.watch(self._show_page, ["page"])
         # The page's content is made after the browser has drawn its frame.
-        self.pages[session.look.page].view.visible = True
+        self.pages[session.view_state.page].view.visible = True
         session.history.param.watch(self._mark, ["steps", "cursor"])
         self._mark()
 
     def _go(self, page: str) -> None:
-        if page != self.session.look.page:
+        if page != self.session.view_state.page:
             self.session.jobs.dismiss(*self.session.jobs.notices)
-        self.session.look.page = page
+        self.session.view_state.page = page
 
     @property
     def in_force(self) -> Session:
         """The session for undo, keys and the header; during a lesson, its session."""
         in_lesson = (
-            self.session.look.page == "lessons" and self.classroom.lesson is not None
+            self.session.view_state.page == "lessons"
+            and self.classroom.lesson is not None
         )
         return self.classroom.session if in_lesson else self.session
 
@@ -232,14 +238,14 @@ class Shell:
         dispose_page(self)
 
     def _press(self, key: str) -> None:
-        of_shell = key in OF_SHELL or (key == "escape" and self.session.look.help)
+        of_shell = key in OF_SHELL or (key == "escape" and self.session.view_state.help)
         press(self.session if of_shell else self.in_force, key)
 
     def _whenever(self, write: Callable[..., None]) -> None:
         """Call now, and whenever another state may be in force."""
         for session in (self.session, self.classroom.session):
             session.history.param.watch(write, ["steps", "cursor"])
-        self.session.look.param.watch(write, ["page"])
+        self.session.view_state.param.watch(write, ["page"])
         self.classroom.param.watch(write, ["key", "opening"])
         write()
 
@@ -247,7 +253,7 @@ class Shell:
         """Return the line of the header with the loaded table and the selected run."""
 
         def start(what: str) -> None:
-            self.session.look.param.update(page="data", starting=True)
+            self.session.view_state.param.update(page="data", starting=True)
 
         text = Text(
             does=start,
@@ -335,15 +341,19 @@ class Shell:
             )
 
         self._whenever(write)
-        look = session.look
-        size = TextSize(large=look.large)
-        look.param.watch(lambda event: size.param.update(large=event.new), ["large"])
-        size.param.watch(lambda event: look.param.update(large=event.new), ["large"])
+        view_state = session.view_state
+        size = TextSize(large=view_state.large)
+        view_state.param.watch(
+            lambda event: size.param.update(large=event.new), ["large"]
+        )
+        size.param.watch(
+            lambda event: view_state.param.update(large=event.new), ["large"]
+        )
         return pn.Row(buttons, size, margin=0)
 
     def _show_page(self, *events: Any) -> None:
         """Show the selected page, and mark it in the navigation."""
-        shown = self.session.look.page
+        shown = self.session.view_state.page
         for key, page in self.pages.items():
             if key != shown:
                 page.set_visible(False)
@@ -353,7 +363,9 @@ class Shell:
     def _mark(self, *events: Any) -> None:
         """Mark the displayed page in the navigation, and pages that need a table."""
         session = self.session
-        self._rail.body = _rail(session.look.page, session.analysis.table is not None)
+        self._rail.body = _rail(
+            session.view_state.page, session.analysis.table is not None
+        )
 
 
 def _named(name: str, size: str) -> str:
@@ -404,10 +416,12 @@ def _taker(session: Session) -> FileTaker:
     taker = FileTaker(session.receive, everywhere=True, width=1, height=1)
 
     def tell(*events: Any) -> None:
-        is_new = session.look.page == "new-rows" and session.analysis.segmentations
+        is_new = (
+            session.view_state.page == "new-rows" and session.analysis.segmentations
+        )
         taker.rows_of = NEW_TABLE if is_new else TABLE
 
-    session.look.param.watch(tell, ["page"])
+    session.view_state.param.watch(tell, ["page"])
     session.history.param.watch(tell, ["steps", "cursor"])
     tell()
     return taker
@@ -461,16 +475,16 @@ def _saved(session: Session) -> Text:
 
 def _query(session: Session) -> Query:
     """Keep the address of the page equal to a link to its present view."""
-    memory, look = session.memory, session.look
-    query = Query(lambda page: restore_look(look, {"page": page}))
+    memory, view_state = session.memory, session.view_state
+    query = Query(lambda page: restore_view_state(view_state, {"page": page}))
 
     def write(*events: Any) -> None:
-        given = to_query(memory.analysis, look)
+        given = to_query(memory.analysis, view_state)
         if given:
             query.text = f"?{urlencode(given)}"
 
     memory.param.watch(write, ["analysis"])
-    look.param.watch(write, look.linked())
+    view_state.param.watch(write, view_state.linked())
     return query
 
 
@@ -540,7 +554,7 @@ def _help(session: Session) -> Text:
         css_classes=["cl-keys"],
         stylesheets=[OVERLAY],
     )
-    session.look.param.watch(
+    session.view_state.param.watch(
         lambda event: setattr(place, "visible", event.new), ["help"]
     )
     return place

@@ -23,10 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import clusterlens as cl
+from clusterlens.ui.components.findings import NEEDED, gather
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.jobs.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.server.memory.archive import (
     export_analysis,
 )
@@ -34,7 +35,6 @@ from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.literals import ScriptError
-from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 PATIENCE = 60
 # Placeholder in a log for a value with nesting deeper than any other.
@@ -89,7 +89,7 @@ async def make_analysis(folder: Path) -> bytes:
     await session.act("set threshold", threshold=4)
     await session.act("set link weight", weight=0.5)
     await session.memory.settled()
-    session.look.param.update(page="report", model=2)
+    session.view_state.param.update(page="report", model=2)
     data = export_analysis(session.memory.store, session.memory.analysis)
     session.close()
     session.memory.store.close()

@@ -47,7 +47,7 @@ def kept(home: Path, n: int, n_models: int) -> Path:
 
 async def _write(folder: Path, n: int, n_models: int) -> None:
     session = Session(Server(Store(folder)))
-    session.look.page = "consensus"  # where it is left, and opened again
+    session.view_state.page = "consensus"  # where it is left, and opened again
     session.history.do(Step("start", "Test", made(n, 10, n_models)))
     start = clocks()
     await session.memory.settled()

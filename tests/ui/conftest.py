@@ -8,10 +8,10 @@ from playwright.sync_api import expect
 
 from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.exports import pictures
+from clusterlens.ui.jobs import derived
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory import memory
 from clusterlens.ui.server.memory.store import Store
-from clusterlens.ui.work import derived
 from tests.support.pages import (
     PATIENCE,
     ROOT,
@@ -35,7 +35,7 @@ LATE = """(() => {
 LATE_APP = """
 import asyncio
 from clusterlens.ui.cli import open_page
-from clusterlens.ui.work.jobs import Jobs
+from clusterlens.ui.jobs.lanes import Jobs
 
 def come_late(in_time, wait):
     async def late(self, pool, job, work):
@@ -231,8 +231,8 @@ def app(fresh):
 def kept(page, server):
     """Opener of the app with an analysis of a table, made before by some steps."""
 
-    def open_kept(table, *steps, **look):
-        query = keep(server.home, table, *steps, **look)
+    def open_kept(table, *steps, **view_state):
+        query = keep(server.home, table, *steps, **view_state)
         page.goto(f"{server.address}/app?{query}", timeout=PATIENCE)
         wait_for_content(page)
         return page

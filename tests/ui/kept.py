@@ -22,7 +22,7 @@ def pool_run(pool: str | list[dict[str, Any]] = "quick", rows: int = 0) -> Step:
     return "run pool", {"pool": entries, "votes": CHOSEN_VOTES}
 
 
-def keep(home: Path, table: Path | str, *steps: Step, **look: Any) -> str:
+def keep(home: Path, table: Path | str, *steps: Step, **view_state: Any) -> str:
     """Keep an analysis of a file or an example in a store, after some steps.
 
     Returns the query of its address, with values of what the page looks at.
@@ -42,7 +42,7 @@ def keep(home: Path, table: Path | str, *steps: Step, **look: Any) -> str:
 
     try:
         run(work())
-        found = {"analysis": session.memory.analysis, "look": json.dumps(look)}
+        found = {"analysis": session.memory.analysis, "look": json.dumps(view_state)}
     finally:
         session.close()
         store.close()

@@ -6,20 +6,28 @@ import pytest
 
 from clusterlens.compute._plain import MOST_NESTED, read_plain
 from clusterlens.ui.pages import PAGES
-from clusterlens.ui.state.address import from_query, plain_look, restore_look, to_query
-from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.address import (
+    from_query,
+    plain_view_state,
+    restore_view_state,
+    to_query,
+)
+from clusterlens.ui.state.view_state import ViewState
 
 
 def test_a_link_says_again_what_was_looked_at():
-    look, again = Look(page="cns", model=3, report_without=("map",)), Look()
-    analysis, values = from_query(to_query("a1", look))
-    restore_look(again, values)
+    view_state, again = (
+        ViewState(page="cns", model=3, report_without=("map",)),
+        ViewState(),
+    )
+    analysis, values = from_query(to_query("a1", view_state))
+    restore_view_state(again, values)
     assert analysis == "a1"
-    assert plain_look(again) == plain_look(look) != {}
+    assert plain_view_state(again) == plain_view_state(view_state) != {}
 
 
 @pytest.mark.parametrize(
-    "look",
+    "plain",
     [
         "[" * 5000,
         "[" * 5000 + "]" * 5000,
@@ -29,9 +37,9 @@ def test_a_link_says_again_what_was_looked_at():
         *("", "{", "[]", "3", '"data"', "null", "1" * 5000),
     ],
 )
-def test_what_is_no_look_is_refused_with_what_to_do(look):
+def test_what_is_no_look_is_refused_with_what_to_do(plain):
     with pytest.raises(ValueError, match="copy the link again"):
-        from_query({"analysis": "a1", "look": look})
+        from_query({"analysis": "a1", "look": plain})
 
 
 def test_the_name_of_an_analysis_is_of_bounded_length():
@@ -57,16 +65,24 @@ def test_values_are_nested_up_to_a_bound(open_, close):
         *({"inspected": 0.5}, {"cns_sample": "1"}, {"tab": None}),
         *({"map_view": [0, 10**400, 0, 1]}, {"map_view": [float("nan"), 1, 0, 1]}),
         *({"map_view": [1e308, -1e308, 0, 1]}, {"matrix_view": [[0], 1, 0, 1]}),
-        *({"judged": "column:\ud800"}, {"report_without": ["\ud800"]}),
+        *({"label_source": "column:\ud800"}, {"report_without": ["\ud800"]}),
         *({"obey_links": 1}, {"nosuch": 1}, {"help": True}),
     ],
 )
 def test_a_value_that_does_not_fit_is_left_out(values):
-    look = Look()
-    before = look.param.values()
-    restore_look(look, values, {"model": 7})
-    assert look.param.values() == before
+    view_state = ViewState()
+    before = view_state.param.values()
+    restore_view_state(view_state, values, {"model": 7})
+    assert view_state.param.values() == before
 
 
 def test_every_page_can_be_named_and_no_other():
-    assert Look.param.page.objects == [key for key, *_ in PAGES]
+    assert ViewState.param.page.objects == [key for key, *_ in PAGES]
+
+
+def test_a_link_of_before_restores_a_parameter_under_its_new_name():
+    view_state = ViewState()
+    restore_view_state(view_state, {"judged": "model:2"})
+    assert view_state.label_source == "model:2"
+    restore_view_state(view_state, {"judged": "column:\ud800"})
+    assert view_state.label_source == "model:2"

@@ -16,6 +16,7 @@ from clusterlens.compute.scale import source as source_module
 from clusterlens.ui.actions.large_tables import given_of
 from clusterlens.ui.exports.all_rows import write_error
 from clusterlens.ui.exports.script import write_card
+from clusterlens.ui.jobs.lanes import Progress
 from clusterlens.ui.pages.all_rows.nodes import labelling
 from clusterlens.ui.pages.all_rows.page import AllRowsPage
 from clusterlens.ui.pages.data.load_table import LoadTable
@@ -25,8 +26,7 @@ from clusterlens.ui.server.large_tables import LargeTables
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.jobs import Progress
+from clusterlens.ui.state.view_parameters import Viewport
 from tests.ui.loop import run, wait_until_idle
 
 N = 900
@@ -105,7 +105,7 @@ def test_all_rows_are_labelled_by_the_result_and_shown_as_text(folder):
         page = AllRowsPage(session)
         page.make()
         page.set_visible(True)
-        session.look.all_rows_view = Viewport(width=120, height=90)
+        session.view_state.all_rows_view = Viewport(width=120, height=90)
         await wait_until_idle(session)
         assert "200 landmarks stand for 900 rows" in texts(page)
         assert session.derived.get("labelling").value.obstacle == ""
@@ -118,7 +118,7 @@ def test_all_rows_are_labelled_by_the_result_and_shown_as_text(folder):
         assert BAD not in shown
         for words in ("900 rows have the labels of k-means k=3", "cluster 3"):
             assert words in shown
-        session.look.param.update(all_rows_part=3, all_rows_first="in order")
+        session.view_state.param.update(all_rows_part=3, all_rows_first="in order")
         await wait_until_idle(session)
         part = session.derived.get("part_rows").value
         table = pd.read_parquet(folder / BAD)

@@ -11,16 +11,16 @@ import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.ranking.answers import answer_posterior
+from clusterlens.ui.components.commands import choose_result
+from clusterlens.ui.components.findings import NEEDED, gather
 from clusterlens.ui.exports.document import _answer, _votes
-from clusterlens.ui.nodes.answers import broken_by_all
 from clusterlens.ui.pages.clusters.page import ClustersPage
-from clusterlens.ui.parts.commands import choose_result
-from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.results.answers import broken_by_all
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import as_constraints
-from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import choice_from
+from clusterlens.ui.state.view_parameters import Brush, Viewport
 from tests.ui.test_linking import run_scenario
 
 pytestmark = [
@@ -161,7 +161,10 @@ def test_the_model_most_like_the_right_one_is_named_where_another_is_first():
         assert "expected to be most like yours</span>, likeliest are <b>" in headline
         assert "The likeliest model " in headline
         opened.advice._do(f"look {safest_model}")
-        assert (session.look.model, session.look.tab) == (safest_model, "model")
+        assert (session.view_state.model, session.view_state.tab) == (
+            safest_model,
+            "model",
+        )
 
     run_scenario(scenario)
 
@@ -188,7 +191,10 @@ def test_enough_is_said_with_its_reason_only_where_the_library_says_so():
             assert "joined" not in text
         assert "among the models there are now only" in opened.closer._text.body
         opened.advice._do("clusters")
-        assert (session.look.page, session.look.partition) == ("clusters", "model")
+        assert (session.view_state.page, session.view_state.partition) == (
+            "clusters",
+            "model",
+        )
 
     run_scenario(scenario)
 
@@ -207,7 +213,7 @@ def test_answers_that_no_model_fits_are_said_to_and_broken_links_are_shown():
         assert "no model of this pool fits them" in opened.headline._text.body
         assert opened.links._text.body.count("broken by all") == len(alike) - 1
         opened.advice._do("pool")
-        assert session.look.page == "pool"
+        assert session.view_state.page == "pool"
 
     run_scenario(scenario)
 
@@ -244,7 +250,7 @@ def test_answers_about_noise_are_counted_alike_all_over_the_page(weight, broken)
         session.act_now("add link", kind="must", a=noise, b=149)
         session.act_now("add link", kind="cannot", a=one, b=149)
         session.act_now("add link", kind="cannot", a=one, b=twin)
-        session.look.model = 0
+        session.view_state.model = 0
         await opened.wait_until_idle()
         ranking = session.derived.get("ranking").value
         assert ranking.violated[0] == pytest.approx(broken / 3)
@@ -267,7 +273,7 @@ def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
         await opened.press("s")
         assert len(session.derived.get("suggestions").value) == 6
         for k in range(8):
-            asked.append(session.look.pair)
+            asked.append(session.view_state.pair)
             assert len(asked[-1]) == 2
             assert ("cl-so-far" in opened.pair._text.body) == (k > 1)
             await opened.press("ucm"[k % 3] if k < 3 else "u")
@@ -279,7 +285,7 @@ def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
         for some in session.derived.get("suggestions").value:
             assert frozenset(some.pair) not in {*map(frozenset, asked), *answered}
         await opened.press("escape")
-        assert (session.look.streak, session.look.pair) == (False, ())
+        assert (session.view_state.streak, session.view_state.pair) == (False, ())
         opened.links._do("again 0")
         await opened.wait_until_idle()
         assert len(session.analysis.unsure) == 5
@@ -291,7 +297,7 @@ def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
 def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
     async def scenario(opened):
         session, derived = opened.session, opened.session.derived
-        opened.session.look.matrix_view = Viewport(width=60, height=60)
+        opened.session.view_state.matrix_view = Viewport(width=60, height=60)
         await opened.wait_until_idle()
         alone = derived.get("consensus").value.tile.values
         ensemble = session.analysis.ensemble
@@ -333,7 +339,7 @@ def test_pair_card_and_matrices_read_a_pair_alike_by_the_one_threshold(threshold
     async def scenario(opened):
         session, derived = opened.session, opened.session.derived
         ensemble, words = session.analysis.ensemble, set()
-        session.look.matrix_view = Viewport(width=60, height=60)
+        session.view_state.matrix_view = Viewport(width=60, height=60)
         session.act_now("set threshold", threshold=threshold)
         answer_by(session, TRUTH, 20)
         await opened.wait_until_idle()
@@ -342,7 +348,7 @@ def test_pair_card_and_matrices_read_a_pair_alike_by_the_one_threshold(threshold
         counts = joins.sum(axis=0)
         split = np.argwhere(joins[TRUTH] & (counts < threshold))[0].tolist()
         for pair in (tuple(split), (0, 140), (0, 60), (50, 60), (3, 4)):
-            session.look.pair = pair
+            session.view_state.pair = pair
             await opened.wait_until_idle()
             joined = ensemble.labels[:, pair[0]] == ensemble.labels[:, pair[1]]
             cross, body = derived.get("cross").value, opened.pair._text.body
@@ -363,7 +369,7 @@ def test_pair_card_and_matrices_read_a_pair_alike_by_the_one_threshold(threshold
             assert f"at least {threshold} of 12 models" in opened.binarised._note.body
             words.add((pool_says[1], answers_say[1]))
         assert words >= {("apart", "together"), ("together", "together")}
-        session.look.pool_alone = True
+        session.view_state.pool_alone = True
         await opened.wait_until_idle()
         body = opened.pair._text.body
         assert body.count("needed: ") == 1
@@ -379,8 +385,8 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         page = ClustersPage(session)
         page.set_visible(True)
         shown = {type(panel).__name__: panel for panel in page.cards}
-        session.look.param.update(partition="model", model=TRUTH)
-        session.look.brush = Brush(np.arange(50), "box")
+        session.view_state.param.update(partition="model", model=TRUTH)
+        session.view_state.brush = Brush(np.arange(50), "box")
         await opened.wait_until_idle()
         ensemble, inside = session.analysis.ensemble, {}
         sentence, table = shown["PartitionBar"]._text, shown["ClusterProfilesTable"]
@@ -416,14 +422,14 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         assert set(ends) <= set(inside)
         tab = opened.page.cards
         place = {type(one).__name__: one for one in tab}["Inspector"].tabs["model"]
-        session.look.param.update(page="consensus", tab="model")
+        session.view_state.param.update(page="consensus", tab="model")
         await opened.wait_until_idle()
         model = place.card
         read = re.findall(
             r"inside (\d+%)</span> · with your answers (\d+%)", model.text.body
         )
         assert read == list(zip(pool, inside, strict=True))
-        session.look.tab = "selection"
+        session.view_state.tab = "selection"
         await opened.wait_until_idle()
         among = ensemble.labels[:, :50]
         alike = (among[:, :, None] == among[:, None, :]).sum(axis=(1, 2))
@@ -432,7 +438,7 @@ def test_agreement_inside_is_that_of_the_pool_with_the_answers_beside_it():
         assert f"<b>{percent(shares.mean())}</b>" in body
         answered = percent(np.average(shares, weights=weighted.votes))
         assert f"with your answers {answered}" in body
-        session.look.param.update(inspected=0, tab="sample")
+        session.view_state.param.update(inspected=0, tab="sample")
         await opened.wait_until_idle()
         votes = re.findall(r"(\d+) of 12<", opened.sample.text.body)
         joined = (ensemble.labels == ensemble.labels[:, :1]).sum(axis=0)[1:]
@@ -447,7 +453,7 @@ def test_a_consensus_by_answers_is_made_again_by_action_and_script():
         page = ClustersPage(session)
         page.set_visible(True)
         answer_by(session, TRUTH, 20)
-        session.look.param.update(partition="consensus", partition_k=4)
+        session.view_state.param.update(partition="consensus", partition_k=4)
         await opened.wait_until_idle()
         chosen = session.derived.get("chosen").value
         weighted = session.derived.get("weighted_ensemble").value
@@ -466,8 +472,8 @@ def test_a_consensus_by_answers_is_made_again_by_action_and_script():
         ensemble = session.analysis.ensemble
         written = choice.python(ensemble, 4, ())
         assert np.array_equal(eval(written, {"cl": cl, "ensemble": ensemble}), labels)
-        session.look.pool_alone = True
-        session.look.partition = "consensus"
+        session.view_state.pool_alone = True
+        session.view_state.partition = "consensus"
         await opened.wait_until_idle()
         assert session.derived.get("chosen").value.title == "consensus tree k=4"
 

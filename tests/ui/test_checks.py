@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from clusterlens.ui.nodes.catalogue import NODES
-from clusterlens.ui.nodes.nulls import null_key
+from clusterlens.ui.results.catalogue import NODES
+from clusterlens.ui.results.nulls import null_key
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.checks import (
     Check,

@@ -9,7 +9,7 @@ from clusterlens.ui.pages.lessons.class_view import ClassView
 from clusterlens.ui.pages.lessons.page import LessonsPage
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.address import from_query, restore_look, to_query
+from clusterlens.ui.state.address import from_query, restore_view_state, to_query
 from tests.ui.loop import run
 
 EVIL = "<img src=x onerror=alert(1)>'"
@@ -21,9 +21,9 @@ class Pages:
     def __init__(self):
         self.server, self.all = Server(), []
 
-    def open(self, **look):
+    def open(self, **view_state):
         session = Session(self.server)
-        restore_look(session.look, look)
+        restore_view_state(session.view_state, view_state)
         page = LessonsPage(session)
         page.set_visible(True)
         self.all.append(page)
@@ -63,7 +63,7 @@ def test_pages_of_a_class_are_counted_by_lesson_and_step():
         assert "Most typical is not true" in body(lecturer)
         assert "3 pages" in body(lecturer)
         one, other = pages.all[1:3]
-        one.session.look.class_word = "red"
+        one.session.view_state.class_word = "red"
         other.classroom.close()
         assert "1 page<" in body(lecturer)
         assert "step 1" not in body(lecturer)
@@ -97,15 +97,15 @@ def test_the_link_for_the_class_holds_the_word_and_no_analysis():
         lecturer = pages.open()
         (view,) = (p for p in lecturer.cards if isinstance(p, ClassView))
         view._choose("word  red   and blue ")
-        look = lecturer.session.look
-        assert look.class_word == "red and blue"
-        analysis, plain = from_query(to_query(None, look))
+        view_state = lecturer.session.view_state
+        assert view_state.class_word == "red and blue"
+        analysis, plain = from_query(to_query(None, view_state))
         assert analysis is None
         pupil = pages.open(**plain)
-        assert pupil.session.look.class_word == "red and blue"
+        assert pupil.session.view_state.class_word == "red and blue"
         assert "class_word%22%3A+%22red+and+blue" in body(lecturer)
         view._choose(f"word {'x' * 41}")
-        assert look.class_word == "red and blue"
+        assert view_state.class_word == "red and blue"
         (notice,) = lecturer.session.jobs.notices
         assert "41 letters; give up to 40" in notice.text
 
@@ -115,7 +115,7 @@ def test_the_link_for_the_class_holds_the_word_and_no_analysis():
 @pytest.mark.parametrize("word", ["x" * 41, "a\nb", "a\n", 3, ["a"]])
 def test_an_address_without_a_proper_class_word_is_of_no_class(word):
     async def scenario(pages):
-        assert pages.open(class_word=word).session.look.class_word == ""
+        assert pages.open(class_word=word).session.view_state.class_word == ""
 
     classed(scenario)
 
@@ -123,7 +123,7 @@ def test_an_address_without_a_proper_class_word_is_of_no_class(word):
 def test_markup_in_a_class_word_is_text():
     async def scenario(pages):
         lecturer = pages.open(class_word=EVIL)
-        assert lecturer.session.look.class_word == EVIL
+        assert lecturer.session.view_state.class_word == EVIL
         assert "<img" not in body(lecturer)
         assert "value='&lt;img src=x onerror=alert(1)&gt;&#x27;'" in body(lecturer)
         pages.server.classes.put(lecturer, EVIL, EVIL, 0)

@@ -12,15 +12,14 @@ from numpy.testing import assert_array_equal
 from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.components.tab import effect_rows
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.nodes import LEFT_OUT
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.clusters.profiles import _cell, _stability_note
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.consensus.selection_tab import SelectionTab
-from clusterlens.ui.parts.tab import effect_rows
 from clusterlens.ui.state.analysis import ClusterName, Run
-from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import (
     Called,
     Choice,
@@ -29,7 +28,8 @@ from clusterlens.ui.state.partitions import (
     named,
     names_of,
 )
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Brush, Viewport
+from clusterlens.ui.widgets.toolkit import safe
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import session_with
 
@@ -63,7 +63,7 @@ def planted(*, labels=True):
     made = make_dataset(table, name="planted", label="truth" if labels else None)
     prepared = prepare(made, roles={"kind": "categorical"})
     session = session_with(Run("r1", "run 1", prepared, (), 0, ensemble))
-    session.look.partition = "consensus"
+    session.view_state.partition = "consensus"
     return session
 
 
@@ -72,7 +72,7 @@ def opened(session, then):
 
     async def main():
         page = ClustersPage(session)
-        session.look.compare_view = Viewport(width=80, height=60)
+        session.view_state.compare_view = Viewport(width=80, height=60)
         page.set_visible(True)
         await wait_until_idle(session)
         return await then(page)
@@ -98,20 +98,20 @@ def test_the_consensus_begins_with_the_cut_that_the_models_agree_with_most():
     ensemble = Ensemble([*seen, *[groups // 2] * 4])
     made = replace(session.analysis.run, ensemble=ensemble)
     session = session_with(made)
-    session.look.partition = "model"
+    session.view_state.partition = "model"
 
     async def then(page):
         assert value(session, "ensemble").n_clusters[value(session, "reference")] == 2
         cuts = panel(page, "KEvidence")
         assert "closest" not in cuts._cuts.body + cuts._heads.body
-        session.look.partition = "consensus"
+        session.view_state.partition = "consensus"
         await wait_until_idle(session)
         assert value(session, "choice").k == 4 == closest_cut(ensemble).n_clusters
         assert cuts._slider.value == 4
         assert "closest to the models" in cuts._heads.body
         marked = re.findall("aria-label='([^']*closest[^']*)'", cuts._cuts.body)
         assert marked == ["4 clusters, closest to the models"]
-        session.look.partition_k = 3
+        session.view_state.partition_k = 3
         await wait_until_idle(session)
         assert value(session, "choice").k == 3
         assert marked == re.findall("aria-label='([^']*closest[^']*)'", cuts._cuts.body)
@@ -162,7 +162,7 @@ def test_the_slider_cuts_the_tree_and_larger_halves_keep_their_colour():
         slider.value = 4
         await wait_until_idle(session)
         after = value(session, "chosen").clusters
-        assert session.look.partition_k == 4
+        assert session.view_state.partition_k == 4
         assert set(before) < set(after)
         moved = before != after
         assert set(after[moved]) == set(after) - set(before)
@@ -179,7 +179,7 @@ def test_the_slider_leads_on_to_twenty_clusters_and_keeps_the_closest_cut_in_sig
     wrong = rng.random((8, 60)) < 0.1
     seen = np.where(wrong, rng.integers(0, 15, wrong.shape), groups)
     session = session_with(replace(session.analysis.run, ensemble=Ensemble(seen)))
-    session.look.partition = "consensus"
+    session.view_state.partition = "consensus"
 
     async def then(page):
         cuts = panel(page, "KEvidence")
@@ -202,7 +202,7 @@ def test_a_partition_that_is_being_made_cannot_be_taken_yet():
         bar = panel(page, "PartitionBar")
         assert not bar._keep.disabled
         assert not bar._choose.disabled
-        session.look.partition_k = 4
+        session.view_state.partition_k = 4
         assert session.derived.get("chosen").state == "pending"
         assert bar._keep.disabled
         assert bar._choose.disabled
@@ -220,7 +220,7 @@ def test_nothing_moves_while_another_number_of_clusters_is_made():
         for shown in page.view.select():
             shown.param.watch(moved.append, "visible")
         for k in (2, 5):
-            session.look.param.update(partition="consensus", partition_k=k)
+            session.view_state.param.update(partition="consensus", partition_k=k)
             await wait_until_idle(session)
 
     opened(session, then)
@@ -229,7 +229,7 @@ def test_nothing_moves_while_another_number_of_clusters_is_made():
 
 def test_a_model_the_given_labels_and_a_group_can_be_read():
     session = planted()
-    look = session.look
+    view_state = session.view_state
 
     async def then(page):
         bar = panel(page, "PartitionBar")
@@ -242,15 +242,15 @@ def test_a_model_the_given_labels_and_a_group_can_be_read():
         bar._kinds.value = "labels"
         await wait_until_idle(session)
         assert sorted(value(session, "chosen").names.values()) == ["t", "u", "v"]
-        look.brush = Brush(np.arange(25), "box on the map")
+        view_state.brush = Brush(np.arange(25), "box on the map")
         bar._kinds.value = "group"
         await wait_until_idle(session)
         assert value(session, "chosen").sizes == {0: 25, 1: 35}
         assert "25 samples" in bar._text.body
-        look.param.update(page="consensus", brush=Brush(np.arange(9), "box"))
+        view_state.param.update(page="consensus", brush=Brush(np.arange(9), "box"))
         SelectionTab(session)._open.clicks += 1
         await wait_until_idle(session)
-        assert look.page == "clusters"
+        assert view_state.page == "clusters"
         assert value(session, "chosen").sizes == {0: 9, 1: 51}
 
     opened(session, then)
@@ -265,7 +265,7 @@ def test_noise_is_shown_as_a_group_whatever_it_means(noise):
     )
 
     async def then(page):
-        session.look.param.update(partition="model", model=0)
+        session.view_state.param.update(partition="model", model=0)
         await wait_until_idle(session)
         held = value(session, "chosen_held")
         assert sorted(held.clusters.tolist()) == [-1, 0, 1, 2]
@@ -285,7 +285,7 @@ def test_what_a_model_left_out_is_no_noise_on_any_page():
 
     async def then(page):
         session.derived.watch(["model_names"], lambda results: None)
-        session.look.param.update(partition="model", model=1)
+        session.view_state.param.update(partition="model", model=1)
         await wait_until_idle(session)
         assert value(session, "model_names") == {-1: LEFT_OUT}
         assert f"12 samples {LEFT_OUT}." in panel(page, "PartitionBar")._text.body
@@ -304,7 +304,7 @@ def test_a_group_of_nothing_is_not_turned_to():
     async def then(page):
         panel(page, "PartitionBar")._kinds.value = "group"
         await wait_until_idle(session)
-        assert session.look.partition == "consensus"
+        assert session.view_state.partition == "consensus"
         assert panel(page, "PartitionBar")._kinds.value == "consensus"
         assert "Select some samples" in session.jobs.notices[0].text
 
@@ -358,14 +358,14 @@ def test_a_name_travels_to_models_that_share_most_of_its_rows():
 
     async def then(page):
         apart = panel(page, "DistinguishingColumns")
-        session.look.cluster = int(value(session, "chosen").clusters[40])
+        session.view_state.cluster = int(value(session, "chosen").clusters[40])
         await wait_until_idle(session)
         await apart._rename("the  <far> ones")
         await wait_until_idle(session)
         assert apart._name.value == "the <far> ones"
         assert "the &lt;far&gt; ones" in panel(page, "ClusterProfilesTable")._table.body
         sample_map = SampleMap(session)
-        session.look.map_view = Viewport(width=80, height=60)
+        session.view_state.map_view = Viewport(width=80, height=60)
         sample_map.set_visible(True)
         await wait_until_idle(session)
         assert "the &lt;far&gt; ones" in sample_map._legend.body
@@ -391,7 +391,7 @@ def test_a_cell_of_the_cross_tab_selects_its_samples():
         own, beside = int(chosen.clusters[0]), int(other.clusters[0])
         compare._do(f"cell {own} {beside}")
         await wait_until_idle(session)
-        assert session.look.brush.positions.tolist() == list(range(0, 20, 2))
+        assert session.view_state.brush.positions.tolist() == list(range(0, 20, 2))
         assert "10 samples" in compare._text.body
         compare._do("group")
         await wait_until_idle(session)
@@ -405,7 +405,7 @@ def test_a_model_is_compared_with_the_tree_and_the_tree_with_the_model():
 
     async def then(page):
         assert value(session, "other").choice.kind == "model"
-        session.look.partition = "model"
+        session.view_state.partition = "model"
         await wait_until_idle(session)
         assert value(session, "other").title == "consensus tree k=3"
         assert value(session, "comparison").ari == 1
@@ -415,12 +415,12 @@ def test_a_model_is_compared_with_the_tree_and_the_tree_with_the_model():
 
 def test_rows_come_least_typical_first():
     session = planted()
-    session.look.param.update(partition="model", model=3)
+    session.view_state.param.update(partition="model", model=3)
 
     async def then(page):
         members = value(session, "members")
         assert (np.diff(members.own) >= 0).all()
-        session.look.typical_first = True
+        session.view_state.typical_first = True
         await wait_until_idle(session)
         assert (np.diff(value(session, "members").own) <= 0).all()
         card = panel(page, "ClusterRows")
@@ -440,7 +440,7 @@ def test_columns_are_found_and_levels_are_shown_with_their_share():
     async def then(page):
         table = panel(page, "ClusterProfilesTable")._table
         assert "red 100%" in table.body
-        session.look.profile_query = "KI"
+        session.view_state.profile_query = "KI"
         await wait_until_idle(session)
         assert "kind" in table.body
         assert ">y<" not in table.body
@@ -584,7 +584,7 @@ def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypat
         assert safe(why[1:]) in folded
         assert "spare" not in card._heads.body
         assert "Gaussian" in card._heads.body
-        session.look.param.update(group=Brush(np.arange(9)), partition="group")
+        session.view_state.param.update(group=Brush(np.arange(9)), partition="group")
         await wait_until_idle(session)
         assert not page._numbers.visible
 
@@ -597,7 +597,7 @@ def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before()
     async def then(page):
         bar = panel(page, "PartitionBar")
         assert "Cluster the 20 rows of cluster 1 again" in bar._text.body
-        session.look.cluster = 1
+        session.view_state.cluster = 1
         await wait_until_idle(session)
         rows = np.flatnonzero(value(session, "chosen").clusters == 1)
         assert f"Cluster the {len(rows)} rows" in bar._text.body
@@ -613,7 +613,7 @@ def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before()
         assert bar._beside.visible
         if len(found.changed):
             bar._do("changed")
-            assert len(session.look.brush) == len(found.changed)
+            assert len(session.view_state.brush) == len(found.changed)
         session.undo()
         await wait_until_idle(session)
         assert session.analysis.run.id == "r1"

@@ -16,15 +16,15 @@ import clusterlens as cl
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.jobs import derived
 from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.pages.fuzzy.nodes import fuzzy_choices
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work import derived
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.words import fixed
 from tests.support.pages import IDLE
 from tests.ui.loop import taking, wait_until_idle
 from tests.ui.test_lessons_page import enlarge_text
@@ -53,14 +53,14 @@ class Opened:
         self.map, self.reading = named["Memberships"], named["CNSReading"]
         self.criterion, self.steps = named["CNSCriterion"], named["CNSSteps"]
         self.certainty, self.versions = named["CNSCertainty"], named["CNSVersions"]
-        self.look = self.session.look
+        self.view_state = self.session.view_state
 
     async def read(self, table):
         analysis = Analysis(table=table, dataset=prepare(table))
         values = {"name": table.name, "sha256": "0" * 64}
         step = Step("load file", "Read", analysis, values)
         self.session._move(lambda: self.session.history.do(step))
-        self.look.cns_view = SIZE
+        self.view_state.cns_view = SIZE
         await self.wait_until_idle()
 
     async def wait_until_idle(self):
@@ -81,7 +81,7 @@ def test_without_a_table_the_page_leads_to_data():
     async def scenario(opened):
         assert "Load a table" in opened.headline.status.body
         opened.headline.status._handle_msg("data")
-        assert opened.look.page == "data"
+        assert opened.view_state.page == "data"
         assert not opened.page._cards.visible
 
     run_scenario(scenario)
@@ -202,11 +202,11 @@ def test_back_to_the_automatic_choice():
 def test_another_table_begins_at_its_own_automatic_choice():
     async def scenario(opened):
         await opened.read(three_groups(240))
-        opened.look.cns_preview = (30, 0.2, 9)
-        opened.look.cns_sample = 200
+        opened.view_state.cns_preview = (30, 0.2, 9)
+        opened.view_state.cns_sample = 200
         await opened.wait_until_idle()
         await opened.read(three_groups(60))
-        assert opened.look.cns_sample is None
+        assert opened.view_state.cns_sample is None
         assert opened.value("cns_setting") == opened.value("cns_automatic").setting
 
     run_scenario(scenario)
@@ -218,7 +218,7 @@ def test_samples_that_reach_no_seed_are_counted_and_grey():
         far = np.vstack([rng.normal(c, 0.1, (40, 2)) for c in (0, 50, 100)])
         frame = pd.DataFrame(far, columns=["a", "b"])
         await opened.read(make_dataset(frame, name="far"))
-        opened.look.cns_preview = (5, 0.2, 2)
+        opened.view_state.cns_preview = (5, 0.2, 2)
         await opened.wait_until_idle()
         solution = opened.value("cns_solution")
         assert solution.undecided.sum() >= 40
@@ -235,7 +235,7 @@ def test_a_click_reads_where_the_walks_of_the_sample_stop():
         xy = opened.value("prepared_projection").coordinates[:, :2]
         opened.map._tap(*xy[7], unit=1e-3)
         await opened.wait_until_idle()
-        assert opened.look.cns_sample == 7
+        assert opened.view_state.cns_sample == 7
         solution = opened.value("cns_solution")
         shares = solution.seed_shares[7]
         seed = shares.argmax()
@@ -244,7 +244,7 @@ def test_a_click_reads_where_the_walks_of_the_sample_stop():
         assert f"{solution.memberships[7, seed]:.3f}" in body
         opened.map._tap(1e6, 1e6, unit=1e-3)
         await opened.wait_until_idle()
-        assert opened.look.cns_sample is None
+        assert opened.view_state.cns_sample is None
         assert not opened.reading._text.body
 
     run_scenario(scenario)
@@ -360,7 +360,7 @@ def test_the_page_the_pool_and_the_script_have_the_partition_of_the_estimator(
         analysis = opened.session.analysis
         assert np.array_equal(analysis.ensemble.labels[2], model.labels_)
         listed = fuzzy_choices("table", analysis.dataset, analysis.ensemble, ())
-        rows = listed.make[opened.look.fuzzy_u]().memberships
+        rows = listed.make[opened.view_state.fuzzy_u]().memberships
         assert np.allclose(rows, found.seed_shares, atol=1e-12)
 
     run_scenario(scenario)
@@ -488,7 +488,7 @@ def test_steps_lead_from_the_seeds_to_the_fixed_point_and_show_on_the_map():
         assert (opened.value("cns_picture").pixels != exact).any()
         await opened.steps._do("6")
         await opened.wait_until_idle()
-        assert opened.look.cns_step is None
+        assert opened.view_state.cns_step is None
         assert np.array_equal(opened.value("cns_picture").pixels, exact)
 
     run_scenario(scenario)
@@ -512,7 +512,7 @@ def test_another_distance_searches_other_neighbours():
     async def scenario(opened):
         await opened.read(three_groups())
         before = opened.value("cns_graph")
-        opened.look.cns_metric = "cosine"
+        opened.view_state.cns_metric = "cosine"
         await opened.wait_until_idle()
         assert opened.value("cns_graph") is not before
         model = CNS(metric="cosine").fit(opened.session.analysis.dataset.X)
@@ -549,7 +549,7 @@ def test_the_published_versions_are_fitted_when_asked_for():
         assert np.array_equal(opened.value("cns_picture").pixels, before)
         await opened.versions._do("show v1 euclidean")
         await opened.move("n_clusters", 5)
-        assert not opened.look.cns_version
+        assert not opened.view_state.cns_version
         assert not opened.session.derived.get("cns_shown").ready
 
     run_scenario(scenario)
@@ -563,7 +563,10 @@ def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
         await opened.wait_until_idle()
         await opened.headline._to_fuzzy(None)
         name = opened.session.analysis.ensemble.names[2]
-        assert (opened.look.page, opened.look.fuzzy_u) == ("fuzzy", f"shares {name}")
+        assert (opened.view_state.page, opened.view_state.fuzzy_u) == (
+            "fuzzy",
+            f"shares {name}",
+        )
 
     run_scenario(scenario)
 

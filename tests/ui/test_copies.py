@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.components.copies import beside_score, ready_line
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.parts.copies import beside_score, ready_line
 from tests.ui.loop import run
 from tests.ui.test_data_page import Opened
 from tests.ui.test_labels_page import Opened as LabelsOpened
@@ -115,7 +115,7 @@ def test_the_labels_of_a_run_lead_to_another_run_once_copies_are_used_once():
         await opened.wait_until_idle()
         assert "the table now uses each row once" in opened.headline._text.body
         await opened.headline._text._handle_msg("copies pool")
-        assert opened.look.page == "pool"
+        assert opened.view_state.page == "pool"
 
     run(main())
 

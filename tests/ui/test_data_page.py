@@ -11,18 +11,18 @@ import pandas as pd
 import pytest
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.components import commands
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.kit.palette import NOISE_COLOUR, rgb
 from clusterlens.ui.pages.data import columns as columns_card
 from clusterlens.ui.pages.data.nodes import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data.page import DataPage
 from clusterlens.ui.pages.data.recent import Recent
-from clusterlens.ui.parts import commands
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import NOISE_COLOUR, rgb
 from tests.ui.loop import run, wait_until_idle
 
 # Bokeh passes tables in a way that pandas is about to remove.
@@ -101,7 +101,7 @@ def test_a_dropped_file_is_read_prepared_and_shown():
         assert list(shown["column"]) == ["height", "town", HOSTILE]
         assert list(shown["role"]) == ["numeric", "categorical", "numeric"]
         assert not opened.preparation._next.disabled
-        assert opened.session.look.page == "data"
+        assert opened.session.view_state.page == "data"
 
     run_scenario(scenario)
 
@@ -120,8 +120,8 @@ def test_missing_values_have_a_colour_and_a_count_on_the_shaded_map():
         frame = people()
         frame.loc[:6, "height"] = np.nan
         await opened.read(frame)
-        opened.session.look.prepared_view = Viewport(width=200, height=100)
-        opened.session.look.column = "height"
+        opened.session.view_state.prepared_view = Viewport(width=200, height=100)
+        opened.session.view_state.column = "height"
         await opened.wait_until_idle()
         shading = opened.session.derived.get("shading").value
         grey = (shading.values == rgb([NOISE_COLOUR])).all(axis=1)
@@ -129,7 +129,7 @@ def test_missing_values_have_a_colour_and_a_count_on_the_shaded_map():
         legend = opened.preparation._legend.body
         assert f'{NOISE_COLOUR}"></span>missing 7' in legend
         assert "(7 missing values in grey)" in opened.preparation._steering.words
-        opened.session.look.column = None
+        opened.session.view_state.column = None
         await opened.wait_until_idle()
         assert "missing" not in opened.preparation._legend.body
 
@@ -143,7 +143,7 @@ def test_names_in_the_data_never_become_markup():
             opened.rows._choose(form)
             assert "<img" not in opened.rows._rows.body
         opened.columns._shade_by(SimpleNamespace(column="values", row=2))
-        opened.session.look.prepared_view = Viewport(width=200, height=100)
+        opened.session.view_state.prepared_view = Viewport(width=200, height=100)
         await opened.wait_until_idle()
         assert "shaded by &lt;img" in opened.preparation._legend.body
         words = opened.preparation._steering.words
@@ -320,16 +320,16 @@ def test_drawn_values_are_plain_json():
 def test_find_chips_and_set_all_shown_work_together():
     async def scenario(opened):
         await opened.read(people())
-        look, table = opened.session.look, opened.columns._table
-        look.column_role = "numeric"
+        view_state, table = opened.session.view_state, opened.columns._table
+        view_state.column_role = "numeric"
         assert list(table.value["column"]) == ["height", HOSTILE]
-        look.column_query = "HEI"
+        view_state.column_query = "HEI"
         assert list(table.value["column"]) == ["height"]
         await opened.columns._set_all("ignore")
         roles = opened.session.analysis.dataset.roles
         assert roles == {"height": "ignore", "town": "categorical", HOSTILE: "numeric"}
         assert list(table.value["column"]) == []
-        look.param.update(column_role="", column_query="t")
+        view_state.param.update(column_role="", column_query="t")
         assert list(table.value["column"]) == ["height", "town"]
         edit = SimpleNamespace(column="role", row=0, value="numeric")
         await opened.columns._change(edit)
@@ -415,7 +415,7 @@ def test_an_example_opens_as_data_only_or_with_its_run(monkeypatch, how, page, r
         await examples._open(f"{how} iris")
         await opened.wait_until_idle()
         assert opened.session.analysis.dataset.X.shape == (150, 4)
-        assert opened.session.look.page == page
+        assert opened.session.view_state.page == page
         assert len(opened.session.analysis.runs) == runs
 
     run_scenario(scenario)

@@ -13,14 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from clusterlens.compute._run.options import Cancelled, raise_if_cancelled
-from clusterlens.ui.nodes.catalogue import NODES
-from clusterlens.ui.server.server import Server
-from clusterlens.ui.state.analysis import Analysis
-from clusterlens.ui.state.checks import COPIES, Check, Checks
-from clusterlens.ui.state.history import History, Step
-from clusterlens.ui.state.look import Look
-from clusterlens.ui.work import derived
-from clusterlens.ui.work.derived import (
+from clusterlens.ui.jobs import derived
+from clusterlens.ui.jobs.derived import (
     Derived,
     Later,
     Node,
@@ -28,7 +22,13 @@ from clusterlens.ui.work.derived import (
     collect_nodes,
     node,
 )
-from clusterlens.ui.work.jobs import Job, Jobs
+from clusterlens.ui.jobs.lanes import Job, Jobs
+from clusterlens.ui.results.catalogue import NODES
+from clusterlens.ui.server.server import Server
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.checks import COPIES, Check, Checks
+from clusterlens.ui.state.history import History, Step
+from clusterlens.ui.state.view_state import ViewState
 from tests.ui.loop import run, wait_until_idle
 
 
@@ -36,10 +36,12 @@ class Bench:
     """Nodes over an analysis and a view state, with a record of computations."""
 
     def __init__(self, server: Server | None = None, **nodes: Node) -> None:
-        self.history, self.look = History(), Look()
+        self.history, self.view_state = History(), ViewState()
         self.jobs = Jobs(server or Server())
         self.checks = Checks()
-        self.derived = Derived(nodes, self.history, self.look, self.jobs, self.checks)
+        self.derived = Derived(
+            nodes, self.history, self.view_state, self.jobs, self.checks
+        )
 
     def decide(self, **fields) -> None:
         analysis = replace(self.history.analysis, **fields)
@@ -231,11 +233,11 @@ def test_cancelled_work_is_declined_and_can_be_asked_for():
 
 
 def test_several_changes_in_a_pause_are_told_of_once():
-    bench = Bench(both=Node(("score", "look.page"), lambda s, p: (s, p)))
+    bench = Bench(both=Node(("score", "view.page"), lambda s, p: (s, p)))
     notified = []
     bench.derived.watch(["both"], notified.append)
     with bench.derived.paused():
-        bench.look.page = "consensus"
+        bench.view_state.page = "consensus"
         bench.decide(score="b")
     assert [r["both"].value for r in notified[1:]] == [("b", "consensus")]
 
@@ -282,12 +284,12 @@ def test_few_results_are_kept():
 
 
 def test_a_watcher_may_change_the_look_while_it_is_told():
-    bench = Bench(echo=Node(("look.page",), str))
+    bench = Bench(echo=Node(("view.page",), str))
     notified = []
 
     def watcher(results):
         notified.append(results["echo"].value)
-        bench.look.page = "consensus"
+        bench.view_state.page = "consensus"
 
     bench.derived.watch(["echo"], watcher)
     assert notified == ["data", "consensus"]
@@ -346,18 +348,18 @@ def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
     def tried(
         job: Job,
         score: str,
-        look_model: int | None,
-        look_page: str,
+        view_model: int | None,
+        view_page: str,
         leader: Later[int],
     ) -> str:
         """Join the inputs."""
 
     assert collect_nodes(
         [a_file(tried, NODES={"leader": Node(("run_id?",), len)})],
-        ["score", "run_id", "look.model", "look.page"],
+        ["score", "run_id", "view.model", "view.page"],
     ) == {
         "tried": Node(
-            ("score", "look.model?", "look.page", "leader~"),
+            ("score", "view.model?", "view.page", "leader~"),
             tried,
             "live",
             "Trying",
@@ -370,11 +372,11 @@ def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
 
 def test_an_input_that_is_nowhere_is_refused_with_function_and_parameter():
     @node()
-    def joined(score: str, look_nowhere: str) -> str:
+    def joined(score: str, view_nowhere: str) -> str:
         """Join the inputs."""
 
-    with pytest.raises(TypeError, match=r"parameter look_nowhere of the node joined\b"):
-        collect_nodes([a_file(joined)], ["score", "look.page"])
+    with pytest.raises(TypeError, match=r"parameter view_nowhere of the node joined\b"):
+        collect_nodes([a_file(joined)], ["score", "view.page"])
 
 
 def test_a_node_that_computes_for_long_takes_the_job_first():
@@ -467,14 +469,14 @@ def test_what_the_analyst_turns_to_does_not_wait_for_more_of_a_run():
 
     async def main():
         bench, notified = Bench(slow=Node(("score",), slow, "live")), []
-        bench.derived.watch(["slow", "look.page"], notified.append)
+        bench.derived.watch(["slow", "view.page"], notified.append)
         with bench.derived.paused():
             bench.decide(score="aari")
             bench.derived.fill()
         before = len(notified)
-        bench.look.page = "report"
+        bench.view_state.page = "report"
         assert len(notified) == before + 1
-        assert notified[-1]["look.page"].value == "report"
+        assert notified[-1]["view.page"].value == "report"
         gate.set()
         await bench.wait_until_idle()
 

@@ -42,7 +42,7 @@ def marked_up() -> Session:
 def test_no_name_of_data_is_markup_on_a_page(key, make):
     async def main():
         session = marked_up()
-        session.look.page = key
+        session.view_state.page = key
         shown = make(session)
         shown.make()
         shown.set_visible(True)

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
-from clusterlens.ui.kit.widgets import about
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.explanations import EXPLANATIONS, GLOSSARY
+from clusterlens.ui.widgets.toolkit import about
 from tests.ui.loop import run
 
 # Deprecated calls of the widget set and of Bokeh.
@@ -29,7 +29,7 @@ def cards():
             made.set_visible(True)
             await session.act("load example", name="iris")
             # Cards that lie over others, or in their place, are made when shown.
-            session.look.param.update(map_of="models", table_open=True)
+            session.view_state.param.update(map_of="models", table_open=True)
             for card in made.view.select(lambda part: "cl-card" in part.css_classes):
                 name = next(c for c in card.css_classes if c != "cl-card")
                 texts = card.select(lambda part: hasattr(part, "body"))

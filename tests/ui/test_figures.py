@@ -19,19 +19,19 @@ from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures import matrix, sample_map
 from clusterlens.ui.figures.canvas import Canvas, apart, data_address
-from clusterlens.ui.kit.palette import (
+from clusterlens.ui.pages.consensus import threshold_figure as threshold
+from clusterlens.ui.pages.data.prepared_map import PreparedMap
+from clusterlens.ui.plots.matrix import draw_matrix
+from clusterlens.ui.plots.samples import draw_map
+from clusterlens.ui.results.pictures import number_places
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import (
     cluster_colour,
     cluster_colours,
     disagreement_colours,
     palette,
     rgb,
 )
-from clusterlens.ui.nodes.pictures import number_places
-from clusterlens.ui.pages.consensus import threshold_figure as threshold
-from clusterlens.ui.pages.data.prepared_map import PreparedMap
-from clusterlens.ui.plots.matrix import draw_matrix
-from clusterlens.ui.plots.samples import draw_map
-from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run, taking
 
 PORT = Viewport(width=24, height=24)

@@ -20,7 +20,6 @@ from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, SIDES, Pair, match_hues
 from clusterlens.ui.pages.fuzzy.page import FuzzyPage
 from clusterlens.ui.pages.fuzzy.pairs import _cell, sorted_keys
@@ -29,7 +28,8 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.words import fixed
 from tests.ui.loop import taking, wait_until_idle
 
 LONG = 90_000
@@ -55,7 +55,7 @@ class Opened:
     def __init__(self):
         self.session = Session(Server())
         self.page = FuzzyPage(self.session)
-        self.look = self.session.look
+        self.view_state = self.session.view_state
         self.page.set_visible(True)
         named = {type(panel).__name__: panel for panel in self.page.cards}
         self.headline, self.values = named["FuzzyHeadline"], named["FuzzyValues"]
@@ -69,7 +69,7 @@ class Opened:
         step = Step("load file", "Read", analysis, values)
         self.session._move(lambda: self.session.history.do(step))
         assert await self.session.act("run pool", pool=pool)
-        self.look.fuzzy_view = Viewport(width=160, height=120)
+        self.view_state.fuzzy_view = Viewport(width=160, height=120)
         await self.wait_until_idle()
 
     async def wait_until_idle(self):
@@ -142,7 +142,7 @@ def test_more_precision_draws_more():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         before = opened.value("fuzzy_fit")[None].standard_error
-        opened.look.fuzzy_precision = 2e-5
+        opened.view_state.fuzzy_precision = 2e-5
         await opened.wait_until_idle()
         assert opened.value("fuzzy_fit")[None].standard_error < min(before, 2.1e-5)
 
@@ -164,7 +164,7 @@ def test_maps_show_both_sides_and_a_click_reads_a_sample_of_both():
         xy = opened.value("projection").coordinates
         opened.maps._tap(*xy[7], unit=1e-3)
         await opened.wait_until_idle()
-        assert opened.look.fuzzy_sample == 7
+        assert opened.view_state.fuzzy_sample == 7
         largest = opened.session.analysis.ensemble.memberships[2][7].max()
         assert f"{largest:.2f}" in opened.maps._text.body
 
@@ -174,11 +174,11 @@ def test_maps_show_both_sides_and_a_click_reads_a_sample_of_both():
 def test_the_maps_keep_their_place_until_they_have_a_size():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
-        opened.look.fuzzy_view = Viewport()
+        opened.view_state.fuzzy_view = Viewport()
         await opened.wait_until_idle()
         assert opened.value("fuzzy_maps") is None
         assert not opened.maps.status.body
-        opened.look.fuzzy_case = "toy"
+        opened.view_state.fuzzy_case = "toy"
         await opened.wait_until_idle()
         assert "the toy example has none" in opened.maps.status.body
 
@@ -189,7 +189,7 @@ def test_all_pairs_open_a_pair_and_sort_by_likeness():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         (hard,) = opened.keys("hard", 1)
-        opened.look.fuzzy_u = hard
+        opened.view_state.fuzzy_u = hard
         await opened.wait_until_idle()
         keys, table = opened.value("fuzzy_compared")
         assert set(keys) == {hard, *opened.keys("model", 2, 3)}
@@ -214,7 +214,7 @@ def test_cns_enters_as_shares_of_the_seed_stops_or_raw():
         keys = [one.key for one in opened.value("fuzzy_choices").listed]
         (shares,) = opened.keys("shares", 4)
         assert {shares, *opened.keys("model", 4)} <= set(keys)
-        opened.look.fuzzy_u = shares
+        opened.view_state.fuzzy_u = shares
         await opened.wait_until_idle()
         options = {name: cns[name] for name in ("n_neighbors", "alpha", "n_clusters")}
         model = CNS(**options).fit(opened.session.analysis.samples.X)
@@ -227,7 +227,7 @@ def test_hard_models_are_the_limit_case_and_exact():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         u, v = opened.keys("hard", 0, 1)
-        opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
+        opened.view_state.param.update(fuzzy_u=u, fuzzy_v=v)
         await opened.wait_until_idle()
         assert opened.value("fuzzy_fit")[None].standard_error == 0
         assert "categorical" in opened.rows._text.body
@@ -289,7 +289,7 @@ def test_an_upload_keeps_v_and_says_what_it_takes_the_place_of():
 def test_an_upload_in_the_toy_example_keeps_no_side_of_it():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
-        opened.look.param.update(fuzzy_case="toy", fuzzy_u="", fuzzy_v="")
+        opened.view_state.param.update(fuzzy_case="toy", fuzzy_u="", fuzzy_v="")
         rows = opened.session.analysis.ensemble.memberships[2]
         await opened.headline._read("a.csv", upload(pd.DataFrame(rows)))
         await opened.wait_until_idle()
@@ -302,7 +302,7 @@ def test_an_upload_in_the_toy_example_keeps_no_side_of_it():
 def test_hidden_values_are_nowhere_on_the_page_until_both_answers_are_given():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
-        opened.look.fuzzy_hidden = True
+        opened.view_state.fuzzy_hidden = True
         await opened.wait_until_idle()
         shown = {"headline": opened.headline._text, "maps": opened.maps._text}
         shown |= {"pairs": opened.pairs._text, "values": opened.values._text}
@@ -316,7 +316,7 @@ def test_hidden_values_are_nowhere_on_the_page_until_both_answers_are_given():
             assert not any(value in text.body for value in known), name
         assert "<table" not in opened.pairs._text.body
         assert opened.pairs._save.button.disabled
-        opened.look.param.update(fuzzy_model="fit", fuzzy_side="both")
+        opened.view_state.param.update(fuzzy_model="fit", fuzzy_side="both")
         await opened.wait_until_idle()
         assert f"{float(opened.value('fuzzy_ndc')):.3f}" in opened.headline._text.body
         assert "<table" in opened.pairs._text.body
@@ -328,7 +328,7 @@ def test_hidden_values_are_nowhere_on_the_page_until_both_answers_are_given():
 def test_all_pairs_can_be_one_sided_and_saved():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
-        opened.look.param.update(fuzzy_set_model="fit", fuzzy_set_fixed="u")
+        opened.view_state.param.update(fuzzy_set_model="fit", fuzzy_set_fixed="u")
         await opened.wait_until_idle()
         keys, table = opened.value("fuzzy_compared")
         made = opened.value("fuzzy_choices").make
@@ -353,11 +353,11 @@ def test_the_toy_example_gives_the_pair_back():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         u, v = opened.keys("model", 3, 2)
-        opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
+        opened.view_state.param.update(fuzzy_u=u, fuzzy_v=v)
         await opened.headline._do("toy")
         await opened.wait_until_idle()
         toys = [one.key for one in opened.value("fuzzy_choices").listed]
-        opened.look.param.update(fuzzy_u=toys[2], fuzzy_v=toys[4])
+        opened.view_state.param.update(fuzzy_u=toys[2], fuzzy_v=toys[4])
         await opened.headline._do("table")
         await opened.wait_until_idle()
         assert opened.value("fuzzy_pair") == Pair(u, v)
@@ -464,7 +464,7 @@ def test_a_saved_pair_is_one_step_that_undo_takes_back():
         await opened.headline._do("save")
         assert opened.session.analysis.fuzzy_pairs == (opened.keys("model", 2, 3),)
         u, v = opened.keys("hard", 0, 1)
-        opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
+        opened.view_state.param.update(fuzzy_u=u, fuzzy_v=v)
         await opened.wait_until_idle()
         await opened.headline._do("pair 0")
         assert opened.value("fuzzy_pair").u == opened.keys("model", 2)[0]

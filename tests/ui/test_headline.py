@@ -17,14 +17,14 @@ from clusterlens import (
     rank_partitions,
 )
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.components.findings import gather
 from clusterlens.ui.exports.document import write_report
-from clusterlens.ui.nodes import agreement as nodes
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.inspector import ModelTab
 from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.run_progress import _time
 from clusterlens.ui.pages.report.preview import ReportPreview
-from clusterlens.ui.parts.findings import gather
+from clusterlens.ui.results import agreement as nodes
 from clusterlens.ui.state.analysis import Run
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import session_with
@@ -84,7 +84,7 @@ def test_noise_is_counted_apart_from_the_clusters():
         tab = ModelTab(session)
         tab.set_visible(True)
         for model in range(2):
-            session.look.model = model
+            session.view_state.model = model
             await wait_until_idle(session)
             bodies[model] = tab.text.body
 
@@ -152,7 +152,7 @@ def test_of_a_partial_partition_only_the_links_it_saw_are_told():
     for a, b in ((0, 1), (2, 21), (3, 22)):
         session.act_now("add link", kind="must", a=a, b=b)
     session.act_now("set link weight", weight=0.5)
-    session.look.model = 0
+    session.view_state.model = 0
 
     async def main():
         cards = Headline(session), ModelTab(session), RankingTable(session)
@@ -184,7 +184,7 @@ def test_no_score_is_less_than_nothing_by_its_sign_alone():
         session.act_now("set score", score="aari")
         await wait_until_idle(session)
         values = session.derived.get("ranking").value.values
-        session.look.model = int(np.argmin(values))
+        session.view_state.model = int(np.argmin(values))
         await wait_until_idle(session)
         assert -0.0005 < values.min() < 0
         return body, model.text.body

@@ -50,7 +50,7 @@ def test_dropped_partitions_join_the_models_by_row_id_and_undo_takes_them_back()
     assert ensemble.n_partitions == 7
     assert len(set(ensemble.codes[5][:10])) == 1
     assert ensemble.codes[5][0] != ensemble.codes[5][10]
-    assert session.look.page == "consensus"
+    assert session.view_state.page == "consensus"
     session.undo()
     assert session.analysis.ensemble.n_partitions == 5
 
@@ -91,7 +91,7 @@ def test_rows_that_a_model_left_out_are_no_clusters_and_are_said_with_numbers():
     async def main():
         panel = Headline(session)
         panel.set_visible(True)
-        session.look.model = 5
+        session.view_state.model = 5
         await wait_until_idle(session)
         stop = session.derived.watch(nodes + more, lambda *_: None)
         session.derived.refresh()

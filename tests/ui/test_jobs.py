@@ -9,8 +9,8 @@ import weakref
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.jobs.lanes import Job, Jobs, Notice
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.work.jobs import Job, Jobs, Notice
 from tests.ui.loop import run
 
 

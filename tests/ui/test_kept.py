@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterlens.ui.work.result_cache import ResultCache, buffers
+from clusterlens.ui.jobs.result_cache import ResultCache, buffers
 
 KB = np.zeros(1000, np.uint8)
 

@@ -83,9 +83,9 @@ def walk_table(app: Page, css: str, *, most: int) -> None:
 def iris(kept):
     """Opener of a page with a run of iris, with the focus on its first stop."""
 
-    def open_page(page: str, css: str, *steps: Step, **look: Any) -> Page:
+    def open_page(page: str, css: str, *steps: Step, **view_state: Any) -> Page:
         run = pool_run(rows=150)
-        return enter(kept("iris", run, *steps, page=page, **look), css)
+        return enter(kept("iris", run, *steps, page=page, **view_state), css)
 
     return open_page
 

@@ -11,7 +11,7 @@ from clusterlens.ui.figures.keyboard_control import KeyboardControl
 from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, Reading, full_view
 from clusterlens.ui.figures.sample_map import MapFigure
 from clusterlens.ui.plots.matrix import draw_matrix
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
 from tests.ui.loop import run
 
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.widgets.words import score_words
 from tests.support.pages import IDLE, SAMPLES
 from tests.ui.conftest import opened, own_page
 from tests.ui.runs import VIEWPORT
@@ -285,7 +285,7 @@ def test_an_analysis_opens_on_the_page_that_was_left(app, server):
     app.locator(".cl-nav-report button").click()
     store = Store(server.home)
     newest, *_ = store.entries()
-    until(app, lambda: store.read(newest.id).look["page"] == "report")
+    until(app, lambda: store.read(newest.id).view_state["page"] == "report")
     with app.context.new_page() as again:
         again.goto(f"{server.address}/app")
         again.locator(".cl-recent .cl-open").first.click()

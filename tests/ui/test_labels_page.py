@@ -19,22 +19,22 @@ from clusterlens.compute.indices.evidence import merge_gains
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.figures.canvas import CANVAS_CSS
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.nodes.verdict import weigh
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.labels.agreement import draw_agreement
 from clusterlens.ui.pages.labels.nodes import pair_frame
 from clusterlens.ui.pages.labels.page import LabelsPage
 from clusterlens.ui.pages.labels.pairs import _cell
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.results.label_verdict import weigh
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.looking import Brush, Viewport
+from clusterlens.ui.state.view_parameters import Brush, Viewport
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.toolkit import safe
+from clusterlens.ui.widgets.words import fixed
 from tests.ui.kept import pool_run
 from tests.ui.loop import taking, wait_until_idle
 
@@ -49,7 +49,7 @@ class Opened:
     def __init__(self):
         self.session = Session(Server())
         self.page = LabelsPage(self.session)
-        self.look = self.session.look
+        self.view_state = self.session.view_state
         self.page.set_visible(True)
         named = {type(panel).__name__: panel for panel in self.page.cards}
         self.headline, self.pairs = named["LabelsHeadline"], named["LabelPairs"]
@@ -62,7 +62,7 @@ class Opened:
         values = {"name": table.name, "sha256": "0" * 64}
         step = Step("load file", "Read", analysis, values)
         self.session._move(lambda: self.session.history.do(step))
-        self.look.label_view = Viewport(width=size[0], height=size[1])
+        self.view_state.label_view = Viewport(width=size[0], height=size[1])
         if pool:
             assert await self.session.act("run pool", pool=pool)
         await self.wait_until_idle()
@@ -94,7 +94,7 @@ def test_without_labels_the_page_says_what_to_do():
         assert "No class labels" in opened.headline.status.body
         assert not opened.page._cards.visible
         opened.headline.status._handle_msg("data")
-        assert opened.look.page == "data"
+        assert opened.view_state.page == "data"
 
     run_scenario(scenario)
 
@@ -116,21 +116,21 @@ def test_what_is_judged_can_be_chosen_where_no_labels_are_given():
 def test_a_zoom_that_is_told_late_is_not_looked_at_in_another_pair():
     async def scenario(opened):
         await opened.read(labelled())
-        frame, look = opened.pair._figure, opened.look
+        frame, view_state = opened.pair._figure, opened.view_state
         frame.figure.set_from_json("inner_width", 240)
         frame.figure.set_from_json("inner_height", 160)
         await frame._task
         for told_late in (False, True):
-            look.open_pair(0, 1)
+            view_state.open_pair(0, 1)
             await opened.wait_until_idle()
-            assert look.label_view.x is None
+            assert view_state.label_view.x is None
             x = frame.figure.x_range
             x.set_from_json("start", (x.reset_start + x.reset_end) / 2)
             if told_late:
-                look.open_pair(1, 2)
+                view_state.open_pair(1, 2)
             await frame._task
             await opened.wait_until_idle()
-            assert (look.label_view.x is None) == told_late
+            assert (view_state.label_view.x is None) == told_late
             assert (x.start == x.reset_start) == told_late
 
     run_scenario(scenario)
@@ -300,7 +300,7 @@ def test_separate_clusters_of_a_model_are_groups_of_their_own():
     async def scenario(opened):
         X = make_blobs(160, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
         await opened.read(make_dataset(pd.DataFrame(X, columns=["a", "b"])), pool=POOL)
-        opened.look.judge("model:2")
+        opened.view_state.evaluate("model:2")
         await opened.wait_until_idle()
         assert opened.value("label_verdict").answer == "Not decided yet"
         assert "Are they found again in other samples?" in opened.headline._text.body
@@ -329,7 +329,7 @@ def test_separate_clusters_of_a_model_are_groups_of_their_own():
 def test_four_parts_of_uniform_noise_are_not_groups():
     async def scenario(opened):
         await opened.read(load_example("uniform"), pool=POOL)
-        opened.look.judge("model:2")
+        opened.view_state.evaluate("model:2")
         await opened.wait_until_idle()
         await check_again(opened)
         verdict = opened.value("label_verdict")
@@ -356,7 +356,7 @@ def test_a_page_of_clusters_has_no_word_of_given_labels_and_theirs_keeps_them():
         assert "picked knowing the labels" in opened.verdict._text.body
         await choose_result(opened, kind="consensus", k=3)
         for source in ("result", "consensus:3", "model:1"):
-            opened.look.judge(source)
+            opened.view_state.evaluate(source)
             await opened.wait_until_idle()
             await check_again(opened)
             assert not opened.agreement.view.visible
@@ -367,7 +367,7 @@ def test_a_page_of_clusters_has_no_word_of_given_labels_and_theirs_keeps_them():
                 assert not re.search(OF_LABELS, text_of(text.body)), text.body
             for text in (opened.scales._how, opened.pairs._how):
                 assert not re.search(OF_LABELS, text_of(text.body)), text.body
-        opened.look.judge("labels")
+        opened.view_state.evaluate("labels")
         await opened.wait_until_idle()
         assert opened.agreement.view.visible
         assert not opened.evidence.view.visible
@@ -380,7 +380,7 @@ def test_given_labels_as_the_result_stay_given_labels():
     async def scenario(opened):
         await opened.read(labelled(), pool=POOL)
         await choose_result(opened, kind="labels")
-        opened.look.judge("result")
+        opened.view_state.evaluate("result")
         await opened.wait_until_idle()
         assert opened.value("evaluated_labels").noun == "class"
         assert "Are the labels of" in opened.headline._text.body
@@ -407,7 +407,7 @@ def test_any_column_and_the_consensus_are_judged_in_the_same_way():
         assert ("It is a feature itself" in text) == (ds.roles["side"] != "ignore")
         assert "&lt;b&gt;l&lt;/b&gt;" in text
         assert "<b>l</b>" not in text + opened.pairs._table.body
-        opened.look.judge("consensus:3")
+        opened.view_state.evaluate("consensus:3")
         await opened.wait_until_idle()
         ensemble = opened.session.analysis.ensemble
         labels = opened.value("evaluated_labels")
@@ -422,8 +422,8 @@ def test_a_brushed_group_is_judged_against_the_rest():
     async def scenario(opened):
         ds = prepare(labelled())
         await opened.read(labelled(), pool=POOL)
-        opened.look.group = Brush(np.arange(60, 90), "map")
-        opened.look.judge("group")
+        opened.view_state.group = Brush(np.arange(60, 90), "map")
+        opened.view_state.evaluate("group")
         await opened.wait_until_idle()
         labels = opened.value("evaluated_labels")
         assert labels.sizes == {0: 30, 1: 60}
@@ -488,7 +488,7 @@ def test_marks_of_a_pair_wait_for_its_picture():
         await opened.read(labelled(), size=(0, 0))
         figure, pair = opened.pair._figure, opened.value("label_pair")
         assert len(figure._means.data["x"]) == 0
-        opened.look.label_view = Viewport(width=240, height=160)
+        opened.view_state.label_view = Viewport(width=240, height=160)
         await opened.wait_until_idle()
         assert np.array_equal(figure._means.data["x"], pair.view.means[:, 0])
 
@@ -542,13 +542,13 @@ def test_labels_on_the_map_lead_here():
         await opened.read(labelled(), pool=POOL)
         sample_map = SampleMap(opened.session)
         sample_map.set_visible(True)
-        opened.look.param.update(
+        opened.view_state.param.update(
             map_view=Viewport(width=99, height=60), colour_by="labels"
         )
         await opened.wait_until_idle()
         assert "cl-to-labels" in sample_map._legend.body
         sample_map._legend._handle_msg("labels")
-        assert opened.look.page == "labels"
+        assert opened.view_state.page == "labels"
 
     run_scenario(scenario)
 
@@ -556,7 +556,7 @@ def test_labels_on_the_map_lead_here():
 def test_rows_without_a_label_are_missing_on_the_map_not_noise():
     async def scenario(opened):
         await opened.read(labelled(gaps=True), pool=POOL)
-        opened.look.colour_by = "labels"
+        opened.view_state.colour_by = "labels"
         opened.session.derived.watch(("legend",), lambda results: None)
         await opened.wait_until_idle()
         entries = opened.session.derived.get("legend").value.entries
@@ -595,7 +595,7 @@ def test_the_copied_python_gives_what_clusters_are_judged_by():
     async def scenario(opened):
         assert await opened.session.act("load example", name="iris")
         assert await opened.session.act("run pool", pool=POOL)
-        opened.look.judge("model:0")
+        opened.view_state.evaluate("model:0")
         await opened.wait_until_idle()
         await check_again(opened)
         found = copied(opened)
@@ -700,7 +700,7 @@ def test_names_on_the_chart_of_agreement_cover_no_dot(page):
     ],
 )
 def test_no_class_stands_under_the_number_of_another(names, marks):
-    async def look(opened):
+    async def view_state(opened):
         table = labelled()
         column = np.repeat(names, 30)
         frame = table.table.assign(label=column)
@@ -713,19 +713,19 @@ def test_no_class_stands_under_the_number_of_another(names, marks):
         assert all(head in shown[title] for title, head in heads)
         assert [title for title, _ in heads] == [str(name) for name in names]
 
-    run_scenario(look)
+    run_scenario(view_state)
 
 
 def test_the_map_of_given_labels_names_the_classes():
-    async def look(opened):
+    async def view_state(opened):
         frame = labelled().table.assign(label=np.repeat([0, 1, 2], 30))
         await opened.read(make_dataset(frame, label="label"), pool=POOL)
-        opened.look.colour_by = "labels"
+        opened.view_state.colour_by = "labels"
         SampleMap(opened.session).set_visible(True)
         await opened.wait_until_idle()
         assert opened.value("legend").numbers == ["0", "1", "2"]
 
-    run_scenario(look)
+    run_scenario(view_state)
 
 
 def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
@@ -743,7 +743,7 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
         clusters = ClustersPage(session)
         clusters.set_visible(True)
         for judge in ("result", "model:1", "consensus:3"):
-            opened.look.judge(judge)
+            opened.view_state.evaluate(judge)
             await opened.wait_until_idle()
             labels = opened.value("named_labels")
             assert set(labels.codes.tolist()) == {1, 2, 3}
@@ -757,7 +757,7 @@ def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():
             if judge != "result":
                 given = {"cl": clusterlens, "ensemble": session.analysis.ensemble}
                 assert np.array_equal(eval(labels.code, given), labels.codes)
-        opened.look.judge("model:1")
+        opened.view_state.evaluate("model:1")
         await check_again(opened)
         measured = opened.value("labels_stability")
         assert measured.clusters.tolist() == [1, 2, 3]

@@ -5,7 +5,7 @@ import pytest
 
 from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.nodes.leading import copies_words
+from clusterlens.ui.results.leading import copies_words
 
 MORE = "The pool agrees more on the table than on the copies."
 FEW = "more on the table than on each copy, but the copies are too few to tell."

@@ -81,7 +81,7 @@ async def coming(opened, server, address):
     shown, document = opened[-1](), server.get_sessions()[-1].document
     page = shown.pages["consensus"]
     with set_curdoc(document):
-        shown.session.look.page = "consensus"
+        shown.session.view_state.page = "consensus"
     while not any(panel.view._models for panel in page.cards):
         await asyncio.sleep(0)
     return visitor, shown, document, page
@@ -151,7 +151,7 @@ def test_session_is_let_go_with_its_run_and_results(opened):
         with set_curdoc(document):
             session.history.do(Step("test", "Test", made(200, 3, 4)))
             for page in ("consensus", "clusters"):
-                session.look.page = page
+                session.view_state.page = page
                 while not (shown.pages[page].made and session.jobs.at_rest):
                     await asyncio.sleep(0.05)
         rows = session.derived.get("rows").value

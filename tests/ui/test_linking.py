@@ -14,16 +14,16 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
+from clusterlens.ui.components import card
+from clusterlens.ui.components.commands import link_from, press
 from clusterlens.ui.figures.map_frame import DIMMED
-from clusterlens.ui.nodes.links import column_deviations, differences
 from clusterlens.ui.pages.consensus.page import ConsensusPage
-from clusterlens.ui.parts import card
-from clusterlens.ui.parts.commands import link_from, press
+from clusterlens.ui.results.links import column_deviations, differences
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Run
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.looking import Brush, Viewport
+from clusterlens.ui.state.view_parameters import Brush, Viewport
 from tests.ui.loop import run, wait_until_idle
 
 # Deprecated calls of the widget set and of Bokeh.
@@ -66,10 +66,10 @@ class Opened:
         self.curve, self.closer, self.made, self.links = last
 
     async def load(self) -> None:
-        self.session.look.page = "consensus"
+        self.session.view_state.page = "consensus"
         self.session.history.do(Step("test", "Test", cut_iris()))
-        self.session.look.param.update(tab="links")
-        self.session.look.map_view = Viewport(width=300, height=200)
+        self.session.view_state.param.update(tab="links")
+        self.session.view_state.map_view = Viewport(width=300, height=200)
         await self.wait_until_idle()
 
     async def wait_until_idle(self) -> None:
@@ -97,31 +97,31 @@ def run_scenario(scenario):
 
 def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
     async def scenario(opened):
-        look, glyph = opened.session.look, opened.map._figure.image
+        view_state, glyph = opened.session.view_state, opened.map._figure.image
         assert glyph.global_alpha == 1
         await opened.press("l")
         await opened.wait_until_idle()
         assert glyph.global_alpha == DIMMED
         for sample, pair in ((0, (0,)), (60, (0, 60)), (70, (0, 70)), (0, (0, 70))):
             await opened.tap(sample)
-            assert look.pair == pair
+            assert view_state.pair == pair
         assert list(opened.map._figure._rings.data["letter"]) == ["A", "B"]
-        assert look.inspected is None
+        assert view_state.inspected is None
         await opened.press("escape")
-        assert (look.pair, look.linking) == ((0,), True)
+        assert (view_state.pair, view_state.linking) == ((0,), True)
         await opened.press("escape", "escape")
-        assert (look.pair, look.linking) == ((), False)
+        assert (view_state.pair, view_state.linking) == ((), False)
         await opened.wait_until_idle()
         assert glyph.global_alpha == 1
         await opened.tap(60)
-        assert (look.pair, look.inspected) == ((), 60)
+        assert (view_state.pair, view_state.inspected) == ((), 60)
 
     run_scenario(scenario)
 
 
 def test_a_box_and_a_lasso_brush_the_samples_within_them():
     async def scenario(opened):
-        look, figure = opened.session.look, opened.map._figure.figure
+        view_state, figure = opened.session.view_state, opened.map._figure.figure
         xy = opened.session.derived.get("projection").value.coordinates
         low, high = np.quantile(xy, [0.2, 0.6], axis=0)
         within = np.flatnonzero(((xy >= low) & (xy <= high)).all(axis=1))
@@ -133,28 +133,31 @@ def test_a_box_and_a_lasso_brush_the_samples_within_them():
         draw(type="rect", x0=left, x1=right, y0=top, y1=bottom)
         await opened.wait_until_idle()
         assert 0 < len(within) < len(xy)
-        np.testing.assert_array_equal(look.brush.positions, within)
-        assert (look.brush.source, look.tab) == ("box on the map", "selection")
+        np.testing.assert_array_equal(view_state.brush.positions, within)
+        assert (view_state.brush.source, view_state.tab) == (
+            "box on the map",
+            "selection",
+        )
         draw(type="poly", x=[left, right, right, left], y=[bottom, bottom, top, top])
         await opened.wait_until_idle()
-        np.testing.assert_array_equal(look.brush.positions, within)
-        assert look.brush.source == "lasso on the map"
+        np.testing.assert_array_equal(view_state.brush.positions, within)
+        assert view_state.brush.source == "lasso on the map"
 
     run_scenario(scenario)
 
 
 def test_a_key_does_what_it_is_for_on_its_pages_only():
     async def scenario(opened):
-        look = opened.session.look
-        look.page = "data"
+        view_state = opened.session.view_state
+        view_state.page = "data"
         await opened.press("l", "arrowdown")
-        assert not look.linking
-        assert look.model is None
+        assert not view_state.linking
+        assert view_state.model is None
         await opened.press("?")
-        assert look.help
-        look.page = "consensus"
+        assert view_state.help
+        view_state.page = "consensus"
         await opened.press("arrowdown")
-        assert look.model is not None
+        assert view_state.model is not None
 
     run_scenario(scenario)
 
@@ -174,7 +177,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         opened.pair._text._handle_msg("must")
         await opened.wait_until_idle()
         assert [link.kind for link in session.analysis.links] == ["must"]
-        assert session.look.pair == ()
+        assert session.view_state.pair == ()
         assert len(opened.map._figure._links["must"].data["x0"]) == 1
         assert len(opened.map._figure._links["cannot"].data["x0"]) == 0
         shown = opened.ranking.shown
@@ -232,7 +235,7 @@ def test_the_preview_of_an_answer_is_what_the_answer_does():
         session = opened.session
         session.act_now("add link", kind="cannot", a=3, b=120)
         await opened.wait_until_idle()
-        session.look.pair = (0, 70)
+        session.view_state.pair = (0, 70)
         await opened.wait_until_idle()
         read = session.derived.get("pair_reading").value
         before = session.derived.get("ranking").value.ranks
@@ -253,7 +256,7 @@ def test_an_answer_that_contradicts_is_not_offered_and_its_chain_is_shown():
         session = opened.session
         session.act_now("add link", kind="must", a=0, b=1)
         session.act_now("add link", kind="must", a=1, b=2)
-        session.look.pair = (0, 2)
+        session.view_state.pair = (0, 2)
         await opened.wait_until_idle()
         body = opened.pair._text.body
         assert "cl-refused" in body
@@ -286,11 +289,11 @@ def test_the_chain_of_a_contradiction_is_lit_up_on_the_map():
         session.act_now("add link", kind="must", a=7, b=8)
         await opened.wait_until_idle()
         assert ends_of(opened, figure._chain) == set()
-        session.look.pair = (0, 100)
+        session.view_state.pair = (0, 100)
         await opened.wait_until_idle()
         chain = places((0, 50), (50, 100), (0, 100))
         assert ends_of(opened, figure._chain) == chain
-        session.look.pair = ()
+        session.view_state.pair = ()
         await opened.wait_until_idle()
         assert ends_of(opened, figure._chain) == set()
         text = "kind,row_a,row_b\ncannot-link,100,0\n"
@@ -342,7 +345,7 @@ def test_a_consensus_that_obeys_the_links_joins_the_ranking_or_names_the_rows():
     async def scenario(opened):
         session = opened.session
         assert opened.links._consensus.body == ""
-        session.look.model = int(np.argmin(session.analysis.ensemble.n_clusters))
+        session.view_state.model = int(np.argmin(session.analysis.ensemble.n_clusters))
         for kind, a, b in (("must", 0, 120), ("cannot", 0, 60), ("cannot", 5, 60)):
             session.act_now("add link", kind=kind, a=a, b=b)
         await opened.wait_until_idle()
@@ -350,7 +353,7 @@ def test_a_consensus_that_obeys_the_links_joins_the_ranking_or_names_the_rows():
         before = session.analysis.ensemble
         for kept in (1, 2):
             await opened.links._obey("add")
-            session.look.model = int(np.argmin(before.n_clusters))
+            session.view_state.model = int(np.argmin(before.n_clusters))
             await opened.wait_until_idle()
             assert session.analysis.ensemble.n_partitions == 12 + kept
         made = session.analysis.ensemble
@@ -365,7 +368,10 @@ def test_a_consensus_that_obeys_the_links_joins_the_ranking_or_names_the_rows():
         assert "rows 0, 5, 60 apart" in session.jobs.notices[0].text
         assert len(ends_of(opened, opened.map._figure._chain)) == 3
         await opened.links._obey("look")
-        assert (session.look.page, session.look.obey_links) == ("clusters", True)
+        assert (session.view_state.page, session.view_state.obey_links) == (
+            "clusters",
+            True,
+        )
 
     run_scenario(scenario)
 
@@ -379,15 +385,15 @@ def test_legends_say_what_lines_and_colours_stand_for():
         assert "must link" in legend.body
         assert "cannot link" not in legend.body.split("cl-linking")[0]
         violated = session.derived.get("ranking").value.violated
-        session.look.model = int(np.argmax(violated))
+        session.view_state.model = int(np.argmax(violated))
         await opened.wait_until_idle()
         assert "broken" in legend.body
-        session.look.matrix_view = Viewport(width=300, height=300)
+        session.view_state.matrix_view = Viewport(width=300, height=300)
         await opened.wait_until_idle()
         linear = opened.matrix._note.body
         assert "joined by no model to all" in linear
         assert Viridis256[0] in linear
-        session.look.shading = "eq_hist"
+        session.view_state.shading = "eq_hist"
         await opened.wait_until_idle()
         assert opened.matrix._note.body != linear
 
@@ -404,43 +410,43 @@ def test_the_legend_says_the_word_of_numbered_clusters_once():
 
 def test_a_cell_of_a_zoomed_matrix_is_a_pair():
     async def scenario(opened):
-        look, matrix = opened.session.look, opened.matrix
+        view_state, matrix = opened.session.view_state, opened.matrix
         order = opened.session.derived.get("order").value
-        opened.session.look.matrix_view = Viewport(width=300, height=300)
+        opened.session.view_state.matrix_view = Viewport(width=300, height=300)
         await opened.press("l")
         matrix.tap(4, 9)
-        assert look.pair == ()
+        assert view_state.pair == ()
         assert "Zoom in" in opened.session.jobs.notices[0].text
-        opened.session.look.matrix_view = Viewport((0, 30), (0, 30), 300, 300)
+        opened.session.view_state.matrix_view = Viewport((0, 30), (0, 30), 300, 300)
         matrix.tap(4, 9)
-        assert look.pair == (order[4], order[9])
+        assert view_state.pair == (order[4], order[9])
         matrix.tap(6, 6)
-        assert look.pair == (order[4], order[9])
+        assert view_state.pair == (order[4], order[9])
         await opened.press("l")
         matrix.tap(4, 9)
-        assert (look.pair, look.inspected) == ((), order[4])
+        assert (view_state.pair, view_state.inspected) == ((), order[4])
 
     run_scenario(scenario)
 
 
 def test_the_sample_that_is_read_is_crossed_in_both_matrices_and_found_there():
     async def scenario(opened):
-        look = opened.session.look
-        look.matrix_view = Viewport(width=300, height=300)
+        view_state = opened.session.view_state
+        view_state.matrix_view = Viewport(width=300, height=300)
         order = opened.session.derived.get("order").value
         crosses = [part.figure._cross for part in (opened.matrix, opened.binarised)]
         for at in (0, 70, len(order) - 1):
-            look.param.update(inspected=int(order[at]), tab="sample")
+            view_state.param.update(inspected=int(order[at]), tab="sample")
             await opened.wait_until_idle()
             assert [list(cross.data["at"]) for cross in crosses] == [[at + 0.5]] * 2
             opened.sample.do("find")
-            rows, columns = look.matrix_view.zoom
+            rows, columns = view_state.matrix_view.zoom
             assert rows == columns
             assert 0 <= rows[0] <= at < rows[1] <= len(order)
             assert np.diff(rows) == 41
             await opened.wait_until_idle()
-            assert opened.matrix.figure.view() == look.matrix_view.zoom
-        look.tab = "model"
+            assert opened.matrix.figure.view() == view_state.matrix_view.zoom
+        view_state.tab = "model"
         await opened.wait_until_idle()
         assert [list(cross.data["at"]) for cross in crosses] == [[], []]
 
@@ -451,10 +457,10 @@ def test_selected_rows_are_clustered_again_from_their_tab():
     async def scenario(opened):
         session, tab = opened.session, opened.selection
         nine = Brush(np.arange(9), "box on the map")
-        session.look.param.update(brush=nine, tab="selection")
+        session.view_state.param.update(brush=nine, tab="selection")
         await opened.wait_until_idle()
         assert tab._again.disabled
-        session.look.brush = Brush(np.arange(5, 65), "box on the map")
+        session.view_state.brush = Brush(np.arange(5, 65), "box on the map")
         await opened.wait_until_idle()
         assert not tab._again.disabled
         await tab._cluster_again(None)
@@ -468,7 +474,7 @@ def test_selected_rows_are_clustered_again_from_their_tab():
 def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
     async def scenario(opened):
         session = opened.session
-        session.look.matrix_view = Viewport(width=300, height=300)
+        session.view_state.matrix_view = Viewport(width=300, height=300)
         order = session.derived.get("order").value
         figures = [opened.matrix.figure, opened.binarised.figure]
         spans = figures[0]._hovered
@@ -503,7 +509,7 @@ def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
         # Zoomed to the other cell of the pair, the label is there.
         low, high = min(places), max(places)
         zoom = (low - 2.0, low + 3.0), (high - 2.0, high + 3.0)
-        session.look.matrix_view = Viewport(*zoom, 300, 300)
+        session.view_state.matrix_view = Viewport(*zoom, 300, 300)
         await opened.wait_until_idle()
         assert figures[0]._cell.data["y"] == [high + 0.5]
         await opened.press("escape", "escape", "escape")
@@ -516,40 +522,40 @@ def test_a_picked_pair_crosses_both_matrices_and_its_cell_says_what_it_is():
 
 def test_enter_opens_in_clusters_what_the_inspector_is_about():
     async def scenario(opened):
-        session, look = opened.session, opened.session.look
+        session, view_state = opened.session, opened.session.view_state
 
         async def enter():
-            look.page = "consensus"
+            view_state.page = "consensus"
             await opened.press("enter")
-            assert look.page == "clusters"
-            return look.partition, look.cluster
+            assert view_state.page == "clusters"
+            return view_state.partition, view_state.cluster
 
-        look.tab = "model"
+        view_state.tab = "model"
         assert await enter() == ("auto", None)
-        look.page = "consensus"
+        view_state.page = "consensus"
         await opened.press("arrowdown")
-        model = look.model
+        model = view_state.model
         assert await enter() == ("model", None)
         # Results of a newly selected model are not waited for, either.
-        look.param.update(page="consensus", model=3, partition="auto")
+        view_state.param.update(page="consensus", model=3, partition="auto")
         assert not session.derived.get("clusters").ready
         press(session, "enter")
-        assert (look.page, look.partition) == ("clusters", "model")
-        look.model = model
+        assert (view_state.page, view_state.partition) == ("clusters", "model")
+        view_state.model = model
         await opened.wait_until_idle()
         clusters = session.derived.get("clusters").value
         for sample in (0, 60):
-            look.param.update(inspected=sample, tab="sample")
+            view_state.param.update(inspected=sample, tab="sample")
             assert await enter() == ("model", clusters[sample])
-        assert look.model == model
+        assert view_state.model == model
         # On other pages the key does nothing.
         await opened.press("enter")
-        assert look.page == "clusters"
+        assert view_state.page == "clusters"
         brush = Brush(np.arange(20), "box on the map")
-        look.param.update(brush=brush, tab="selection", page="consensus")
+        view_state.param.update(brush=brush, tab="selection", page="consensus")
         assert await enter() == ("group", None)
-        assert look.group is brush
-        look.param.update(brush=Brush(), tab="selection")
+        assert view_state.group is brush
+        view_state.param.update(brush=Brush(), tab="selection")
         assert await enter() == ("model", None)
 
     run_scenario(scenario)
@@ -560,12 +566,12 @@ def test_suggestions_are_answered_and_skipped_one_after_the_other():
         session = opened.session
         first, second, third = session.derived.get("suggestions").value[:3]
         opened.suggested._text._handle_msg("{} {}".format(*first.pair))
-        assert session.look.pair == first.pair
+        assert session.view_state.pair == first.pair
         await opened.press("space")
-        assert session.look.pair == second.pair
+        assert session.view_state.pair == second.pair
         await opened.press("m")
         assert len(session.analysis.links) == 1
-        assert session.look.pair == third.pair
+        assert session.view_state.pair == third.pair
 
     run_scenario(scenario)
 
@@ -574,15 +580,15 @@ def test_the_first_pair_is_asked_for_by_a_key_before_any_was_looked_for():
     async def main():
         opened = Opened()
         session = opened.session
-        session.look.page = "consensus"
+        session.view_state.page = "consensus"
         session.history.do(Step("test", "Test", cut_iris()))
         await opened.wait_until_idle()
         assert not session.derived.get("suggestions").ready
         await opened.press("space")
         first, *_ = session.derived.get("suggestions").value
-        assert session.look.pair == first.pair
+        assert session.view_state.pair == first.pair
         await opened.press("escape", "escape")
-        assert session.look.pair == ()
+        assert session.view_state.pair == ()
         await opened.press("space", "m")
         assert len(session.analysis.links) == 1
 
@@ -594,8 +600,8 @@ def test_answers_to_suggestions_bring_new_ones_until_there_is_nothing_to_ask():
         session = opened.session
         await opened.press("space")
         asked = []
-        while session.look.pair:
-            asked.append(session.look.pair)
+        while session.view_state.pair:
+            asked.append(session.view_state.pair)
             assert len(asked) < 200
             # The next batch may or may not be ready before the next answer.
             press(session, "mc"[len(asked) % 3 == 0])
@@ -623,7 +629,7 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
         session.act_now("add link", kind="must", a=0, b=70)
         await opened.wait_until_idle()
         opened.links._text._handle_msg("show 0")
-        assert session.look.pair == (0, 70)
+        assert session.view_state.pair == (0, 70)
         opened.links._text._handle_msg("swap 0")
         await opened.wait_until_idle()
         assert session.analysis.links[0].kind == "cannot"
@@ -667,7 +673,7 @@ def test_what_is_drawn_anew_is_said_to_come_only_when_it_is_late(monkeypatch):
 
         derived.nodes = {**derived.nodes, "map_picture": replace(drawn, compute=late)}
         opened.map.status.param.watch(lambda event: bodies.append(event.new), "body")
-        opened.session.look.map_view = Viewport(width=310, height=210)
+        opened.session.view_state.map_view = Viewport(width=310, height=210)
         assert not opened.map.status.body
         while not bodies:
             await asyncio.sleep(0)
@@ -680,7 +686,7 @@ def test_what_is_drawn_anew_is_said_to_come_only_when_it_is_late(monkeypatch):
 
 def test_the_pair_card_says_in_which_columns_two_rows_differ():
     async def scenario(opened):
-        opened.session.look.linking = True
+        opened.session.view_state.linking = True
         await opened.tap(0)
         await opened.tap(100)
         session = opened.session
@@ -720,11 +726,14 @@ def test_levels_without_an_order_differ_by_no_number():
 
 def test_a_link_begins_at_the_inspected_sample():
     async def scenario(opened):
-        opened.session.look.param.update(inspected=7, tab="sample")
+        opened.session.view_state.param.update(inspected=7, tab="sample")
         await opened.wait_until_idle()
         link_from(opened.session)
-        assert (opened.session.look.pair, opened.session.look.linking) == ((7,), True)
+        assert (opened.session.view_state.pair, opened.session.view_state.linking) == (
+            (7,),
+            True,
+        )
         await opened.tap(100)
-        assert opened.session.look.pair == (7, 100)
+        assert opened.session.view_state.pair == (7, 100)
 
     run_scenario(scenario)

@@ -16,8 +16,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.rows import links_to_csv, links_to_json
-from clusterlens.ui.nodes.links import link_states
-from clusterlens.ui.nodes.result import DisplayedPartition
+from clusterlens.ui.results.links import link_states
+from clusterlens.ui.results.result import DisplayedPartition
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run

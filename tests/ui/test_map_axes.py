@@ -25,7 +25,7 @@ from clusterlens.ui.plots.axes import (
 )
 from clusterlens.ui.plots.maps import draw_samples
 from clusterlens.ui.plots.samples import draw_map
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
 from tests.ui.kept import pool_run
 from tests.ui.test_main_job import FIGURE, choose
 

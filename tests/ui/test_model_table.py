@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import clusterlens as cl
+from clusterlens.ui.components.commands import press
 from clusterlens.ui.pages.consensus.model_table import ordered
 from clusterlens.ui.pages.consensus.page import ConsensusPage
-from clusterlens.ui.parts.commands import press
 from tests.ui.loop import run
 from tests.ui.test_votes import two_hubs, wait_until_idle
 
@@ -25,7 +25,7 @@ def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
         await wait_until_idle(session)
         assert not page._over.visible
         assert not page._table.made
-        session.look.table_open = True
+        session.view_state.table_open = True
         await wait_until_idle(session)
         panel = page._table.card
         assert page._over.visible
@@ -43,17 +43,20 @@ def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
         assert "<td" in panel._text.body
         assert "sort SI" not in panel._text.body
         panel._do("model 7")
-        assert session.look.model == 7
+        assert session.view_state.model == 7
         name, make = panel._file()
         saved = pd.read_csv(io.BytesIO(make()))
         assert name.endswith("models.csv")
         assert set(cl.SCORES) | set(cl.INDICES) <= set(saved.columns)
         assert len(saved) == 9
-        session.look.param.update(page="consensus", inspected=3)
+        session.view_state.param.update(page="consensus", inspected=3)
         press(session, "escape")  # what lies over the page is closed first
-        assert (session.look.table_open, session.look.inspected) == (False, 3)
+        assert (session.view_state.table_open, session.view_state.inspected) == (
+            False,
+            3,
+        )
         press(session, "escape")
-        assert session.look.inspected is None
+        assert session.view_state.inspected is None
 
     run(main(), 300)
 
@@ -75,7 +78,7 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
         page.set_visible(True)
         await wait_until_idle(session)
         assert not page._models.visible
-        session.look.map_of = "models"
+        session.view_state.map_of = "models"
         await wait_until_idle(session)
         assert page._models.visible
         assert not page._samples.visible
@@ -85,6 +88,6 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
         assert "6 copies" in panel._figure.body
         panel._choose("6")
         await wait_until_idle(session)
-        assert session.look.model == 6
+        assert session.view_state.model == 6
 
     run(main(), 300)

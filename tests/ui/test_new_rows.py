@@ -24,8 +24,7 @@ from clusterlens.compute.table.projection import project
 from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.actions.new_rows import _write_new_table
 from clusterlens.ui.exports.document import SECTIONS
-from clusterlens.ui.kit.palette import cluster_colours
-from clusterlens.ui.nodes.result_verdict import weigh_result
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.new_rows import nodes
 from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
@@ -53,14 +52,15 @@ from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _belongs, _val
 from clusterlens.ui.pages.new_rows.row_nodes import Standing
 from clusterlens.ui.pages.new_rows.rows import AssignedRows, _line, _ties
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard, _cluster
+from clusterlens.ui.results.result_verdict import weigh_result
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import _taker
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import cluster_colours
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_clusters_page import planted, value
 from tests.ui.test_result_verdict import GOOD, NONE, again
@@ -113,7 +113,7 @@ def opened(table=None, then=lambda cards: cards):
         assert await kept(session)
         if table is not None:
             await taken(session, table)
-        session.look.new_rows_view = Viewport(width=80, height=60)
+        session.view_state.new_rows_view = Viewport(width=80, height=60)
         kinds = (SegmentationCard, NewTable, DriftCard, AssignedRows, AssignedFiles)
         kinds = (*kinds, NewRowsMap, NewRowCard)
         cards = [kind(session) for kind in (NewRowsHeadline, *kinds)]
@@ -505,7 +505,7 @@ def test_a_click_on_the_map_reads_the_nearest_row_and_none_in_empty_space(placed
         drawn._tap(*found.xy[7], 0.01)
         drawn._tap(*(found.xy[7] + 1000), 0.01)
         await wait_until_idle(session)
-        assert session.look.new_row == 7
+        assert session.view_state.new_row == 7
         assert "<b>Row 7</b>" in card._text.body
         assert drawn._figure._ring.data["x"] == found.xy[[7], 0]
         card._do("next")
@@ -513,7 +513,7 @@ def test_a_click_on_the_map_reads_the_nearest_row_and_none_in_empty_space(placed
         order = value(session, "listed_rows").tolist()
         after = order[min(order.index(7) + 1, len(order) - 1)]
         assert value(session, "new_row").position == after
-        session.look.new_row = None
+        session.view_state.new_row = None
         await wait_until_idle(session)
 
     run(main())
@@ -523,7 +523,7 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
     session, (*_, card) = placed
 
     async def main():
-        session.look.new_row = 5
+        session.view_state.new_row = 5
         await wait_until_idle(session)
         read = value(session, "new_row").standing
         assert (read.label, read.far) == (3, False)
@@ -540,7 +540,7 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
         shown = value(session, "new_changes")
         assert_array_equal(shown["change to"], changes["change to"])
         assert "What it would take" in card._text.body
-        session.look.new_row = 0
+        session.view_state.new_row = 0
         await wait_until_idle(session)
         assert "Belongs nowhere" in card._text.body
 
@@ -581,10 +581,10 @@ def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):
     assert [tuple(row) for row in keys] == sorted(map(tuple, keys))
 
     async def main():
-        session.look.new_rows_first = "nowhere"
+        session.view_state.new_rows_first = "nowhere"
         await wait_until_idle(session)
         found = value(session, "listed_rows")
-        session.look.new_rows_first = "least sure"
+        session.view_state.new_rows_first = "least sure"
         await wait_until_idle(session)
         return found
 
@@ -647,10 +647,10 @@ def test_a_file_dropped_on_the_page_is_a_new_table_and_elsewhere_another_analysi
         await kept(session)
         taker = _taker(session)
         for page in ("new-rows", "data"):
-            session.look.page = page
+            session.view_state.page = page
             upload = Upload("new.csv", len(content), 0, taker.rows_of)
             # The drop zone decides, not the page that is open at the reading.
-            session.look.page = "clusters"
+            session.view_state.page = "clusters"
             coming = asyncio.create_task(session.receive(upload))
             upload._pieces, upload._missing = [content], 0
             upload._came.set()

@@ -9,14 +9,14 @@ from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.pages.all_rows.page import AllRowsPage
 from clusterlens.ui.pages.data.load_table import LoadTable
 from clusterlens.ui.server.large_tables import LargeTables
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import cluster_colour
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_all_rows import BAD, POOL, folder, labelled, texts
 
@@ -44,7 +44,7 @@ def test_a_run_is_shown_as_its_files_say(folder, made):
         page = AllRowsPage(session)
         page.make()
         page.set_visible(True)
-        session.look.all_rows_view = Viewport(width=120, height=90)
+        session.view_state.all_rows_view = Viewport(width=120, height=90)
         await wait_until_idle(session)
         shown = texts(page)
         assert "200 landmarks stand for 900 rows" in shown
@@ -223,7 +223,7 @@ def test_the_start_page_lists_runs_and_asks_for_no_landmarks_then(folder, made):
         assert not card._landmarks.visible
         await card._open(None)
         assert session.analysis.labelled[0] == RUN
-        assert session.look.page == "all-rows"
+        assert session.view_state.page == "all-rows"
         session.close()
 
     run(main())

@@ -21,8 +21,8 @@ from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.partial_run import STATES
+from clusterlens.ui.state.view_parameters import Viewport
 from tests.ui.exports.test_script import partition_of
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run, session_with
@@ -107,7 +107,7 @@ class Watched:
     async def start(self, pool):
         """Begin a run; return its action."""
         await self.session.act("load example", name="iris")
-        self.session.look.page = "pool"
+        self.session.view_state.page = "pool"
         return asyncio.create_task(self.session.act("run pool", pool=pool))
 
     async def stuck(self, pool):
@@ -177,7 +177,7 @@ def test_cancel_leaves_nothing_of_a_run(play):
     async def scenario(watched):
         session = watched.session
         action = await watched.stuck(POOL)
-        session.look.page = "consensus"
+        session.view_state.page = "consensus"
         await until(lambda: session.history.partial_run is not None)
         session.jobs.cancel()
         assert not await action
@@ -195,7 +195,7 @@ def test_the_first_run_is_looked_at_while_it_forms_and_is_no_step(play):
         action = await watched.stuck(POOL)
         steps = session.history.steps
         assert session.analysis.run is None
-        session.look.page = "consensus"
+        session.view_state.page = "consensus"
         await until(lambda: session.analysis.run is not None)
         assert session.analysis.run.n_asked == 4
         assert session.analysis.run.ensemble.n_partitions >= 2
@@ -214,16 +214,16 @@ def test_a_finished_run_stays_in_sight_until_the_next_is_asked_for(play):
     async def scenario(watched):
         session = watched.session
         await (await watched.start(POOL))
-        session.look.page = "pool"
+        session.view_state.page = "pool"
         action = asyncio.create_task(
             session.act("run pool", pool=[*POOL, watched.endless])
         )
         await until(lambda: watched.latest and watched.latest.n_ended >= 3)
-        session.look.page = "consensus"
+        session.view_state.page = "consensus"
         assert session.analysis.run.name == "run 1"
         watched.progress._do("read")
         await until(lambda: session.analysis.run.n_asked)
-        session.look.so_far = False
+        session.view_state.so_far = False
         assert session.analysis.run.name == "run 1"
         watched.go_on.touch()
         assert await action
@@ -237,7 +237,7 @@ def test_a_run_is_told_of_again_only_after_a_while(play, monkeypatch):
         assert await (await watched.start(POOL))
         assert len([partial for partial in watched.partials if partial]) == 1
 
-    monkeypatch.setattr("clusterlens.ui.work.jobs._PARTIAL_SECONDS", 1e9)
+    monkeypatch.setattr("clusterlens.ui.jobs.lanes._PARTIAL_SECONDS", 1e9)
     play(scenario)
 
 
@@ -249,7 +249,7 @@ def test_the_letters_of_states_are_the_ones_of_the_squares(tmp_path):
 def test_the_cards_of_a_run_that_forms_are_of_one_state():
     grown = [replace(made_run(n, n_models=n), id="unfinished") for n in (4, 6, 9)]
     session, sizes, seen = session_with(made_run(1)), {}, set()
-    session.look.param.update(page="consensus", map_view=PORT, matrix_view=PORT)
+    session.view_state.param.update(page="consensus", map_view=PORT, matrix_view=PORT)
 
     def watch(kind):
         card = kind(session)

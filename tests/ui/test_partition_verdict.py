@@ -7,14 +7,14 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui.nodes.cluster_stability import choose_stability_model
-from clusterlens.ui.nodes.partition_verdict import (
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.results.cluster_stability import choose_stability_model
+from clusterlens.ui.results.partition_verdict import (
     PARTITION_CONCLUSIONS,
     partition_grounds,
     weigh_partition,
 )
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.work.jobs import Job
 
 SIZES = np.array([50, 30, 20])
 ALL, LARGEST, SMALL, NONE = (1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 0)

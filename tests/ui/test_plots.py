@@ -10,8 +10,6 @@ from bokeh.palettes import Viridis256
 
 import clusterlens as cl
 from clusterlens.compute.consensus.tiles import Tile
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import rgb
 from clusterlens.ui.plots.matrix import (
     CLEAREST,
     draw_matrix,
@@ -19,6 +17,8 @@ from clusterlens.ui.plots.matrix import (
     scale_of,
     shade_matrix,
 )
+from clusterlens.ui.widgets.palette import rgb
+from clusterlens.ui.widgets.scripted import Text
 from tests.ui.loop import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")

@@ -12,7 +12,6 @@ from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids
-from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.pages.pool.sizes import size_limits, size_line
 from clusterlens.ui.server.memory.store import Store
@@ -20,6 +19,7 @@ from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.widgets.toolkit import safe
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run
 
@@ -36,7 +36,7 @@ class Opened:
         self.runs = named["Runs"]
 
     async def load(self, name: str) -> None:
-        self.session.look.page = "pool"
+        self.session.view_state.page = "pool"
         await self.session.act("load example", name=name)
         await self.wait_until_idle()
 
@@ -69,9 +69,9 @@ def test_without_a_table_the_page_leads_to_one():
     opened.page.set_visible(True)
     assert "Load one on the Data page" in opened.grid.status.body
     assert not opened.can_run
-    opened.session.look.page = "pool"
+    opened.session.view_state.page = "pool"
     opened.grid.status._handle_msg("data")
-    assert opened.session.look.page == "data"
+    assert opened.session.view_state.page == "data"
 
 
 def test_the_line_of_sizes_says_what_presets_do_beyond_each():
@@ -120,7 +120,7 @@ def test_a_table_that_is_not_prepared_is_named():
         await opened.wait_until_idle()
         assert "iris is not prepared yet" in opened.grid.status.body
         opened.grid.status._handle_msg("data")
-        assert opened.session.look.page == "data"
+        assert opened.session.view_state.page == "data"
 
     run_scenario(scenario)
 
@@ -183,7 +183,7 @@ def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
         await opened.wait_until_idle()
         await opened.cost._start(None)
         run = opened.session.analysis.run
-        assert opened.session.look.page == "consensus"
+        assert opened.session.view_state.page == "consensus"
         assert set(run.ensemble.families) == {"k-means"}
         assert (run.random_state, run.ensemble.noise) == (7, "silent")
         await opened.wait_until_idle()
@@ -226,7 +226,7 @@ def test_a_failed_run_stays_on_the_page():
         opened.grid._take_text(None)
         await opened.wait_until_idle()
         await opened.cost._start(None)
-        assert opened.session.look.page == "pool"
+        assert opened.session.view_state.page == "pool"
         assert opened.session.analysis.run is None
         assert "survived" in opened.session.jobs.notices[-1].text
         assert opened.can_run

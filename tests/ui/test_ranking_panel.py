@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.kit.words import drop_shared_settings
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.consensus import ranking_columns
 from clusterlens.ui.pages.consensus.ranked_rows import ROW_CSS, RankedRows
 from clusterlens.ui.pages.consensus.ranking import RankingTable
@@ -22,7 +22,7 @@ from clusterlens.ui.pages.consensus.ranking_columns import (
     short,
     written,
 )
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.words import drop_shared_settings
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_session import made_run, session_with
 
@@ -108,7 +108,7 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
         assert session.derived.get("selected").value == panel._rows[2]
         assert panel._table.selected == 2
         panel._table._handle_msg(999)
-        assert session.look.model == panel._rows[2]
+        assert session.view_state.model == panel._rows[2]
 
     run(main())
 

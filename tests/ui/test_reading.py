@@ -12,10 +12,10 @@ import pytest
 import clusterlens.ui
 from clusterlens import DataError
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.jobs import reading
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.reading import read_in_process
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.work import reading
-from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.reading import read_in_process
 
 # Functions that serving code may not call, only pass to `read_in_process`.
 READ = {

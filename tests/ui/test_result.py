@@ -16,20 +16,20 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from clusterlens.ui.actions.partitions import keep_partition
+from clusterlens.ui.components.commands import choose_result
+from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.components.result_chip import ResultChip
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
-from clusterlens.ui.kit.palette import clusters_of, file_labels, noise_last
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.report.take_away import FILES
-from clusterlens.ui.parts.commands import choose_result
-from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.looking import Brush, Viewport
+from clusterlens.ui.state.view_parameters import Brush, Viewport
+from clusterlens.ui.widgets.palette import clusters_of, file_labels, noise_last
 from tests.folders import ROOT
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.test_clusters_page import planted, value
@@ -47,7 +47,7 @@ WATCHED = (*NEEDED, *WELCOME, "chosen", "displayed_partition", "model_names", "l
 @contextmanager
 def watched(session, *cards):
     """Show cards and watch results, as pages do."""
-    session.look.map_view = Viewport(width=80, height=60)
+    session.view_state.map_view = Viewport(width=80, height=60)
     stop = session.derived.watch(WATCHED, lambda results: None)
     made = [panel(session) for panel in cards]
     for panel in made:
@@ -74,7 +74,7 @@ def rows_of(session):
 
 def test_before_a_choice_every_page_is_about_the_model_that_is_looked_at():
     session = planted()
-    session.look.param.update(partition="auto", model=3)
+    session.view_state.param.update(partition="auto", model=3)
 
     async def main():
         with watched(session, ResultChip) as (chip,):
@@ -96,7 +96,9 @@ AGAIN = {"partition": {"kind": "result"}, "name": "again"}
 
 def test_the_result_is_the_same_on_every_page_and_in_every_file():
     session = planted()
-    session.look.param.update(partition="consensus", partition_k=2, page="clusters")
+    session.view_state.param.update(
+        partition="consensus", partition_k=2, page="clusters"
+    )
 
     async def main():
         with watched(session, ResultChip, ModelTab, SampleMap) as (chip, tab, shown):
@@ -145,7 +147,7 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
             await wait_until_idle(session)
             rows = rows_of(session)
             assert "1 name" in chip.text.body
-            session.look.model = 3
+            session.view_state.model = 3
             await wait_until_idle(session)
             assert "d k=4, beside the result" in shown._legend.body
             assert "beside the result" in tab.text.body
@@ -178,7 +180,7 @@ def test_a_name_leaves_with_its_rows_in_rows_report_and_script():
             await session.act(
                 "name cluster", partition=result, cluster=cluster, name="<mine>"
             )
-            session.look.model = 3  # another model than the result
+            session.view_state.model = 3  # another model than the result
             await wait_until_idle(session)
             rows = rows_of(session)
             assert_array_equal(rows["cluster name"] == "<mine>", clusters == cluster)
@@ -192,7 +194,7 @@ def test_a_name_leaves_with_its_rows_in_rows_report_and_script():
 
 def test_a_name_is_of_its_rows_and_other_clusters_are_like_it():
     session = planted()
-    session.look.param.update(partition="model", model=0)
+    session.view_state.param.update(partition="model", model=0)
 
     async def main():
         with watched(session, ResultChip) as (chip,):
@@ -208,7 +210,7 @@ def test_a_name_is_of_its_rows_and_other_clusters_are_like_it():
             moved = session.analysis.ensemble.labels[0].copy()
             moved[[0, 1, 2]] = moved[20]
             positions = np.flatnonzero(moved == moved[20])
-            session.look.param.update(
+            session.view_state.param.update(
                 group=Brush(positions, "x"), partition="group", page="clusters"
             )
             await wait_until_idle(session)
@@ -287,7 +289,7 @@ def test_the_script_makes_the_result_again(kind):
         await session.act("load example", name="iris")
         await session.act("run pool", pool=POOL, random_state=0)
         session.act_now("add link", kind="cannot", a=0, b=1)
-        session.look.param.update(**looks[kind])
+        session.view_state.param.update(**looks[kind])
         with watched(session):
             await choose(session)
             return gather(session)
@@ -357,14 +359,14 @@ def test_the_menu_changes_the_result_and_leads_to_clusters():
     async def main():
         with watched(session, ResultChip) as (chip,):
             await choose(session)
-            session.look.model = 3
+            session.view_state.model = 3
             await wait_until_idle(session)
             await chip._do("change")
             await wait_until_idle(session)
             assert "Result: d k=4" in chip.text.body
             assert value(session, "displayed_partition").is_result
             await chip._do("clusters")
-            assert session.look.page == "clusters"
+            assert session.view_state.page == "clusters"
             assert re.search("popovertarget", chip.text.body)
 
     run(main())
@@ -372,7 +374,7 @@ def test_the_menu_changes_the_result_and_leads_to_clusters():
 
 def test_the_headline_says_where_the_result_is_not_the_leader():
     session = planted()
-    session.look.param.update(partition="model", model=3)
+    session.view_state.param.update(partition="model", model=3)
 
     async def main():
         with watched(session, Headline) as (headline,):
@@ -382,7 +384,7 @@ def test_the_headline_says_where_the_result_is_not_the_leader():
             assert "Your result is <b>d k=4</b>" in headline._text.body
             # The leader joins the 10 rows that the result splits off.
             assert "agree on 50 of 60 samples" in headline._text.body
-            session.look.param.update(partition="model", model=0)
+            session.view_state.param.update(partition="model", model=0)
             await choose(session)
             assert "Your result" not in headline._text.body
 

@@ -10,14 +10,14 @@ import pytest
 import clusterlens as cl
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
-from clusterlens.ui.nodes.export_evidence import (
+from clusterlens.ui.results.export_evidence import (
     count_broken,
     find_columns,
     find_cut_column,
     match_labels_given,
 )
-from clusterlens.ui.nodes.leading import Leads
-from clusterlens.ui.nodes.result_verdict import (
+from clusterlens.ui.results.leading import Leads
+from clusterlens.ui.results.result_verdict import (
     QUESTIONS,
     Evidence,
     LabelsMatch,

@@ -13,11 +13,11 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import rank_partitions
-from clusterlens.ui.nodes import agreement
+from clusterlens.ui.jobs import shared_results
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.shared_results import Results, content_key, ensemble_key
+from clusterlens.ui.results import agreement
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.work import results as results_module
-from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.results import Results, content_key, ensemble_key
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 
@@ -126,7 +126,7 @@ def test_the_latest_used_are_kept_within_the_bytes():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder for arrays; all of them count as slow enough to be cached."""
-    monkeypatch.setattr(results_module, "_LONG_SECONDS", -1.0)
+    monkeypatch.setattr(shared_results, "_LONG_SECONDS", -1.0)
     return tmp_path / "found"
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import clusterlens as cl
 from clusterlens.compute._validation import DataError
-from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour, cluster_colours
 from clusterlens.ui.plots.samples import draw_map, map_view, shade_samples
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import NOISE_COLOUR, cluster_colour, cluster_colours
 
 PORT = Viewport(width=24, height=24)
 CORNERS = np.array([[0.0, 0.0], [10.0, 10.0]])
@@ -180,8 +180,8 @@ def test_once_warm_no_map_waits_for_compilation():
 import numpy as np
 from numba.core import event
 from clusterlens.ui.plots.samples import draw_map
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.warm import _draw
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.jobs.warm import _draw
 
 with event.install_recorder("numba:compile") as compiled:
     _draw()

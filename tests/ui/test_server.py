@@ -12,13 +12,13 @@ import pytest
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import WorkerJob, Workers, run_jobs
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
-from clusterlens.ui.kit.words import ALL_AT_WORK
+from clusterlens.ui.components.status_bar import job_bar
 from clusterlens.ui.pages.pool.run_progress import RunProgress
-from clusterlens.ui.parts.status_bar import job_bar
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.words import ALL_AT_WORK
 from tests.ui.loop import run
 
 

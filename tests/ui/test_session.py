@@ -16,15 +16,15 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui import session as session_module
 from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import KEYBOARD_COMMANDS
-from clusterlens.ui.parts.status_bar import notices
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import KEYBOARD_COMMANDS
+from clusterlens.ui.components.status_bar import notices
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import record
-from clusterlens.ui.work.jobs import Job
 from tests.ui.loop import run
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -119,10 +119,10 @@ def test_a_refused_action_changes_nothing_and_says_why(kind, values, words):
 def test_reading_another_run_goes_back_to_the_mean_rule_and_to_its_leader():
     session = session_with(made_run(1), made_run(2, n_models=3))
     session.act_now("set threshold", threshold=4)
-    session.look.param.update(model=4, inspected=3)
+    session.view_state.param.update(model=4, inspected=3)
     session.act_now("read run", id="r2")
     assert session.analysis.threshold is None
-    assert (session.look.model, session.look.inspected) == (None, None)
+    assert (session.view_state.model, session.view_state.inspected) == (None, None)
     session.undo()
     assert (session.analysis.run_id, session.analysis.threshold) == ("r1", 4)
 
@@ -175,12 +175,12 @@ def test_what_is_turned_to_while_an_action_is_saved_stays_in_sight(kind, values)
     session, seen = session_with(made_run(1)), []
 
     async def saved():
-        seen.append(session.look.page)
-        session.look.page = "pool"
+        seen.append(session.view_state.page)
+        session.view_state.page = "pool"
 
     session.memory.settled = saved
-    assert run(session.act(kind, look={"page": "report"}, **values))
-    assert (seen, session.look.page) == (["report"], "pool")
+    assert run(session.act(kind, view_state={"page": "report"}, **values))
+    assert (seen, session.view_state.page) == (["report"], "pool")
 
 
 def test_a_session_ends_after_its_actions(monkeypatch):
@@ -471,10 +471,10 @@ def test_uploads_are_kept_as_long_as_a_step_names_them():
 def test_the_size_of_text_is_looked_at_and_not_logged():
     session = Session(Server())
     KEYBOARD_COMMANDS["a"].make(session)
-    assert session.look.large
+    assert session.view_state.large
     assert len(session.history.steps) == 1
     KEYBOARD_COMMANDS["a"].make(session)
-    assert not session.look.large
+    assert not session.view_state.large
 
 
 def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.ui.parts.settings import named, plain_settings, plain_value
+from clusterlens.ui.components.settings import named, plain_settings, plain_value
 
 
 @pytest.mark.parametrize(

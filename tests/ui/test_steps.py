@@ -10,10 +10,10 @@ import pytest
 from panel.io.state import set_curdoc
 
 from clusterlens.ui import cli, serving, shell
+from clusterlens.ui.jobs import scheduler
 from clusterlens.ui.pages.report.page import ReportPage
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.work import scheduler
 from tests.support.visitor import Visitor
 from tests.ui.loop import run
 
@@ -138,7 +138,7 @@ def test_page_is_sent_once_it_is_made_in_steps(shells):
         made, document = shells[-1]
         page = made.pages["clusters"]
         with set_curdoc(document):
-            made.session.look.page = "clusters"
+            made.session.view_state.page = "clusters"
         # It is visible at once, and marked as loading.
         assert page.view.visible
         assert page.view.css_classes == ["cl-coming"]
@@ -191,7 +191,7 @@ def test_cards_of_a_linked_page_come_once_its_frame_is_drawn(shells):
             made, _ = shells[-1]
             page = made.pages["clusters"]
             await until(lambda: page.made)
-            assert made.session.look.page == "clusters"
+            assert made.session.view_state.page == "clusters"
             assert not made.pages["data"].cards
 
     run(work())
@@ -200,14 +200,14 @@ def test_cards_of_a_linked_page_come_once_its_frame_is_drawn(shells):
 def test_page_that_was_left_is_made_when_it_is_looked_at_again(shells):
     async def does():
         made, document = shells[-1]
-        page, look = made.pages["clusters"], made.session.look
+        page, view_state = made.pages["clusters"], made.session.view_state
         with set_curdoc(document):
-            look.page = "clusters"
+            view_state.page = "clusters"
             await until(lambda: len(page.cards) == 2)
-            look.page = "report"
+            view_state.page = "report"
             await until(lambda: made.pages["report"].made)
             assert not page.made
-            look.page = "clusters"
+            view_state.page = "clusters"
             await until(lambda: page.made)
         assert len(page.cards) == 6
         shown = [key for key, other in made.pages.items() if other.view.visible]
@@ -226,15 +226,15 @@ def test_page_that_cannot_be_made_says_so(shells, monkeypatch):
 
         monkeypatch.setattr(ReportPage, "build", build)
         with set_curdoc(document):
-            made.session.look.page = "report"
+            made.session.view_state.page = "report"
             await until(lambda: made.session.jobs.notices)
         assert "ZeroDivisionError" in made.session.jobs.notices[-1].text
         page = made.pages["report"]
         assert page.view.css_classes == []
         monkeypatch.undo()
         with set_curdoc(document):
-            made.session.look.page = "pool"
-            made.session.look.page = "report"
+            made.session.view_state.page = "pool"
+            made.session.view_state.page = "report"
             await until(lambda: page.made)
 
     visit(does)

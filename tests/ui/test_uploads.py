@@ -10,11 +10,11 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui import serving
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.server import uploads
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import FileTaker, Upload
 from clusterlens.ui.session import Session
-from clusterlens.ui.work.jobs import Job
 from tests.ui.loop import run
 
 SERVER = SimpleNamespace(in_thread=asyncio.to_thread)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from clusterlens.ui.nodes.verdict import weigh
+from clusterlens.ui.results.label_verdict import weigh
 
 YES, ODD, PART = "Yes", "Yes, but not each around a centre", "Only in part"
 

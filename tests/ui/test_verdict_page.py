@@ -5,15 +5,15 @@ import html
 import numpy as np
 import pytest
 
+from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.exports.document import write_report
-from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.pages.clusters.partition_bar import PartitionBar
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.verdict.rows import VerdictRows
-from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.shell import _rail
 from clusterlens.ui.state.checks import Check
+from clusterlens.ui.widgets.toolkit import safe
 from tests.ui.loop import run, wait_until_idle
 from tests.ui.memory.test_checks import begun, quick_checks
 

@@ -11,10 +11,10 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.components.findings import NEEDED, gather
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.pages.consensus.page import ConsensusPage
-from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.records import Records
 from clusterlens.ui.state.analysis import Run
@@ -111,7 +111,7 @@ def test_models_of_the_other_half_are_ranked_have_no_vote_and_may_vote_again():
         shown = cards["RankingTable"].shown
         assert shown["values"]["model"]["times"] == ["×6", "○", "×3 ○"]
         assert ["no vote" in title for title in shown["titles"]] == [False, True, True]
-        session.look.param.update(model=8, tab="model")
+        session.view_state.param.update(model=8, tab="model")
         await wait_until_idle(session)
         assert "no vote" in cards["Inspector"].tabs["model"].card.text.body
         await session.act("weigh models", by="families")

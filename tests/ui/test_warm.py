@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from clusterlens.ui.parts.status_bar import job_bar
+from clusterlens.ui.components.status_bar import job_bar
+from clusterlens.ui.jobs import warm
+from clusterlens.ui.jobs.lanes import Progress
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.work import warm
-from clusterlens.ui.work.jobs import Progress
 
 DONE = "compiled", "loaded"
 ROOT = Path(__file__).parents[2]
@@ -179,7 +179,7 @@ def test_a_first_picture_finds_datashader_imported_and_compiled():
     code = """
 import sys
 from numba.core import event
-from clusterlens.ui.work import warm
+from clusterlens.ui.jobs import warm
 from clusterlens.ui.plots import matrix
 assert "datashader" not in sys.modules
 warm._draw()

@@ -11,11 +11,11 @@ import pytest
 
 import clusterlens
 from clusterlens.compute.formatting import all_of, count, grouped, percent, whole
-from clusterlens.ui.kit.palette import label_title
-from clusterlens.ui.kit.widgets import breakable
-from clusterlens.ui.kit.words import fixed, number, typed, with_minus
+from clusterlens.ui.components.result_button import offer_result, result_button
 from clusterlens.ui.pages.data.nodes import write_cell
-from clusterlens.ui.parts.result_button import offer_result, result_button
+from clusterlens.ui.widgets.palette import label_title
+from clusterlens.ui.widgets.toolkit import breakable
+from clusterlens.ui.widgets.words import fixed, number, typed, with_minus
 
 
 @pytest.mark.parametrize(

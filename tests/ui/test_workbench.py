@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from clusterlens.ui.kit.words import score_words
+from clusterlens.ui.widgets.words import score_words
 from tests.support.pages import FIND, PATIENCE, places_at_rest
 from tests.ui.test_main_job import (
     FIGURE,

@@ -325,8 +325,8 @@ def many(server):
         await session.memory.settled()
 
     run(make())
-    look = {"page": "consensus", "order_by": "file", "pool_alone": True}
-    query = {"analysis": session.memory.analysis, "look": json.dumps(look)}
+    view_state = {"page": "consensus", "order_by": "file", "pool_alone": True}
+    query = {"analysis": session.memory.analysis, "look": json.dumps(view_state)}
     yield labels, f"{server.address}/app?{urlencode(query)}"
     session.close()
     store.close()

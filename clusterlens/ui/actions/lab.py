@@ -8,11 +8,11 @@ from typing import Any
 from clusterlens.compute.fuzzy.importing import read_memberships
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
+from clusterlens.ui.jobs.reading import read_in_process
 from clusterlens.ui.state.analysis import Analysis, SoftTable
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import COUNT, TEXT, any_of, flag, key, number, record
-from clusterlens.ui.work.reading import read_in_process
 
 
 def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:

@@ -28,11 +28,11 @@ from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords, new_run
 from clusterlens.ui.actions.runs import take_prepared, write_prepared
 from clusterlens.ui.actions.tables import begin, write_table
-from clusterlens.ui.kit.palette import file_labels
 from clusterlens.ui.state.analysis import Analysis, LargeTable, Run, new_run_id
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import SEED, TEXT, flag, integer, record
+from clusterlens.ui.widgets.palette import file_labels
 
 # Seed of the draw, unless another one is given.
 _SEED = 0

@@ -10,6 +10,7 @@ from typing import Any
 from clusterlens.compute.formatting import count, whole
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
+from clusterlens.ui.jobs.reading import read_in_process
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link
 from clusterlens.ui.state.links import (
     OTHER,
@@ -31,7 +32,6 @@ from clusterlens.ui.state.shapes import (
     ROW_IDS,
     record,
 )
-from clusterlens.ui.work.reading import read_in_process
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:

@@ -21,7 +21,7 @@ from clusterlens.ui.actions.runs import (
     write_joined,
     write_prepared,
 )
-from clusterlens.ui.kit.palette import label_title
+from clusterlens.ui.jobs.reading import read_in_process
 from clusterlens.ui.state.analysis import (
     Analysis,
     AnalysisResult,
@@ -61,7 +61,7 @@ from clusterlens.ui.state.shapes import (
     row,
     sequence,
 )
-from clusterlens.ui.work.reading import read_in_process
+from clusterlens.ui.widgets.palette import label_title
 
 KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 

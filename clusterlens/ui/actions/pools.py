@@ -31,6 +31,7 @@ from clusterlens.ui.actions.runs import (
     weight_models,
     write_joined,
 )
+from clusterlens.ui.jobs.shared_results import content_key
 from clusterlens.ui.state.analysis import Analysis, Link, Run, new_run_id
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
@@ -56,7 +57,6 @@ from clusterlens.ui.state.shapes import (
     record,
     sequence,
 )
-from clusterlens.ui.work.results import content_key
 
 # A consensus needs several models.
 LEAST_COMPARED = 2

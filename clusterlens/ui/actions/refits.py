@@ -18,7 +18,6 @@ from clusterlens.ui.actions.partitions import labels_in_python
 from clusterlens.ui.actions.pools import fitted, fitting
 from clusterlens.ui.actions.runs import weight_models
 from clusterlens.ui.actions.tables import rules_of
-from clusterlens.ui.kit.palette import clusters_of
 from clusterlens.ui.state.analysis import (
     Analysis,
     AnalysisResult,
@@ -33,6 +32,7 @@ from clusterlens.ui.state.links import plain_ids
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.partitions import chosen_labels, number_of
 from clusterlens.ui.state.shapes import TEXT, choice, record
+from clusterlens.ui.widgets.palette import clusters_of
 
 
 def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis:

@@ -19,6 +19,7 @@ from clusterlens.compute.table.reading import (
 )
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
+from clusterlens.ui.jobs.reading import read_in_process
 from clusterlens.ui.state.analysis import Analysis, Link
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
@@ -37,7 +38,6 @@ from clusterlens.ui.state.shapes import (
     nothing,
     record,
 )
-from clusterlens.ui.work.reading import read_in_process
 
 # Options of the format of text, if they are given rather than detected.
 WRITING = {

@@ -10,8 +10,8 @@ import numpy as np
 
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.scale.result import ScaledRun
-from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colour, clusters_of
-from clusterlens.ui.kit.widgets import mark, quoting, safe, table_of
+from clusterlens.ui.widgets.palette import NOWHERE_COLOUR, cluster_colour, clusters_of
+from clusterlens.ui.widgets.toolkit import mark, quoting, safe, table_of
 
 
 def cluster_mark(run: ScaledRun, label: int, name: str) -> str:

@@ -40,19 +40,9 @@ from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.exports.verdict import write_charts, write_deciding, write_verdict
-from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.style import FONT
-from clusterlens.ui.kit.widgets import safe, table_of
-from clusterlens.ui.kit.words import (
-    NOISE_WORDS,
-    fixed,
-    span,
-    voters,
-    who_votes,
-    with_minus,
-)
-from clusterlens.ui.nodes.answers import Answers, answers_words
-from clusterlens.ui.nodes.leading import (
+from clusterlens.ui.plots.axes import plane_words
+from clusterlens.ui.results.answers import Answers, answers_words
+from clusterlens.ui.results.leading import (
     Joined,
     Leads,
     copies_words,
@@ -63,16 +53,26 @@ from clusterlens.ui.nodes.leading import (
     likeliest_words,
     typical,
 )
-from clusterlens.ui.nodes.links import LinkState, is_partly_counted
-from clusterlens.ui.nodes.partition_verdict import passing
-from clusterlens.ui.nodes.result import ExportPartition
-from clusterlens.ui.nodes.result_verdict import Verdict
-from clusterlens.ui.plots.axes import plane_words
+from clusterlens.ui.results.links import LinkState, is_partly_counted
+from clusterlens.ui.results.partition_verdict import passing
+from clusterlens.ui.results.result import ExportPartition
+from clusterlens.ui.results.result_verdict import Verdict
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition, Run
 from clusterlens.ui.state.checks import Check
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 from clusterlens.ui.state.shapes import as_moment
+from clusterlens.ui.widgets.palette import cluster_colour, cluster_name
+from clusterlens.ui.widgets.style import FONT
+from clusterlens.ui.widgets.toolkit import safe, table_of
+from clusterlens.ui.widgets.words import (
+    NOISE_WORDS,
+    fixed,
+    span,
+    voters,
+    who_votes,
+    with_minus,
+)
 
 if TYPE_CHECKING:
     from clusterlens.ui.exports.pictures import Print

@@ -15,9 +15,9 @@ from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
 from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import free_name
-from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.state.analysis import Analysis, KeptPartition
 from clusterlens.ui.state.partitions import number_of
+from clusterlens.ui.widgets.toolkit import safe
 
 SEGMENTATION_SUFFIX = ".lens"
 

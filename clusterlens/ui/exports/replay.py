@@ -28,8 +28,8 @@ from clusterlens.compute._run.kernels import directories
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.exports import guard
-from clusterlens.ui.kit.palette import file_labels
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.widgets.palette import file_labels
 
 _PAUSE = 0.1
 _SHOWN_ERROR = 300

@@ -17,9 +17,9 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
-from clusterlens.ui.kit.palette import cluster_name, file_labels, noise_last
 from clusterlens.ui.state.analysis import Link
 from clusterlens.ui.state.links import UNSURE, Unsure, links_as_json
+from clusterlens.ui.widgets.palette import cluster_name, file_labels, noise_last
 
 
 def file_stem(name: str) -> str:

@@ -17,13 +17,13 @@ from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.actions.lines import Lines, call, comment, keywords
 from clusterlens.ui.actions.partitions import write_clusters
 from clusterlens.ui.exports.rows import file_stem, membership_columns
-from clusterlens.ui.kit.palette import cluster_name
-from clusterlens.ui.nodes.result import ExportPartition
+from clusterlens.ui.results.result import ExportPartition
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import links_as_json
 from clusterlens.ui.state.literals import ScriptError, literal
 from clusterlens.ui.state.partitions import SEED, number_of, position_in_python
+from clusterlens.ui.widgets.palette import cluster_name
 
 _FOUND = ("dataset", "ensemble", "ranking", "clusters", "rows")
 _LOADING = ("load file", "load example", "load landmarks", "open run")

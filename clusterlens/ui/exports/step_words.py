@@ -7,12 +7,12 @@ from typing import Any
 
 from clusterlens.compute.formatting import abridge, count, whole
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.kit.palette import cluster_name
-from clusterlens.ui.kit.words import NOISE_WORDS, number, who_votes
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 from clusterlens.ui.state.partitions import Choice
+from clusterlens.ui.widgets.palette import cluster_name
+from clusterlens.ui.widgets.words import NOISE_WORDS, number, who_votes
 
 
 def step_words(step: Step) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clusterlens.compute.table.distributions import ColumnDistribution
-from clusterlens.ui.kit.distributions import picture
-from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.widgets import breakable, safe, table_of
-from clusterlens.ui.nodes.export_evidence import CHECK_OF
-from clusterlens.ui.nodes.result_verdict import Verdict
-from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
+from clusterlens.ui.results.export_evidence import CHECK_OF
+from clusterlens.ui.results.label_verdict import LIGHT_COLOURS
+from clusterlens.ui.results.result_verdict import Verdict
 from clusterlens.ui.state.checks import Check
+from clusterlens.ui.widgets.distributions import picture
+from clusterlens.ui.widgets.palette import cluster_colour, cluster_name
+from clusterlens.ui.widgets.toolkit import breakable, safe, table_of
 
 
 def write_verdict(verdict: Verdict, checks: Mapping[str, Check], note: str) -> str:

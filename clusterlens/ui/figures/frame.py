@@ -25,8 +25,8 @@ from bokeh.models import (
 from bokeh.models.tools import SelectTool, Tool, WheelZoomTool
 from bokeh.plotting import figure as Figure
 
-from clusterlens.ui.kit.style import FONT
 from clusterlens.ui.plots.samples import View
+from clusterlens.ui.widgets.style import FONT
 
 _DEBOUNCE_SECONDS = 0.03
 # Numbers and letters have a background of their own, legible in the dark theme, too.

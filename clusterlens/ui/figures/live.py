@@ -41,7 +41,7 @@ from holoviews.plotting.bokeh import BokehRenderer
 from holoviews.streams import Pipe
 
 from clusterlens.ui.figures.frame import BORDER, Frame, View
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
 
 # The page has its own theme and tools.
 _RENDERER = BokehRenderer.instance(mode="server", theme=None)

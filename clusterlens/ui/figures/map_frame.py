@@ -11,7 +11,7 @@ from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.live import LiveFrame
 from clusterlens.ui.plots.axes import Ticks
 from clusterlens.ui.plots.samples import Picture, empty_map, equal_scale
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
 
 # Opacity of a picture behind more important marks.
 DIMMED = 0.45

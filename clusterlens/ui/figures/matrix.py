@@ -30,10 +30,10 @@ from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.compute.formatting import whole
 from clusterlens.ui.figures.frame import ON_A_GROUND, View, no_image
 from clusterlens.ui.figures.live import LiveFrame
-from clusterlens.ui.kit.style import ACCENT
-from clusterlens.ui.kit.words import in_models
 from clusterlens.ui.plots.matrix import empty_matrix
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.style import ACCENT
+from clusterlens.ui.widgets.words import in_models
 
 STRIP = 0.03
 GAP = 0.01

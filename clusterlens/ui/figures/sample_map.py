@@ -17,8 +17,8 @@ from bokeh.models import (
 
 from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, View
 from clusterlens.ui.figures.map_frame import MapFrame
-from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
-from clusterlens.ui.kit.style import FONT
+from clusterlens.ui.widgets.palette import LINK_COLOURS, PAIR_COLOUR
+from clusterlens.ui.widgets.style import FONT
 
 # Largest distance of a click from a sample, and largest number of legend entries.
 CLICK_PIXELS = 10

@@ -56,7 +56,7 @@ def forget(answers: Answers) -> tuple[Way, ...]:
 
 async def see(session: Session) -> None:
     """Open the tab of links."""
-    session.look.param.update(tab="links", drawer=True)
+    session.view_state.param.update(tab="links", drawer=True)
 
 
 def holds(answers: Answers) -> Check:

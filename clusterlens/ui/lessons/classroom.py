@@ -2,7 +2,7 @@
 
 A lesson cannot change the analyst's analysis: its session has no store, and its steps
 end with it. Pools are fitted once for all users of the lesson
-(`clusterlens.ui.work.results`).
+(`clusterlens.ui.jobs.shared_results`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 import param
 
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.files import read_own_lessons
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History, Step
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Viewport
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class _Place:
 
     steps: tuple[Step, ...]
     cursor: int
-    look: Mapping[str, Any]
+    view_state: Mapping[str, Any]
 
 
 class Classroom(param.Parameterized):
@@ -83,8 +83,12 @@ class Classroom(param.Parameterized):
         self._places = []
         # The page appears at once and shows the progress.
         self.param.update(key=key, step=0, reached=False, opening=True)
-        session.look.forget(*(n for n in session.look.param if n not in _KEPT))
-        session.look.param.update(page=lesson.page, short_ranking=not lesson.robust)
+        session.view_state.forget(
+            *(n for n in session.view_state.param if n not in _KEPT)
+        )
+        session.view_state.param.update(
+            page=lesson.page, short_ranking=not lesson.robust
+        )
         session.put(History().steps, 0)
         done = await session.act("load example", name=lesson.example)
         done = done and await session.act("run pool", pool=list(lesson.pool))
@@ -155,10 +159,10 @@ class Classroom(param.Parameterized):
             await way(self.session)
 
     def _here(self) -> _Place:
-        history, look = self.session.history, self.session.look
+        history, view_state = self.session.history, self.session.view_state
         seen = {
             name: value
-            for name, value in look.param.values().items()
+            for name, value in view_state.param.values().items()
             if name not in _KEPT and not isinstance(value, Viewport)
         }
         return _Place(history.steps, history.cursor, seen)
@@ -169,7 +173,7 @@ class Classroom(param.Parameterized):
         session.jobs.cancel()
         with session.derived.paused():
             session.put(place.steps, place.cursor)
-            session.look.param.update(**place.look)
+            session.view_state.param.update(**place.view_state)
         self._shown = None
         self.param.update(step=step, reached=False, mistaken=False)
         self._watch(self.lessons[self.key].steps[step])

@@ -15,7 +15,6 @@ from typing import Any, get_args
 
 from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.table.examples import EXAMPLES
-from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.lessons.lesson import (
     Check,
     Lesson,
@@ -23,12 +22,12 @@ from clusterlens.ui.lessons.lesson import (
     Task,
     Way,
     act,
-    look,
-    looks,
     select,
     selects,
+    set_view,
+    view_is,
 )
-from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.address import present_names
 from clusterlens.ui.state.shapes import (
     POOL,
     SCORE,
@@ -39,6 +38,8 @@ from clusterlens.ui.state.shapes import (
     sequence,
     text,
 )
+from clusterlens.ui.state.view_state import ViewState
+from clusterlens.ui.widgets.toolkit import safe
 
 FOLDER = "CLUSTERLENS_LESSONS"
 MOST_FILES, MOST_BYTES, MOST_STEPS, MOST_MODELS = 50, 100_000, 12, 200
@@ -175,8 +176,8 @@ def _task(at: int, step: Mapping[str, Any], names: list[str]) -> Task:
 def _goal(kind: str, wanted: Any, names: list[str]) -> tuple[Check, tuple[Way, ...]]:
     """Return how to tell that a step is done, and a way to do it."""
     if kind == "look":
-        seen = {name: _view_value(name, value) for name, value in wanted.items()}
-        return looks(**seen), (look(**seen),)
+        seen = {n: _view_value(n, value) for n, value in present_names(wanted).items()}
+        return view_is(**seen), (set_view(**seen),)
     if kind == "model":
         if wanted not in names:
             known = ", ".join(map(repr, names[:6]))
@@ -195,13 +196,13 @@ def _goal(kind: str, wanted: Any, names: list[str]) -> tuple[Check, tuple[Way, .
 
 
 def _view_value(name: str, value: Any) -> Any:
-    """Return a value of a parameter of `Look`; lists of an address are tuples."""
-    known = [one for one in Look.linked() if one not in _NOT_SET_BY_STEPS]
+    """Return a value of a parameter of `ViewState`; lists of an address are tuples."""
+    known = [one for one in ViewState.linked() if one not in _NOT_SET_BY_STEPS]
     if name not in known:
         raise ValueError(f"look has no {name!r}; give one of {', '.join(known)}.")
     value = tuple(value) if isinstance(value, list) else value
     try:
-        Look(**{name: value})
+        ViewState(**{name: value})
     except (ValueError, TypeError):
         raise ValueError(f"look.{name} cannot be {value!r}.") from None
     return value

@@ -1,6 +1,6 @@
 """Lesson: labels that are no clusters, and clusters that a score cannot see."""
 
-from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, set_view
 
 POOL = (
     {"clusterer": "k-means", "n_clusters": 3},
@@ -11,7 +11,7 @@ POOL = (
 
 def pair_of(a: int, b: int) -> Check:
     """Check that a pair of classes is displayed."""
-    return Check(("look.label_pair",), lambda pair: set(pair) == {a, b})
+    return Check(("view.label_pair",), lambda pair: set(pair) == {a, b})
 
 
 LESSON = Lesson(
@@ -32,7 +32,7 @@ LESSON = Lesson(
             "ring, in the table of pairs.",
             target="cl-label-pairs",
             done=pair_of(0, 2),
-            way=(look(label_pair=(0, 2)),),
+            way=(set_view(label_pair=(0, 2)),),
             after="<b>−0.07</b>: no better than chance, though the rings are far "
             "apart. Both have the same centre, and the score looks for groups around "
             "different centres.",
@@ -44,10 +44,10 @@ LESSON = Lesson(
             task="Set <b>Judge</b> to <b>k-means k=3</b>.",
             target="cl-judged",
             done=Check(
-                ("look.judged", "label_evidence"),
+                ("view.label_source", "label_evidence"),
                 lambda source, evidence: source == "model:0",
             ),
-            way=(look(judged="model:0"),),
+            way=(set_view(label_source="model:0"),),
             after="<b>0.93</b> for a wrong answer. But look at the other scale: dense "
             "groups (DBCV), which follows density, gives the cake <b>−0.70</b>, and "
             "its labels shuffled −0.75.",
@@ -59,10 +59,10 @@ LESSON = Lesson(
             task="Set <b>Judge</b> to the <b>label column</b> again.",
             target="cl-judged",
             done=Check(
-                ("look.judged", "label_evidence"),
+                ("view.label_source", "label_evidence"),
                 lambda source, evidence: source == "labels",
             ),
-            way=(look(judged="labels"),),
+            way=(set_view(label_source="labels"),),
             after="<b>0.39</b> for the rings, shuffled −0.72. Hence the verdict: "
             "clusters, <b>but not each around a centre</b>. One score alone would "
             "have misled you twice.",
@@ -78,7 +78,7 @@ LESSON = Lesson(
                 act("run pool", pool=list(POOL)),
             ),
             done=pair_of(1, 2),
-            way=(look(label_pair=(1, 2)),),
+            way=(set_view(label_pair=(1, 2)),),
             after="<b>0.79</b>, where the other pairs have 0.98 and 1.00, and the "
             "DBCV of this pair is <b>−0.58</b>: no gap between the two.",
         ),
@@ -88,8 +88,8 @@ LESSON = Lesson(
             "rise when the two are merged.",
             task="Click the same pair in the table <b>If two of them were one</b>.",
             target="cl-label-merges",
-            done=Check(("look.merged",), lambda merged: (1, 2) in merged),
-            way=(look(merged=((1, 2),), label_pair=()),),
+            done=Check(("view.merged",), lambda merged: (1, 2) in merged),
+            way=(set_view(merged=((1, 2),), label_pair=()),),
             after="From <b>0.92</b> to <b>0.96</b>. The species are real; in these "
             "columns two of them are one cluster, and a method that finds two is not "
             "wrong.",

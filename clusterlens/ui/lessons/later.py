@@ -10,8 +10,8 @@ from clusterlens.ui.lessons.lesson import (
     Task,
     Way,
     act,
-    look,
-    looks,
+    set_view,
+    view_is,
 )
 from clusterlens.ui.session import Session
 
@@ -74,9 +74,9 @@ LESSON = Lesson(
             "these columns in these clusters.",
             task="Press <b>Keep the result</b>.",
             target="cl-keep-segmentation",
-            begin=(*_chosen(), look(new_rows_cards=("kept",))),
+            begin=(*_chosen(), set_view(new_rows_cards=("kept",))),
             done=Check(("segmentations",), lambda kept: len(kept) == 1),
-            way=(act("keep segmentation", name="spring"), look(segmentation=None)),
+            way=(act("keep segmentation", name="spring"), set_view(segmentation=None)),
             after="The page keeps the names, the preparation of the columns and the "
             "rule that assigns rows. You can download this segmentation as a file.",
         ),
@@ -87,7 +87,7 @@ LESSON = Lesson(
             task="Load the table of the summer.",
             target="cl-assigned",
             button="Take the table of the summer",
-            begin=(look(new_rows_cards=("table",)),),
+            begin=(set_view(new_rows_cards=("table",)),),
             done=Check(("placed",), lambda placed: placed.n_rows > 0),
             way=(load_later_table,),
             after="<b>591</b> rows; <b>168</b> of them belong nowhere: they are "
@@ -100,9 +100,9 @@ LESSON = Lesson(
             "and its distance show whether a cluster has moved or a group is new.",
             task="Set <b>First</b> above the placed rows to <b>belong nowhere</b>.",
             target="cl-assigned-rows",
-            begin=(look(new_rows_cards=("map", "list")),),
-            done=looks(new_rows_first="nowhere"),
-            way=(look(new_rows_first="nowhere"),),
+            begin=(set_view(new_rows_cards=("map", "list")),),
+            done=view_is(new_rows_first="nowhere"),
+            way=(set_view(new_rows_first="nowhere"),),
             after="<b>151</b> of them are nearest to the families. Some lie just "
             "beyond them, crossed on the map; <b>40</b> are firms with ids that are "
             "new since spring, most of them too far out for the map.",
@@ -115,9 +115,9 @@ LESSON = Lesson(
             task="Click any customer in the list of rows, and read why this row is in "
             "its cluster.",
             target="cl-assigned-rows",
-            begin=(look(new_rows_cards=("drift", "list", "row")),),
-            done=Check(("look.new_row?",), lambda row: row is not None),
-            way=(look(new_row=0),),
+            begin=(set_view(new_rows_cards=("drift", "list", "row")),),
+            done=Check(("view.new_row?",), lambda row: row is not None),
+            way=(set_view(new_row=0),),
             after="<b>551</b> customers return, and <b>72%</b> of them to their "
             "cluster. <b>109</b> families belong nowhere: they buy more than families "
             "did. <b>29</b> students are occasional customers now: a change not of "
@@ -125,7 +125,7 @@ LESSON = Lesson(
         ),
         Task(
             title="What to remember",
-            begin=(look(new_rows_cards=()),),
+            begin=(set_view(new_rows_cards=()),),
             text="The verdict is <b>refit</b>, and it has a reason: a column moved, "
             "and more rows than expected belong nowhere. The rows show why: one "
             "cluster moved, and one group is new. <b>Refit</b> clusters the summer "

@@ -51,7 +51,7 @@ class Task:
     done : Check, optional
         Condition that the task is done.
     way : tuple of callable
-        A way to do it, see `act`, `look`, `select`, `ask` and `undo`.
+        A way to do it, see `act`, `set_view`, `select`, `ask` and `undo`.
     button : str
         Text of a button that does the task, if no part of the page can.
     begin : tuple of callable
@@ -110,9 +110,9 @@ class Lesson:
     robust: bool = False
 
 
-def looks(**wanted: Any) -> Check:
-    """Check view parameters: names of `Look` with their values."""
-    names = tuple(f"look.{name}?" for name in wanted)
+def view_is(**wanted: Any) -> Check:
+    """Check view parameters: names of `ViewState` with their values."""
+    names = tuple(f"view.{name}?" for name in wanted)
     return Check(names, lambda *found: found == tuple(wanted.values()))
 
 
@@ -145,11 +145,11 @@ def act(kind: str, /, **values: Any) -> Way:
     return way
 
 
-def look(**values: Any) -> Way:
+def set_view(**values: Any) -> Way:
     """Return a function that sets view parameters."""
 
     async def way(session: Session) -> None:
-        session.look.param.update(**values)
+        session.view_state.param.update(**values)
 
     return way
 
@@ -160,7 +160,7 @@ def select(model: str) -> Way:
     async def way(session: Session) -> None:
         ensemble = session.analysis.ensemble
         if ensemble is not None and model in ensemble.names:
-            session.look.model = ensemble.names.index(model)
+            session.view_state.model = ensemble.names.index(model)
 
     return way
 

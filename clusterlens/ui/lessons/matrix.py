@@ -5,10 +5,10 @@ from clusterlens.ui.lessons.lesson import (
     Lesson,
     Task,
     act,
-    look,
-    looks,
     select,
     selects,
+    set_view,
+    view_is,
 )
 
 POOL = ({"clusterer": "k-means", "n_clusters": [2, 3, 4, 5, 6]},)
@@ -41,8 +41,8 @@ LESSON = Lesson(
             "it is co-association matrix.",
             task="Click a cell of the <b>Consensus matrix</b>.",
             target="cl-consensus-matrix",
-            done=Check(("look.inspected",), lambda row: row is not None),
-            way=(look(inspected=0, tab="sample", drawer=True),),
+            done=Check(("view.inspected",), lambda row: row is not None),
+            way=(set_view(inspected=0, tab="sample", drawer=True),),
             after="The card <b>Sample</b> reads the row of this point: the points that "
             "most models put with it. Over all pairs, <b>18%</b> are together in all "
             "five models and <b>49%</b> in none.",
@@ -53,9 +53,9 @@ LESSON = Lesson(
             "side by side and form a block.",
             task="Set <b>Order</b> of the matrices to <b>file</b>.",
             target="cl-order-by",
-            begin=(look(drawer=False),),
-            done=looks(order_by="file"),
-            way=(look(order_by="file"),),
+            begin=(set_view(drawer=False),),
+            done=view_is(order_by="file"),
+            way=(set_view(order_by="file"),),
             after="The blocks are gone, and every number is still there. A block needs "
             "two things: models that agree, and an order that shows it.",
         ),
@@ -67,7 +67,7 @@ LESSON = Lesson(
             "pairs.",
             task="Press <b>Majority</b> under “Agreement needed”.",
             target="cl-threshold",
-            begin=(look(order_by="model"),),
+            begin=(set_view(order_by="model"),),
             done=Check(("threshold?",), lambda threshold: threshold == 3),
             way=(act("set threshold", threshold=3),),
             after="Now three of five must agree, and <b>26%</b> of the pairs are "
@@ -79,8 +79,8 @@ LESSON = Lesson(
             "map can show which points they belong to.",
             task="Set <b>Colour</b> of the map to <b>disagreement of the pool</b>.",
             target="cl-colour-by",
-            done=looks(colour_by="disagreement"),
-            way=(look(colour_by="disagreement"),),
+            done=view_is(colour_by="disagreement"),
+            way=(set_view(colour_by="disagreement"),),
             after="<b>17%</b> of the points have a disagreement above 0.3. The models "
             "split and join these groups differently, because their numbers of "
             "clusters differ.",

@@ -7,9 +7,9 @@ from clusterlens.ui.lessons.lesson import (
     Task,
     act,
     ask,
-    look,
-    looks,
     select,
+    set_view,
+    view_is,
 )
 
 LEADER = "Gaussian mixture (full) k=4"
@@ -32,7 +32,7 @@ LESSON = Lesson(
             task="Select the <b>first row</b> of the ranking.",
             target="cl-ranking-table",
             done=Check(
-                ("look.model", "ranking"),
+                ("view.model", "ranking"),
                 lambda model, ranking: ranking.ranks[model] == 1,
             ),
             way=(select(LEADER),),
@@ -46,8 +46,8 @@ LESSON = Lesson(
             "few points between them.",
             task="Set <b>Colour</b> of the map to <b>disagreement of the pool</b>.",
             target="cl-colour-by",
-            done=looks(colour_by="disagreement"),
-            way=(look(colour_by="disagreement"),),
+            done=view_is(colour_by="disagreement"),
+            way=(set_view(colour_by="disagreement"),),
             after="They disagree everywhere: the disagreement about <b>every</b> "
             "point is above 0.3. With five real groups and the same models that holds "
             "for <b>13%</b> of the points, those between two groups.",

@@ -1,7 +1,15 @@
 """Lesson: one link can outweigh everything; two rows decide against 150."""
 
 from clusterlens.compute.pool.specs import QUICK
-from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act, look, looks
+from clusterlens.ui.lessons.lesson import (
+    Check,
+    Lesson,
+    Task,
+    Way,
+    act,
+    set_view,
+    view_is,
+)
 
 POOL = tuple(QUICK)
 FIRST, SECOND = (60, 110), (50, 100)
@@ -29,7 +37,7 @@ def joined(pair: tuple[int, int]) -> Check:
 
 def picked(pair: tuple[int, int]) -> tuple[Way, ...]:
     """Return actions that present a pair of rows to the analyst."""
-    return (look(linking=True, tab="links", pair=pair, drawer=True),)
+    return (set_view(linking=True, tab="links", pair=pair, drawer=True),)
 
 
 _MUST = (
@@ -51,8 +59,8 @@ LESSON = Lesson(
             "two clusters is closest to what all agree on.",
             task="Set <b>Colour</b> of the map to <b>given labels</b>.",
             target="cl-colour-by",
-            done=looks(colour_by="labels"),
-            way=(look(colour_by="labels"),),
+            done=view_is(colour_by="labels"),
+            way=(set_view(colour_by="labels"),),
             after="Two of the species lie side by side, and the leader puts them into "
             "one cluster: adjusted Rand index with the species <b>0.56</b>.",
         ),

@@ -1,6 +1,6 @@
 """Lesson: which random model? One pair of soft partitions has -0.12 to 0.52."""
 
-from clusterlens.ui.lessons.lesson import Lesson, Task, look, looks
+from clusterlens.ui.lessons.lesson import Lesson, Task, set_view, view_is
 
 POOL = (
     {"clusterer": "fuzzy c-means", "n_clusters": 3},
@@ -24,9 +24,9 @@ LESSON = Lesson(
             "should decide that before you see the values.",
             task="Tick <b>hide values while choosing</b>.",
             target="cl-fuzzy-guide",
-            begin=(look(fuzzy_cards=("guide",)),),
-            done=looks(fuzzy_hidden=True),
-            way=(look(fuzzy_hidden=True),),
+            begin=(set_view(fuzzy_cards=("guide",)),),
+            done=view_is(fuzzy_hidden=True),
+            way=(set_view(fuzzy_hidden=True),),
             after="The values are blank until both questions are answered.",
         ),
         Task(
@@ -35,8 +35,8 @@ LESSON = Lesson(
             "points, and could have come out otherwise.",
             task="Answer question 1: <b>No, both could have come out otherwise</b>.",
             target="cl-fuzzy-guide",
-            done=looks(fuzzy_side="both"),
-            way=(look(fuzzy_side="both"),),
+            done=view_is(fuzzy_side="both"),
+            way=(set_view(fuzzy_side="both"),),
             after="Nothing is shown yet: the second question is open.",
         ),
         Task(
@@ -45,8 +45,8 @@ LESSON = Lesson(
             "assigned to other points.",
             task="Answer question 2 with <b>Permutation</b>.",
             target="cl-fuzzy-guide",
-            done=looks(fuzzy_model="permutation"),
-            way=(look(fuzzy_model="permutation"),),
+            done=view_is(fuzzy_model="permutation"),
+            way=(set_view(fuzzy_model="permutation"),),
             after="<b>0.45</b>: about half of the way from chance to identity.",
         ),
         Task(
@@ -55,8 +55,8 @@ LESSON = Lesson(
             "likely as any others.",
             task="Answer question 2 with <b>Flat</b>.",
             target="cl-fuzzy-guide",
-            done=looks(fuzzy_model="flat"),
-            way=(look(fuzzy_model="flat"),),
+            done=view_is(fuzzy_model="flat"),
+            way=(set_view(fuzzy_model="flat"),),
             after="<b>−0.12</b>, below chance! Memberships drawn from the flat model "
             "are all fuzzy, and two fuzzy partitions agree by being vague. The "
             "mixture here is nearly hard, so it agrees less than vague partitions "
@@ -68,14 +68,14 @@ LESSON = Lesson(
             "side at random.",
             task="Answer question 1: <b>V is a reference</b>.",
             target="cl-fuzzy-guide",
-            done=looks(fuzzy_model="flat", fuzzy_side="v"),
-            way=(look(fuzzy_model="flat", fuzzy_side="v"),),
+            done=view_is(fuzzy_model="flat", fuzzy_side="v"),
+            way=(set_view(fuzzy_model="flat", fuzzy_side="v"),),
             after="<b>0.52</b>. The two partitions and the 0.743 are the same; only "
             "the meaning of “by chance” changed.",
         ),
         Task(
             title="What to remember",
-            begin=(look(fuzzy_cards=()),),
+            begin=(set_view(fuzzy_cards=()),),
             text="An adjusted value without its random model says nothing. Choose the "
             "model by how the partitions could have come out, before you see the "
             "values; report it with the number; and never compare numbers from "

@@ -5,10 +5,10 @@ from clusterlens.ui.lessons.lesson import (
     Lesson,
     Task,
     act,
-    look,
-    looks,
     select,
     selects,
+    set_view,
+    view_is,
 )
 
 POOL = (
@@ -42,8 +42,8 @@ LESSON = Lesson(
             "model that ranks first.",
             task="Set <b>Colour</b> of the map to <b>given labels</b>.",
             target="cl-colour-by",
-            done=looks(colour_by="labels"),
-            way=(look(colour_by="labels"),),
+            done=view_is(colour_by="labels"),
+            way=(set_view(colour_by="labels"),),
             after="Three rings, as anybody would draw them. The models did not use "
             "these labels.",
         ),
@@ -53,8 +53,8 @@ LESSON = Lesson(
             "on. A Gaussian mixture with three clusters comes first.",
             task="Set <b>Colour</b> back to <b>clusters</b>.",
             target="cl-colour-by",
-            done=looks(colour_by="model"),
-            way=(look(colour_by="model"),),
+            done=view_is(colour_by="model"),
+            way=(set_view(colour_by="model"),),
             after="It cuts the rings like a cake: its agreement with them (adjusted "
             "Rand index) is <b>0.00</b>. So do most models of this pool, and that is "
             "what they agree on.",

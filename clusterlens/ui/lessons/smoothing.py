@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act, look
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act, set_view
 
 POOL = ({"clusterer": "k-means", "n_clusters": [3, 4]},)
 # Neighbours, alpha and K: the automatic choice has this alpha, 5 / sqrt(n).
@@ -23,7 +23,7 @@ def choose(setting: tuple[int, float, int]) -> tuple[Way, ...]:
     """Choose a setting, with the solution itself on the map."""
     k, alpha, n_clusters = setting
     return (
-        look(cns_step=None, cns_preview=None, cns_version=""),
+        set_view(cns_step=None, cns_preview=None, cns_version=""),
         act("set CNS", n_neighbors=k, alpha=alpha, n_clusters=n_clusters),
     )
 
@@ -61,8 +61,8 @@ LESSON = Lesson(
             task="Press <b>▶ play</b>, or click the picture <b>0</b>.",
             target="cl-cns-smoothing",
             begin=choose(FEW),
-            done=Check(("look.cns_step",), lambda step: step is not None),
-            way=(look(cns_step=0),),
+            done=Check(("view.cns_step",), lambda step: step is not None),
+            way=(set_view(cns_step=0),),
             after="The colours spread along the rings. After 5 steps <b>16%</b> of "
             "the rows are settled, in the cluster that they keep; after 50 steps "
             "<b>66%</b>.",

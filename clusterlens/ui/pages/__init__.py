@@ -1,8 +1,8 @@
 """Pages: a folder each, listed in `PAGES`.
 
 A folder holds `page.py` with the arrangement of the cards in `PAGE`; the cards, and
-figures that only they show; `look.py` with the view parameters; and files that end in
-`nodes.py` with the results of the page.
+figures that only they show; `view_state.py` with the view parameters; and files that
+end in `nodes.py` with the results of the page.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class PageSpec(NamedTuple):
         return import_module(f"{self.folder}.page").PAGE
 
     @property
-    def looks(self) -> list[Any]:
+    def view_states(self) -> list[Any]:
         """Classes of the view parameters of the page."""
-        return [file.Look for file in self._files(".look")]
+        return [file.ViewState for file in self._files(".view_state")]
 
     @property
     def nodes(self) -> list[Any]:

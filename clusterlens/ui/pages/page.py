@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.parts.deferred import Deferred
+from clusterlens.ui.components.deferred import Deferred
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import pn
 
 
 class Page(Deferred):

@@ -14,7 +14,7 @@ from clusterlens.ui.plots.samples import (
     point_radius,
     sums_on_pixels,
 )
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
 
 
 def draw_parts(

@@ -10,7 +10,6 @@ import numpy as np
 
 from clusterlens.compute.formatting import minus
 from clusterlens.compute.indices.class_match import LabelCheck
-from clusterlens.ui.kit.palette import apart_colour
 from clusterlens.ui.plots.backend import (
     bokeh,
     check_result,
@@ -19,6 +18,7 @@ from clusterlens.ui.plots.backend import (
     matplotlib,
     styled,
 )
+from clusterlens.ui.widgets.palette import apart_colour
 
 # Largest number of classes with scores written into the cells.
 _NUMBERED = 14

@@ -9,7 +9,6 @@ import holoviews as hv
 import numpy as np
 
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.ui.kit.palette import shades
 from clusterlens.ui.plots.backend import (
     ACCENT,
     bokeh,
@@ -19,6 +18,7 @@ from clusterlens.ui.plots.backend import (
     matplotlib,
     styled,
 )
+from clusterlens.ui.widgets.palette import shades
 
 ALPHA_TICKS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
 _INK = "#14181d"

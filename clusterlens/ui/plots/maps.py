@@ -12,13 +12,6 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.estimators.cns.live import LiveSolution
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.kit.palette import (
-    LINK_COLOURS,
-    certain_colours,
-    cluster_colour,
-    cluster_colours,
-    cluster_name,
-)
 from clusterlens.ui.plots.axes import axis_titles, tick_options, ticks_of
 from clusterlens.ui.plots.backend import (
     bokeh,
@@ -28,7 +21,14 @@ from clusterlens.ui.plots.backend import (
     styled,
 )
 from clusterlens.ui.plots.samples import draw_map, legend_entry
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import (
+    LINK_COLOURS,
+    certain_colours,
+    cluster_colour,
+    cluster_colours,
+    cluster_name,
+)
 
 Link = tuple[Literal["must", "cannot"], tuple[int, int]]
 

@@ -12,7 +12,6 @@ from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.ranking.model_map import ModelMap
 from clusterlens.compute.ranking.ranking import Ranking
-from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.plots.backend import (
     bokeh,
     check_result,
@@ -20,6 +19,7 @@ from clusterlens.ui.plots.backend import (
     matplotlib,
     styled,
 )
+from clusterlens.ui.widgets.palette import cluster_colour
 
 
 def plot_models(model_map: ModelMap, ranking: Ranking | None = None) -> Any:

@@ -23,10 +23,10 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.projection import Projection, project
-from clusterlens.ui.kit.palette import cluster_colour, cluster_colours, cluster_name
 from clusterlens.ui.plots.axes import Ticks, axis_titles, tick_options, ticks_of
 from clusterlens.ui.plots.backend import PLAIN_TEXT, bokeh, matplotlib, styled
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import cluster_colour, cluster_colours, cluster_name
 
 View = tuple[tuple[float, float], tuple[float, float]]
 _MARGIN = 1.06

@@ -7,7 +7,7 @@ import numpy as np
 from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.plots.matrix import draw_matrix
 from clusterlens.ui.plots.samples import draw_map
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
 
 
 def draw_each() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from clusterlens.ui.kit.components import go_on
+from clusterlens.ui.widgets.scripted import go_on
 
 # Time for which a page without a connection is kept.
 HELD_MILLISECONDS = 600_000

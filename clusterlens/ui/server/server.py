@@ -17,15 +17,15 @@ from weakref import WeakSet
 
 from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
+from clusterlens.ui.jobs.collector import Collector
+from clusterlens.ui.jobs.scheduler import FairScheduler
+from clusterlens.ui.jobs.shared_results import Results
+from clusterlens.ui.jobs.warm import Warming
 from clusterlens.ui.server.classes import Classes
 from clusterlens.ui.server.large_tables import LargeTables
 from clusterlens.ui.server.manual import is_served_by_panel
 from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
-from clusterlens.ui.work.collector import Collector
-from clusterlens.ui.work.results import Results
-from clusterlens.ui.work.scheduler import FairScheduler
-from clusterlens.ui.work.warm import Warming
 
 # Value of CLUSTERLENS_HOME that disables the store.
 OFF = "off"

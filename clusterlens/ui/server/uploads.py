@@ -20,8 +20,8 @@ from panel.custom import JSComponent
 
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.kit.components import go_on
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.widgets.scripted import go_on
 
 MAX_BYTES = 1_000_000_000
 PASTED = "pasted table"

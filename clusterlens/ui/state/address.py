@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute._plain import read_plain
-from clusterlens.ui.state.look import Look
-from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.state.view_state import ViewState
 
 # Largest numbers of characters of the two parts of a link.
 MOST_LOOK, MOST_ID = 10_000, 100
@@ -21,13 +21,15 @@ _LARGEST = 2**53
 # Parameters that an address restores without an analysis.
 _LESSONS = ("lesson", "lesson_step", "lessons_finished", "class_word")
 _ALONE = ("page", *_LESSONS)
+# Parameters by their names in earlier links, stored views and lesson files.
+_RENAMED = {"judged": "label_source"}
 
 
-def plain_look(look: Look) -> dict[str, Any]:
+def plain_view_state(view_state: ViewState) -> dict[str, Any]:
     """Return the view state as plain values, without defaults."""
     plain = {}
-    for name in Look.linked():
-        value, default = getattr(look, name), look.param[name].default
+    for name in ViewState.linked():
+        value, default = getattr(view_state, name), view_state.param[name].default
         if isinstance(value, Viewport):
             if value.x is not None and value.y is not None:
                 plain[name] = [*map(float, (*value.x, *value.y))]
@@ -36,32 +38,42 @@ def plain_look(look: Look) -> dict[str, Any]:
     return plain
 
 
-def restore_look(
-    look: Look, plain: Mapping[str, Any], ends: Mapping[str, int] | None = None
+def present_names(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of view parameters under their present names."""
+    return {_RENAMED.get(name, name): value for name, value in plain.items()}
+
+
+def restore_view_state(
+    view_state: ViewState,
+    plain: Mapping[str, Any],
+    ends: Mapping[str, int] | None = None,
 ) -> None:
     """Set view parameters from plain values; unsuitable values are left out.
 
     Parameters
     ----------
-    look : Look
+    view_state : ViewState
         View state to change.
     plain : mapping
         Values by parameter.
     ends : mapping, optional
         Exclusive upper bounds of parameters that are positions.
     """
-    wanted = {name: plain[name] for name in Look.linked() if name in plain}
+    plain = present_names(plain)
+    wanted = {name: plain[name] for name in ViewState.linked() if name in plain}
     for name, value in list(wanted.items()):
-        if isinstance(view := getattr(look, name), Viewport):
+        if isinstance(view := getattr(view_state, name), Viewport):
             wanted[name] = value = _viewport(value, view)
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             wanted[name] = value = tuple(value)
         try:
-            Look(**{name: value})
-            _check(value, look.param[name].default, (ends or {}).get(name, _LARGEST))
+            ViewState(**{name: value})
+            _check(
+                value, view_state.param[name].default, (ends or {}).get(name, _LARGEST)
+            )
         except (ValueError, TypeError):
             del wanted[name]
-    look.param.update(**wanted)
+    view_state.param.update(**wanted)
 
 
 def _check(value: Any, default: Any, end: int) -> None:
@@ -89,12 +101,12 @@ def _viewport(ranges: Any, view: Viewport) -> Viewport | None:
     return Viewport((x0, x1), (y0, y1), view.width, view.height)
 
 
-def to_query(analysis: str | None, look: Look) -> dict[str, str]:
+def to_query(analysis: str | None, view_state: ViewState) -> dict[str, str]:
     """Return the query arguments of a link to an analysis in its present view.
 
     Without an analysis only lessons have an address.
     """
-    plain = plain_look(look)
+    plain = plain_view_state(view_state)
     if analysis is None:
         if plain.keys().isdisjoint(_LESSONS):
             return {}
@@ -116,12 +128,12 @@ def from_query(query: Mapping[str, str]) -> tuple[str | None, dict[str, Any]]:
             "the name of the analysis in it is too long; copy the link again."
         )
     try:
-        look = read_plain(query.get("look", "{}"), MOST_LOOK)
-        if not isinstance(look, dict):
+        view_state = read_plain(query.get("look", "{}"), MOST_LOOK)
+        if not isinstance(view_state, dict):
             raise ValueError("it is no JSON object")
     except ValueError as error:
         raise ValueError(
             f"what to look at cannot be read ({error}); copy the link again, or remove "
             "“look=…” from it."
         ) from None
-    return analysis, look
+    return analysis, view_state

@@ -1,7 +1,7 @@
 """Analysis: all decisions, as one frozen value.
 
 Only actions make another one (`clusterlens.ui.actions`). Derived results are computed
-by the nodes of `clusterlens.ui.work.derived`.
+by the nodes of `clusterlens.ui.jobs.derived`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.ranking.ranking import Weight
 from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.palette import file_labels
+from clusterlens.ui.widgets.palette import file_labels
 
 EVIDENCE: Literal["evidence"] = "evidence"
 # Charge on the score for breaking all links, as in the paper.

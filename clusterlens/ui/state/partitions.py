@@ -35,7 +35,7 @@ from clusterlens.ui.state.links import (
     shown_rows,
 )
 from clusterlens.ui.state.literals import literal
-from clusterlens.ui.state.looking import Brush
+from clusterlens.ui.state.view_parameters import Brush
 
 TREE = "bisecting-kmeans"
 SEED = 0

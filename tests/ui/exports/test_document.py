@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from clusterlens.ui.components.findings import gather
 from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import (
     SECTIONS,
@@ -20,16 +21,15 @@ from clusterlens.ui.exports.document import (
     write_report,
 )
 from clusterlens.ui.exports.verdict import write_verdict
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.verdict.page import VerdictPage
-from clusterlens.ui.parts.findings import gather
+from clusterlens.ui.results.label_verdict import LIGHT_COLOURS
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.widgets.scripted import Text
 from tests.ui.exports.test_lab import plain
 from tests.ui.loop import run, wait_until_idle
 
@@ -105,7 +105,7 @@ def reported():
         session.derived.ask("chosen_stability")
         await wait_until_idle(session)
         pages = on_page(*pages_shown)
-        session.look.tab = "links"
+        session.view_state.tab = "links"
         await wait_until_idle(session)
         pages += on_page(*pages_shown)
         found = gather(session)

@@ -16,6 +16,7 @@ import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.rows import (
@@ -27,16 +28,15 @@ from clusterlens.ui.exports.rows import (
     rows_to_parquet,
 )
 from clusterlens.ui.exports.step_words import step_words
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.report.take_away import FILES, TakeAway
 from clusterlens.ui.pages.report.timeline import Timeline
-from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, ClusterName, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import TREE
-from clusterlens.ui.work.derived import Result
 from tests.ui.loop import run, wait_until_idle
 
 BAD = "<script>alert(1)</script>"
@@ -76,7 +76,7 @@ async def on_screen(analysis: Analysis, model: int = 0):
     """Return the session of an analysis with its findings."""
     session = Session(Server())
     session.history.do(Step("test", BAD, analysis))
-    session.look.model = model
+    session.view_state.model = model
     session.derived.watch((*NEEDED, "robustness", "profiles"), lambda results: None)
     await wait_until_idle(session)
     found = gather(session)
@@ -170,7 +170,7 @@ def test_a_section_that_is_switched_off_is_not_in_the_file_that_is_saved():
         for key in ("map", "links"):
             panel._switch(key)
         await wait_until_idle(session)
-        assert session.look.report_without == ("map", "links")
+        assert session.view_state.report_without == ("map", "links")
         saved = FILES["report"].make(gather(session), session).decode()
         shown = html.unescape(panel._page.body)
         for text in (saved, shown):
@@ -178,7 +178,7 @@ def test_a_section_that_is_switched_off_is_not_in_the_file_that_is_saved():
             assert "<h2>Map</h2>" not in text
             assert "<h2>Links</h2>" not in text
         panel._switch("map")
-        assert session.look.report_without == ("links",)
+        assert session.view_state.report_without == ("links",)
         assert "cl-section-map' data-do='map' aria-pressed='true'" in panel._chips.body
         assert BAD not in panel._chips.body
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import clusterlens as cl
+from clusterlens.ui.components.findings import gather
 from clusterlens.ui.exports.document import write_report
-from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS
 from clusterlens.ui.pages.report.preview import ReportPreview
-from clusterlens.ui.parts.findings import gather
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.words import fixed
 from tests.ui.exports.test_files import BAD, hostile, on_screen
 from tests.ui.loop import run, wait_until_idle
 
@@ -157,10 +157,10 @@ def test_a_section_without_content_cannot_be_asked_for():
 def test_hostile_names_are_escaped_in_the_lab():
     async def main():
         session, _ = await on_screen(hostile())
-        session.look.judged = "model:0"
+        session.view_state.label_source = "model:0"
         first, second = session.analysis.ensemble.names[:2]
         session.act_now("save pair", u=f"model {first}", v=f"hard {second}")
-        session.look.report_with = LAB
+        session.view_state.report_with = LAB
         session.derived.watch(("report_fuzzy", "report_labels"), lambda results: None)
         await wait_until_idle(session)
         text = write_report(gather(session))
@@ -180,8 +180,8 @@ def test_steps_of_the_report_say_what_they_were_about(written):
 def test_clusters_are_told_beside_copies_and_not_by_their_pool():
     async def main():
         session, panel = await iris()
-        session.look.judge("model:0")
-        session.look.model = 0
+        session.view_state.evaluate("model:0")
+        session.view_state.model = 0
         panel._switch("labels")
         for node in ("labels_stability", "chosen_stability"):
             await wait_until_idle(session)

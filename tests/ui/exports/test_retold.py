@@ -14,17 +14,17 @@ import pytest
 import clusterlens as cl
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.script import write_script
-from clusterlens.ui.nodes.evaluated_labels import evaluated_labels
-from clusterlens.ui.nodes.result import export_partition
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
 from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices
 from clusterlens.ui.pages.labels.headline import LabelsHeadline
 from clusterlens.ui.pages.new_rows.nodes import segmentation
+from clusterlens.ui.results.evaluated_labels import evaluated_labels
+from clusterlens.ui.results.result import export_partition
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
-from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import clusters_of_result, number_of
+from clusterlens.ui.state.view_parameters import Brush
 from tests.ui.exports.test_script import said_by
 from tests.ui.loop import run
 

@@ -19,13 +19,13 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_card, write_script
-from clusterlens.ui.nodes.result import ExportPartition, export_partition
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.pages.new_rows.nodes import segmentation
+from clusterlens.ui.results.result import ExportPartition, export_partition
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
-from clusterlens.ui.work.jobs import Job
 from tests.folders import ROOT
 from tests.ui.loop import run
 

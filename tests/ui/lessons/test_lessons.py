@@ -14,6 +14,7 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.components.more_models import MoreModels
 from clusterlens.ui.lessons import (
     LESSONS,
     answers,
@@ -30,10 +31,9 @@ from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.fuzzy.page import SIDE, FuzzyPage
 from clusterlens.ui.pages.lessons.page import PLACES, LessonsPage
 from clusterlens.ui.pages.new_rows.page import AREAS, NewRowsPage
-from clusterlens.ui.parts.more_models import MoreModels
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.address import from_query, restore_look, to_query
+from clusterlens.ui.state.address import from_query, restore_view_state, to_query
 from tests.ui.loop import run
 
 # Pools are fitted once for all tests of this file, as for a class.
@@ -213,8 +213,8 @@ def test_a_lesson_opens_at_a_step_with_the_steps_before_it_done():
         await other.classroom.open("rings", 3)
         await other.wait_until_idle()
         assert (other.classroom.step, other.classroom.opening) == (3, False)
-        assert other.session.look.model == walked.look.model
-        assert other.session.look.colour_by == walked.look.colour_by
+        assert other.session.view_state.model == walked.view_state.model
+        assert other.session.view_state.colour_by == walked.view_state.colour_by
         other.classroom.back()
         assert other.classroom.step == 2
         other.session.close()
@@ -229,11 +229,11 @@ def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
         page.set_visible(True)
         page.classroom.finished = frozenset({"noise"})
         await page.classroom.open("rings", 2)
-        analysis, look = from_query(to_query(None, first.look))
+        analysis, view_state = from_query(to_query(None, first.view_state))
         assert analysis is None
         second = Session(SERVER)
         again = LessonsPage(second)
-        restore_look(second.look, look)
+        restore_view_state(second.view_state, view_state)
         assert again.classroom.key == ""
         again.set_visible(True)
         while again.classroom.step < 2 or again.classroom.opening:
@@ -251,11 +251,11 @@ def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
 @pytest.mark.parametrize(
     "look", [{"lesson": "none"}, {"lesson": 3}, {"lesson_step": -1}]
 )
-def test_an_address_of_no_lesson_opens_the_list(look):
+def test_an_address_of_no_lesson_opens_the_list(set_view):
     async def main():
         session = Session(SERVER)
         page = LessonsPage(session)
-        restore_look(session.look, look)
+        restore_view_state(session.view_state, set_view)
         page.set_visible(True)
         assert page.classroom.key == ""
         page.close()
@@ -267,24 +267,30 @@ def test_an_address_of_no_lesson_opens_the_list(look):
 def test_next_does_what_was_not_done_back_restores_and_reset_begins_again():
     async def scenario(pupil):
         session, classroom = pupil.session, pupil.classroom
-        begun = (session.analysis, session.look.colour_by, session.look.model)
+        begun = (
+            session.analysis,
+            session.view_state.colour_by,
+            session.view_state.model,
+        )
         for _ in range(3):
             await pupil.next()
         asked = session.analysis
-        assert session.look.model == session.analysis.ensemble.names.index(rings.RINGS)
+        assert session.view_state.model == session.analysis.ensemble.names.index(
+            rings.RINGS
+        )
         await pupil.do()
         assert session.analysis.threshold == 22
         classroom.back()
         await pupil.wait_until_idle()
         assert (classroom.step, classroom.reached) == (2, False)
         assert session.analysis is asked
-        assert session.look.model is None
+        assert session.view_state.model is None
         await pupil.next()
         await pupil.do()
         classroom.reset()
         await pupil.wait_until_idle()
         assert (classroom.step, classroom.reached) == (0, False)
-        now = (session.analysis, session.look.colour_by, session.look.model)
+        now = (session.analysis, session.view_state.colour_by, session.view_state.model)
         assert now == begun
         session.undo()
         assert session.analysis is begun[0]
@@ -294,12 +300,12 @@ def test_next_does_what_was_not_done_back_restores_and_reset_begins_again():
 
 def test_a_step_is_reached_in_any_way_and_stays_so():
     async def scenario(pupil):
-        look = pupil.session.look
-        look.colour_by = "disagreement"
+        view_state = pupil.session.view_state
+        view_state.colour_by = "disagreement"
         assert not pupil.classroom.reached
-        look.colour_by = "labels"
+        view_state.colour_by = "labels"
         assert pupil.classroom.reached
-        look.colour_by = "model"
+        view_state.colour_by = "model"
         assert pupil.classroom.reached
 
     taken("rings", scenario)

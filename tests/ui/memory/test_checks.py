@@ -22,10 +22,11 @@ from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.actions import pools
+from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.exports.document import write_report
-from clusterlens.ui.nodes import cluster_stability, nulls
+from clusterlens.ui.jobs.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.pages.clusters import k_nodes
-from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.results import cluster_stability, nulls
 from clusterlens.ui.server.memory import contents
 from clusterlens.ui.server.memory.archive import (
     ArchiveError,
@@ -49,7 +50,6 @@ from clusterlens.ui.state.checks import (
     NUMBERS,
     Check,
 )
-from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 from tests.ui.loop import run, wait_until_idle
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -234,7 +234,7 @@ async def begun(server, checks=None) -> Session:
 
 async def shown(session) -> dict:
     """Display the leader, and return the results of all checks."""
-    session.look.judged = "model:0"
+    session.view_state.label_source = "model:0"
     session.derived.watch(NODES, lambda results: None)
     await wait_until_idle(session)
     return {name: session.derived.get(name) for name in NODES}
@@ -405,7 +405,7 @@ def test_what_changes_no_value_discards_nothing(kind, values, kept, tmp_path, me
         more = {"id": session.analysis.run_id} if kind == "rename run" else {}
         measured.clear()
         assert await session.act(kind, **values, **more), session.jobs.notices
-        if session.look.judged != "model:0":
+        if session.view_state.label_source != "model:0":
             # A new run shows the given labels first, which were not measured before.
             await wait_until_idle(session)
             measured.clear()
@@ -425,13 +425,13 @@ def test_other_numbers_of_the_same_clusters_keep_what_was_found(
         session = await imported(kept, tmp_path, measured)
         before = await shown(session)
         numbers, model = [[0, 2], [1, 0], [2, 1]], session.derived.get("leader").value
-        session.look.judged = f"model:{model}"
+        session.view_state.label_source = f"model:{model}"
         await wait_until_idle(session)
         partition = {"kind": "model", "model": model}
         assert await session.act(
             "choose result", partition=partition, numbers=numbers, on="Clusters"
         )
-        session.look.judged = "result"
+        session.view_state.label_source = "result"
         measured.clear()
         await wait_until_idle(session)
         was = before["chosen_stability"].value.to_frame()

@@ -11,6 +11,7 @@ import tracemalloc
 
 import pytest
 
+from clusterlens.ui.jobs.shared_results import Results
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.server.memory import store as module
 from clusterlens.ui.server.memory.database import StoreError
@@ -19,7 +20,6 @@ from clusterlens.ui.server.memory.rows import Lost
 from clusterlens.ui.server.memory.store import FILE, Intent, Row, Store, Stored
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.work.results import Results
 from tests.support.damaged_stores import DAMAGE, Base, judge, make_base, mutate
 from tests.ui.loop import run
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.exports.script import write_card, write_script
-from clusterlens.ui.nodes.result import ExportPartition, export_partition
+from clusterlens.ui.results.result import ExportPartition, export_partition
 from clusterlens.ui.server.memory.archive import ArchiveError, import_analysis
 from clusterlens.ui.server.memory.records import RecordError, Records
 from clusterlens.ui.server.memory.store import Row, Store

@@ -15,8 +15,8 @@ import pytest
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.pool import PoolModel, estimate_pool
 from clusterlens.ui.actions import pools
-from clusterlens.ui.nodes.catalogue import NODES
-from clusterlens.ui.parts.interrupted import interrupted
+from clusterlens.ui.components.interrupted import interrupted
+from clusterlens.ui.results.catalogue import NODES
 from clusterlens.ui.server.memory import memory as module
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.presence import Presence, is_there
@@ -303,7 +303,7 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
     async def main():
         session, task, other = await running_beside(tmp_path)
         assert other.jobs.shown is None
-        session.look.pool_draft = PoolDraft(preset="quick", random_state=3)
+        session.view_state.pool_draft = PoolDraft(preset="quick", random_state=3)
         session.server.left.add(session)  # as for a page without a connection
         while other.jobs.shown is None or not session.jobs.followers:
             await asyncio.sleep(0.01)
@@ -312,14 +312,14 @@ def test_the_run_of_a_page_that_was_left_goes_on_where_its_analysis_is_opened(
             "run pool",
         )
         assert other.jobs.notices == ()
-        assert other.look.pool_draft is session.look.pool_draft
+        assert other.view_state.pool_draft is session.view_state.pool_draft
         # Partial results are shown here, too.
         so_far = partial_run_of(session)
         session.jobs._action.tell(so_far)
         while other.jobs.partial is not so_far:
             await asyncio.sleep(0.01)
         while other.history.partial_run is None:
-            other.look.page = "consensus"
+            other.view_state.page = "consensus"
             await asyncio.sleep(0.01)
         if cancelled:
             other.jobs.cancel()
@@ -361,12 +361,12 @@ def test_a_pool_that_is_drafted_is_left_as_it_is_when_the_run_of_another_page_is
 ):
     async def main():
         session, task, other = await running_beside(tmp_path)
-        session.look.pool_draft = PoolDraft(preset="quick")
-        other.look.pool_draft = mine = PoolDraft(random_state=5)
+        session.view_state.pool_draft = PoolDraft(preset="quick")
+        other.view_state.pool_draft = mine = PoolDraft(random_state=5)
         session.server.left.add(session)
         while not session.jobs.followers:
             await asyncio.sleep(0.01)
-        assert other.look.pool_draft is mine
+        assert other.view_state.pool_draft is mine
         held_pool.set()
         assert await task
 
@@ -509,8 +509,8 @@ def test_the_offer_says_how_far_it_was_and_what_about(killed):
         assert "K-means; seed 7." in place.body
         (intent,) = session.memory.interrupted
         await place._handle_msg(f"draft {intent.id}")
-        draft = session.look.pool_draft
-        assert session.look.page == "pool"
+        draft = session.view_state.pool_draft
+        assert session.view_state.page == "pool"
         assert [dict(entry.grid) for entry in draft.entries] == POOL
         assert draft.random_state == 7
         await place._handle_msg(f"dismiss {intent.id}")
@@ -557,7 +557,7 @@ def test_a_check_that_was_asked_for_is_offered_and_begins_again(
         assert await session.act("load example", name="iris")
         assert await session.act("run pool", pool=POOL)
         store, analysis = session.memory.store, session.memory.analysis
-        session.look.page = "consensus"
+        session.view_state.page = "consensus"
         session.derived.watch(["null_check"], lambda results: None)
         session.derived.ask("null_check")
         while not store.under_way(analysis)[0]:
@@ -569,7 +569,7 @@ def test_a_check_that_was_asked_for_is_offered_and_begins_again(
         begun.clear()
         again.derived.watch(["null_check"], lambda results: None)
         assert await again.again(intent)
-        assert again.look.page == "consensus"
+        assert again.view_state.page == "consensus"
         while not begun.is_set():
             await asyncio.sleep(0.01)
         may_end.set()

@@ -61,14 +61,14 @@ def test_a_page_that_is_turned_to_while_an_analysis_opens_stays(tmp_path):
     async def main():
         left = Session(Server(Store(tmp_path)))
         assert await left.act("load example", name="iris")
-        left.look.page = "fuzzy"
+        left.view_state.page = "fuzzy"
         await left.memory.settled()
         session = Session(left.server)
         opening = asyncio.create_task(session.open(left.memory.analysis))
         await asyncio.sleep(0)
-        session.look.page = "clusters"
+        session.view_state.page = "clusters"
         assert await opening
-        assert session.look.page == "clusters"
+        assert session.view_state.page == "clusters"
 
     run(main())
 
@@ -78,8 +78,8 @@ def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
 ):
     async def main():
         session = await begun(tmp_path)
-        session.look.param.update(page="consensus", model=2, tab="links")
-        session.look.report_without = ("map", "links")
+        session.view_state.param.update(page="consensus", model=2, tab="links")
+        session.view_state.report_without = ("map", "links")
         await session.act("add link", kind="must", a=0, b=1)
         await session.act("set score", score="aari")
         session.undo()
@@ -90,8 +90,8 @@ def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
         assert_same_history(session, again)
         again.redo()
         assert again.analysis.score == "aari"
-        assert (again.look.page, again.look.model) == ("consensus", 2)
-        assert again.look.report_without == ("map", "links")
+        assert (again.view_state.page, again.view_state.model) == ("consensus", 2)
+        assert again.view_state.report_without == ("map", "links")
         return again
 
     assert run(main()).jobs.notices == ()
@@ -103,21 +103,21 @@ def test_an_analysis_is_opened_on_the_page_that_was_left(tmp_path, quick_pool):
         store, name = session.memory.store, session.memory.analysis
         (before,) = store.entries()
         revision = store.revision(name)
-        session.look.page = "pool"
-        session.look.param.update(page="consensus", tab="links")
+        session.view_state.page = "pool"
+        session.view_state.param.update(page="consensus", tab="links")
         await session.memory.settled()
         assert store.entries() == [before]
         assert store.revision(name) == revision
-        return (await opened(tmp_path, name)).look
+        return (await opened(tmp_path, name)).view_state
 
-    look = run(main())
-    assert (look.page, look.tab) == ("consensus", "links")
+    view_state = run(main())
+    assert (view_state.page, view_state.tab) == ("consensus", "links")
 
 
 def test_the_page_of_an_analysis_that_is_gone_is_no_error(tmp_path, quick_pool):
     async def main():
         session = await begun(tmp_path)
-        session.memory.store.write_look("no such analysis", {"page": "consensus"})
+        session.memory.store.write_view_state("no such analysis", {"page": "consensus"})
         assert len(session.memory.store.entries()) == 1
 
     run(main())

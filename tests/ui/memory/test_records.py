@@ -19,6 +19,7 @@ from clusterlens.compute.pool.preset_versions import (
 from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
+from clusterlens.ui.jobs.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.server.memory import packed, schema
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.records import RecordError, Records
@@ -34,7 +35,6 @@ from clusterlens.ui.state.analysis import (
     Succession,
 )
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 
 def table(n: int = 30) -> pd.DataFrame:

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from clusterlens.ui.jobs import shared_results
 from clusterlens.ui.server.memory import database as module
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.store import FILE, Conflict, Row, Store, Stored
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
-from clusterlens.ui.work import results
 from tests.folders import ROOT
 from tests.ui.loop import run
 
@@ -84,7 +84,7 @@ def test_the_first_version_is_read_for_ever(tmp_path):
     db.close()
     found = Store(tmp_path).read("a1")
     assert [r.kind for r in found.rows] == ["start", "set score"]
-    assert (found.revision, found.cursor, found.look) == (3, 1, {"page": "pool"})
+    assert (found.revision, found.cursor, found.view_state) == (3, 1, {"page": "pool"})
 
 
 def test_a_migration_takes_old_analyses_along(tmp_path, monkeypatch):
@@ -221,7 +221,7 @@ def test_any_text_is_kept_as_it_is(tmp_path, text):
 
 @pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
 def test_all_that_is_kept_is_for_its_owner_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "_LONG_SECONDS", -1)
+    monkeypatch.setattr(shared_results, "_LONG_SECONDS", -1)
     old = os.umask(0)
     try:
         home = tmp_path / "home"

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.exports.all_rows import write_sizes
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import file_labels
-from clusterlens.ui.kit.widgets import card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.all_rows.nodes import Labelling
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import AnalysisResult
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import file_labels
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card
 
 CSS = """
 td { vertical-align: top; overflow-wrap: anywhere; }

@@ -8,13 +8,13 @@ from typing import Any
 from clusterlens.compute.formatting import count
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.exports.all_rows import write_error, write_size
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link, pmu, pn, quoting, safe
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.all_rows.nodes import Labelling
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import LargeTable
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, pmu, pn, quoting, safe
 
 NOT_LARGE = (
     "<div class='empty'><b>For tables that are too large for memory.</b> A pool runs "
@@ -90,7 +90,7 @@ class AllRowsHeadline(Card):
             self.session.derived.ask("all_rows")  # they may have been gone
 
     def _do(self, what: str) -> None:
-        self.session.look.page = what
+        self.session.view_state.page = what
 
 
 def _next(found: Labelling | None) -> str:

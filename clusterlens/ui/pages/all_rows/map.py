@@ -6,14 +6,14 @@ from typing import Any
 
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.exports.all_rows import cluster_mark
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.map_frame import MapFrame
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import NOWHERE_COLOUR
-from clusterlens.ui.kit.widgets import card, mark
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.plots.samples import Picture
+from clusterlens.ui.widgets.palette import NOWHERE_COLOUR
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, mark
 
 LEGEND_ENTRIES = 8
 # The room of a usual legend, so that the map is not drawn anew when that comes.
@@ -56,7 +56,7 @@ class AllRowsMap(Card):
         all_rows_names: dict[int, str],
     ) -> None:
         """Show the picture and explain its colours."""
-        self._figure.show_map(all_rows_picture, self.session.look.all_rows_view)
+        self._figure.show_map(all_rows_picture, self.session.view_state.all_rows_view)
         rows = count(all_rows.n_labelled, "row")
         sizes = zip(
             all_rows_names.items(), all_rows.clusters["rows"].tolist(), strict=True

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.exports.all_rows import write_models
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card
 
 CSS = """
 td { overflow-wrap: anywhere; vertical-align: top; }

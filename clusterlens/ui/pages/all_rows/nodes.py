@@ -12,19 +12,19 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.large_tables import given_of, labels_digest
-from clusterlens.ui.kit.palette import (
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.plots.all_rows import draw_parts
+from clusterlens.ui.plots.samples import Picture
+from clusterlens.ui.state.analysis import Analysis, AnalysisResult, LargeTable, Run
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import (
     NOWHERE_COLOUR,
     cluster_colours,
     cluster_name,
     clusters_of,
     rgb,
 )
-from clusterlens.ui.plots.all_rows import draw_parts
-from clusterlens.ui.plots.samples import Picture
-from clusterlens.ui.state.analysis import Analysis, AnalysisResult, LargeTable, Run
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ def all_rows_names(
 
 @node("live", "Drawing the map of all rows")
 def all_rows_picture(
-    job: Job, all_rows: ScaledRun, look_all_rows_view: Viewport
+    job: Job, all_rows: ScaledRun, view_all_rows_view: Viewport
 ) -> Picture | None:
     """Draw all labelled rows, a file at a time."""
-    if not look_all_rows_view.drawn:
+    if not view_all_rows_view.drawn:
         return None
 
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -119,4 +119,4 @@ def all_rows_picture(
             yield xy, colours
 
     n_rows = all_rows.n_labelled
-    return draw_parts(parts(), all_rows.extent, n_rows, look_all_rows_view)
+    return draw_parts(parts(), all_rows.extent, n_rows, view_all_rows_view)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.all_rows.clusters import AllRowsClusters
 from clusterlens.ui.pages.all_rows.headline import AllRowsHeadline
 from clusterlens.ui.pages.all_rows.map import AllRowsMap
 from clusterlens.ui.pages.all_rows.models import AllRowsModels
 from clusterlens.ui.pages.all_rows.rows import AllRowsList
 from clusterlens.ui.pages.page import Page, share, stacked, under
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1.3fr) minmax(0, 1fr);

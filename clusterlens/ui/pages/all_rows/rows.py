@@ -6,14 +6,14 @@ from typing import Any
 
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.scale.result import ScaledRun
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.exports.all_rows import cluster_mark
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link, safe, select, table_of
-from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.all_rows.look import ORDERS
 from clusterlens.ui.pages.all_rows.rows_nodes import PartRows
+from clusterlens.ui.pages.all_rows.view_state import ORDERS
 from clusterlens.ui.pages.data.nodes import write_cell
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, safe, select, table_of
+from clusterlens.ui.widgets.words import fixed
 
 CSS = "td, th { white-space: nowrap; padding: 2px 8px 2px 0; }"
 
@@ -76,7 +76,7 @@ class AllRowsList(Card):
 
     def _change_part(self, what: str) -> None:
         step = 1 if what == "after" else -1
-        self.session.look.all_rows_part = max(self._part + step, 0)
+        self.session.view_state.all_rows_part = max(self._part + step, 0)
 
 
 def _line(labels: Any, cells: Any, run: ScaledRun, names: dict[int, str]) -> str:

@@ -10,9 +10,9 @@ import pandas as pd
 from clusterlens.compute.scale.parts import read_part
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.actions.large_tables import open_large
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.state.analysis import LargeTable
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
 
 SHOWN_ROWS, SHOWN_COLUMNS = 40, 8
 
@@ -49,12 +49,12 @@ def part_rows(
     job: Job,
     all_rows: ScaledRun,
     large: LargeTable,
-    look_all_rows_part: int,
-    look_all_rows_first: str,
+    view_all_rows_part: int,
+    view_all_rows_first: str,
 ) -> PartRows:
     """Return the first rows of a part in the order of the view."""
     n_parts = len(all_rows.files)
-    part = min(look_all_rows_part, n_parts - 1)
+    part = min(view_all_rows_part, n_parts - 1)
     columns = []
     if all_rows.profiles is not None:
         columns = all_rows.profiles.columns.index[:SHOWN_COLUMNS].tolist()
@@ -66,8 +66,8 @@ def part_rows(
         "least sure": labels["margin"].to_numpy(),
         "nowhere": ~far,
     }
-    chosen = np.argsort(keys[look_all_rows_first], kind="stable")[:SHOWN_ROWS]
-    if look_all_rows_first == "nowhere":
+    chosen = np.argsort(keys[view_all_rows_first], kind="stable")[:SHOWN_ROWS]
+    if view_all_rows_first == "nowhere":
         chosen = chosen[far[chosen]]
     first, last = labels["row"].iloc[[0, -1]].tolist()
     shown = (labels.iloc[chosen], cells.take(chosen).to_pandas())

@@ -10,19 +10,19 @@ import numpy as np
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.on_map import shapes, taps
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, MapFigure
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.comparison_nodes import Shared
 from clusterlens.ui.pages.clusters.nodes import Chosen
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.plots.samples import Picture
-from clusterlens.ui.state.looking import Brush
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Brush
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import card, link, mark, pn, safe, select
 
 AUTOMATIC = {"automatic": "auto", "consensus tree": "consensus"}
 _SOURCE = "cross-tab"
@@ -37,8 +37,8 @@ class Comparison(Card):
     also = (
         "comparison",
         "projection",
-        "look.inspected?",
-        "look.brush",
+        "view.inspected?",
+        "view.brush",
         "rows",
         "ensemble",
         "samples",
@@ -46,15 +46,17 @@ class Comparison(Card):
     )
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._with = self.bound(
             "compared",
             select("Compare with", AUTOMATIC, css="cl-compare-with", width=200),
         )
         made = (
             self.view_handler("compare_view"),
-            taps(self.session, "nearest", lambda at: setattr(look, "inspected", at)),
-            *shapes(self.session, lambda brush: setattr(look, "brush", brush)),
+            taps(
+                self.session, "nearest", lambda at: setattr(view_state, "inspected", at)
+            ),
+            *shapes(self.session, lambda brush: setattr(view_state, "brush", brush)),
         )
         first = MapFigure(*made)
         self._maps = (first, MapFigure(*made, beside=first))
@@ -122,7 +124,7 @@ class Comparison(Card):
         """Show both pictures and the table."""
         pictures = (own_picture, other_picture)
         for figure, picture in zip(self._maps, pictures, strict=True):
-            figure.show_map(picture, self.session.look.compare_view)
+            figure.show_map(picture, self.session.view_state.compare_view)
             if projection.ready:
                 self._ring(figure, projection.value, inspected.value)
         for text, steering, one in zip(
@@ -149,26 +151,28 @@ class Comparison(Card):
     def _do(self, what: str) -> None:
         """Select the samples of a cell, or run a command on them."""
         verb, *at = what.split()
-        look = self.session.look
+        view_state = self.session.view_state
         if verb == "cell":
             self._select(int(at[0]), int(at[1]))
         elif verb == "labels":
-            look.page = "labels"
+            view_state.page = "labels"
         elif verb == "clear":
-            look.brush = Brush()
+            view_state.brush = Brush()
         elif verb == "group":
-            look.param.update(group=look.brush, partition="group", cluster=None)
+            view_state.param.update(
+                group=view_state.brush, partition="group", cluster=None
+            )
         elif verb == "map":
-            look.param.update(page="consensus", tab="selection")
+            view_state.param.update(page="consensus", tab="selection")
 
     def _select(self, own: int, beside: int) -> None:
         chosen, other = (self.session.derived.get(name) for name in ("chosen", "other"))
         if chosen.ready and other.ready:
             both = (chosen.value.clusters == own) & (other.value.clusters == beside)
             source = f"{_SOURCE} {own} {beside}"
-            look = self.session.look
-            again = look.brush.source == source
-            look.brush = Brush() if again else Brush(np.flatnonzero(both), source)
+            view_state = self.session.view_state
+            again = view_state.brush.source == source
+            view_state.brush = Brush() if again else Brush(np.flatnonzero(both), source)
 
 
 def _spoken(one: Chosen) -> str:

@@ -14,7 +14,8 @@ from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.kit.palette import cluster_colours
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.pages.clusters.nodes import (
     Chosen,
     Partition,
@@ -25,15 +26,14 @@ from clusterlens.ui.pages.clusters.nodes import (
 )
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import AnalysisResult
-from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import Choice
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Brush, Viewport
+from clusterlens.ui.widgets.palette import cluster_colours
 
 
 @node(keep=16)
 def other_choice(
-    look_compared: str,
+    view_compared: str,
     choice: Choice,
     selected: int,
     samples: Dataset,
@@ -48,13 +48,13 @@ def other_choice(
     A result counts as a model if it has the same clusters.
     """
     result_model = None if result is None else result.model_of(run_id)
-    if look_compared == "labels":
+    if view_compared == "labels":
         return Choice("labels") if samples.labels_true is not None else None
-    if look_compared.startswith("model "):
-        return Choice("model", model=int(look_compared.removeprefix("model ")))
+    if view_compared.startswith("model "):
+        return Choice("model", model=int(view_compared.removeprefix("model ")))
     is_selected = choice == Choice("model", model=selected)
     is_selected |= choice.kind == "result" and result_model == selected
-    if look_compared == "consensus" or is_selected:
+    if view_compared == "consensus" or is_selected:
         k = choice.k if choice.kind == "consensus" else None
         if k is None:
             model = choice.model if choice.kind == "model" else selected
@@ -109,11 +109,11 @@ def own_picture(
     projection: Projection,
     chosen: Chosen,
     shared: Shared,
-    look_brush: Brush,
-    look_compare_view: Viewport,
+    view_brush: Brush,
+    view_compare_view: Viewport,
 ) -> Picture | None:
     """Draw the partition with emphasis on samples that change cluster."""
-    return _picture(projection, chosen.clusters, shared, look_brush, look_compare_view)
+    return _picture(projection, chosen.clusters, shared, view_brush, view_compare_view)
 
 
 @node("live", "Drawing the map beside it")
@@ -122,11 +122,11 @@ def other_picture(
     projection: Projection,
     other: Chosen,
     shared: Shared,
-    look_brush: Brush,
-    look_compare_view: Viewport,
+    view_brush: Brush,
+    view_compare_view: Viewport,
 ) -> Picture | None:
     """Draw the other partition the same way."""
-    return _picture(projection, other.clusters, shared, look_brush, look_compare_view)
+    return _picture(projection, other.clusters, shared, view_brush, view_compare_view)
 
 
 def _picture(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.distributions import picture, write
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import breakable, card, mark, pmu, safe
-from clusterlens.ui.kit.words import fixed, with_minus
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.nodes import Chosen, ClusterContrast
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.distributions import picture, write
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import breakable, card, mark, pmu, safe
+from clusterlens.ui.widgets.words import fixed, with_minus
 
 
 class DistinguishingColumns(Card):

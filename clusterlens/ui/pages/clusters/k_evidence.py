@@ -8,17 +8,17 @@ import numpy as np
 
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.k_selection import KSelection
-from clusterlens.ui.kit.components import RowSlider, Text
-from clusterlens.ui.kit.palette import cluster_colour, ink_on
-from clusterlens.ui.kit.style import COLUMN, ROOM
-from clusterlens.ui.kit.widgets import card, link, pn, safe
-from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.k_evidence_figure import curves, evidence, heads
 from clusterlens.ui.pages.clusters.nodes import Tree
 from clusterlens.ui.pages.page import share
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.results.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.state.partitions import Choice
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import cluster_colour, ink_on
+from clusterlens.ui.widgets.scripted import RowSlider, Text
+from clusterlens.ui.widgets.style import COLUMN, ROOM
+from clusterlens.ui.widgets.toolkit import card, link, pn, safe
 
 FEWEST_ROWS = 10
 _LINE = 17  # smallest height of a row with evidence, in pixels
@@ -91,7 +91,7 @@ class KEvidence(Card):
     def _k(self) -> int:
         chosen = self.session.derived.get("choice")
         k = self._cut(chosen.value) if chosen.ready else 0
-        return int(k or self.session.look.partition_k or self._slider.start)
+        return int(k or self.session.view_state.partition_k or self._slider.start)
 
     def _cut(self, choice: Choice) -> int:
         """Return the number of clusters of the displayed consensus, otherwise 0."""
@@ -102,9 +102,9 @@ class KEvidence(Card):
 
     def _set(self, k: int) -> None:
         """Show the consensus partition into k clusters."""
-        look = self.session.look
-        if (look.partition, look.partition_k) != ("consensus", k):
-            look.param.update(partition="consensus", partition_k=k, cluster=None)
+        view_state = self.session.view_state
+        if (view_state.partition, view_state.partition_k) != ("consensus", k):
+            view_state.param.update(partition="consensus", partition_k=k, cluster=None)
 
     def show(
         self,

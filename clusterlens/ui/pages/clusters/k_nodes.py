@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clusterlens.compute.pool.k_selection import KSelection, select_k, select_k_seconds
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.state.checks import NUMBERS, check_key
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
 
 LARGEST = 10
 

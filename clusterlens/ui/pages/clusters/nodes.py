@@ -30,19 +30,19 @@ from clusterlens.compute.table.profiles import (
     cluster_profiles,
     group_profile,
 )
-from clusterlens.ui.kit.palette import cluster_name, label_title, noise_last
-from clusterlens.ui.nodes.cluster_stability import (
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.results.cluster_stability import (
     StabilityModel,
     choose_stability_model,
     measure_stability,
     renumbered,
     stability_key,
 )
-from clusterlens.ui.nodes.inspector import held_groups
-from clusterlens.ui.nodes.result import DisplayedPartition, numbered_like
+from clusterlens.ui.results.inspector import held_groups
+from clusterlens.ui.results.result import DisplayedPartition, numbered_like
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
 from clusterlens.ui.state.checks import FOUND_AGAIN
-from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import (
     TREE,
     Called,
@@ -53,8 +53,8 @@ from clusterlens.ui.state.partitions import (
     most_clusters,
     names_of,
 )
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Brush
+from clusterlens.ui.widgets.palette import cluster_name, label_title, noise_last
 
 SHOWN_COLUMNS = 6
 LEFT_OUT = "left out by this model"
@@ -127,7 +127,7 @@ def methods(job: Job, ensemble: Ensemble) -> list[str]:
 @node("live", "Comparing the cuts with the models", keep=24)
 def closest(
     job: Job,
-    look_partition: str,
+    view_partition: str,
     weighted_ensemble: Ensemble,
     partition_tree: Tree,
     exact: bool,
@@ -136,7 +136,7 @@ def closest(
 
     0 if no consensus is displayed.
     """
-    if look_partition != "consensus":
+    if view_partition != "consensus":
         return 0
     tree = partition_tree.tree
     return closest_cut(weighted_ensemble, tree, exact=exact, **job.kernels).n_clusters
@@ -144,12 +144,12 @@ def closest(
 
 @node(keep=32)
 def choice(
-    look_partition: str,
-    look_partition_k: int | None,
-    look_consensus_by: str,
-    look_obey_links: bool,
+    view_partition: str,
+    view_partition_k: int | None,
+    view_consensus_by: str,
+    view_obey_links: bool,
     selected: int,
-    look_group: Brush,
+    view_group: Brush,
     ensemble: Ensemble,
     samples: Dataset,
     constraints: Constraints | None,
@@ -158,7 +158,7 @@ def choice(
     closest: int,
 ) -> Choice | None:
     """Return the displayed partition; None if it does not exist."""
-    kind = look_partition
+    kind = view_partition
     if kind == "auto":
         kind = "model" if result_here is None else "result"
     if kind == "result":
@@ -166,15 +166,15 @@ def choice(
     if kind == "model":
         return Choice("model", model=selected)
     if kind == "group":
-        return Choice("group", group=look_group) if len(look_group) else None
+        return Choice("group", group=view_group) if len(view_group) else None
     if kind == "labels":
         return Choice("labels") if samples.labels_true is not None else None
-    k = look_partition_k
+    k = view_partition_k
     k = closest if k is None else k
     k = int(np.clip(k, 2, most_clusters(ensemble)))
-    obeys = look_obey_links and constraints is not None
-    obeying = look_consensus_by in ("kmeans", "sec")
-    method = look_consensus_by if obeying or not obeys else "kmeans"
+    obeys = view_obey_links and constraints is not None
+    obeying = view_consensus_by in ("kmeans", "sec")
+    method = view_consensus_by if obeying or not obeys else "kmeans"
     votes = own_votes(ensemble, weighted_ensemble)
     return Choice("consensus", k=k, method=method, obeys=obeys, votes=votes)
 
@@ -351,10 +351,10 @@ def model_names(
 
 
 @node(keep=8)
-def in_hand(partition: Partition, look_cluster: int | None) -> int:
+def in_hand(partition: Partition, view_cluster: int | None) -> int:
     """Return the selected cluster, by default the first."""
     sizes = partition.sizes
-    return look_cluster if look_cluster in sizes else next(iter(sizes))
+    return view_cluster if view_cluster in sizes else next(iter(sizes))
 
 
 @node("live", "Describing the clusters", keep=24)
@@ -456,11 +456,11 @@ def members(
     partition: Partition,
     chosen_held: ClusterConsensus,
     in_hand: int,
-    look_typical_first: bool,
+    view_typical_first: bool,
 ) -> Members:
     """List the samples of a cluster by how typical they are."""
     inside = np.flatnonzero(partition.clusters == in_hand)
-    sign = -1 if look_typical_first else 1
+    sign = -1 if view_typical_first else 1
     inside = inside[np.argsort(sign * chosen_held.own[inside], kind="stable")]
     beside = chosen_held.nearest[inside]
     known = beside >= 0

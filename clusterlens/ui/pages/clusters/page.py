@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN, ROOM
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.clusters.comparison import Comparison
 from clusterlens.ui.pages.clusters.distinguishing_columns import DistinguishingColumns
 from clusterlens.ui.pages.clusters.k_evidence import KEvidence
@@ -13,7 +12,8 @@ from clusterlens.ui.pages.clusters.partition_bar import PartitionBar
 from clusterlens.ui.pages.clusters.profiles import ClusterProfilesTable
 from clusterlens.ui.pages.clusters.rows import ClusterRows
 from clusterlens.ui.pages.page import Page, share, under
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.style import COLUMN, ROOM
+from clusterlens.ui.widgets.toolkit import pn
 
 # Smallest height of the table of clusters, which shows some rows on a low page, too.
 LEAST = f"max(min(210px, 26vh), {ROOM})"
@@ -62,14 +62,14 @@ class ClustersPage(Page):
         # A hidden component must not set its own display style.
         self._cards = share(pn.Column(left, right, stylesheets=[GRID], **fill), "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
-        session.look.param.watch(self._arrange, ["partition"])
+        session.view_state.param.watch(self._arrange, ["partition"])
         self._arrange()
         return under(bar.view, self._cards, css="cl-page-clusters")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards if there is a run; a group has no number of clusters."""
         self._cards.visible = self.session.analysis.run is not None
-        self._numbers.visible = self.session.look.partition != "group"
+        self._numbers.visible = self.session.view_state.partition != "group"
 
 
 PAGE = ClustersPage

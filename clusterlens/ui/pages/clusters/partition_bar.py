@@ -10,22 +10,22 @@ import numpy as np
 from clusterlens.compute.consensus.cohesion import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import all_of, count, percent, whole
+from clusterlens.ui.components.card import TO_A_RUN, Card
+from clusterlens.ui.components.commands import choose_result
+from clusterlens.ui.components.result_button import offer_result, result_button
+from clusterlens.ui.components.saving import SaveButton
+from clusterlens.ui.components.subset_run import FEWEST_AGAIN, cluster_again
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
-from clusterlens.ui.kit.components import Excerpt
-from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select
-from clusterlens.ui.kit.words import fixed, voters
-from clusterlens.ui.nodes.answers import Answers, effect_words
-from clusterlens.ui.nodes.result_verdict import Verdict
-from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.nodes import Chosen
-from clusterlens.ui.parts.card import TO_A_RUN, Card
-from clusterlens.ui.parts.commands import choose_result
-from clusterlens.ui.parts.result_button import offer_result, result_button
-from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.parts.subset_run import FEWEST_AGAIN, cluster_again
-from clusterlens.ui.state.looking import Brush
+from clusterlens.ui.results.answers import Answers, effect_words
+from clusterlens.ui.results.label_verdict import LIGHT_COLOURS
+from clusterlens.ui.results.result_verdict import Verdict
 from clusterlens.ui.state.partitions import SEED, TREE, Choice
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Brush
+from clusterlens.ui.widgets.scripted import Excerpt
+from clusterlens.ui.widgets.toolkit import card, excerpt, link, pmu, pn, safe, select
+from clusterlens.ui.widgets.words import fixed, voters
 
 KINDS = {
     "Result": "result",
@@ -119,7 +119,7 @@ class PartitionBar(Card):
 
     def _kind_in_force(self) -> str:
         """Return the displayed kind, by default the other pages' kind."""
-        kind = self.session.look.partition
+        kind = self.session.view_state.partition
         if kind != "auto":
             return kind
         return "result" if self._has_result() else "model"
@@ -129,41 +129,45 @@ class PartitionBar(Card):
 
     def _turn_to(self, kind: str) -> None:
         """Show another kind of partition; a group consists of the brushed samples."""
-        look = self.session.look
-        if kind == "group" and not len(look.brush) and not len(look.group):
+        view_state = self.session.view_state
+        if kind == "group" and not len(view_state.brush) and not len(view_state.group):
             self.session.jobs.notify(
                 "info", "Select some samples first: drag a box or a lasso on a map."
             )
             return
-        group = look.brush if kind == "group" and len(look.brush) else look.group
-        look.param.update(partition=kind, group=group, cluster=None)
+        group = (
+            view_state.brush
+            if kind == "group" and len(view_state.brush)
+            else view_state.group
+        )
+        view_state.param.update(partition=kind, group=group, cluster=None)
 
     def _method(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._methods = self.control(
             select(
                 "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=175
             ),
-            lambda: look.consensus_by,
-            lambda name: look.param.update(consensus_by=name, cluster=None),
+            lambda: view_state.consensus_by,
+            lambda name: view_state.param.update(consensus_by=name, cluster=None),
         )
         return self._methods
 
     def _links(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._obey = self.control(
             pmu.Switch(label="obey links", margin=0, css_classes=["cl-obey-links"]),
-            lambda: look.obey_links,
-            lambda on: look.param.update(obey_links=on, cluster=None),
+            lambda: view_state.obey_links,
+            lambda on: view_state.param.update(obey_links=on, cluster=None),
         )
         return self._obey
 
     def _model(self) -> Any:
-        look, derived = self.session.look, self.session.derived
+        view_state, derived = self.session.view_state, self.session.derived
         self._models = self.control(
             select("Model", {}, css="cl-partition-model", width=230),
             lambda: derived.get("selected").value,
-            lambda model: look.param.update(model=model, cluster=None),
+            lambda model: view_state.param.update(model=model, cluster=None),
         )
         return self._models
 
@@ -289,17 +293,20 @@ class PartitionBar(Card):
 
     def _do(self, what: str) -> Any:
         """Evaluate the clusters, cluster rows again, or select changed samples."""
-        look, found = self.session.look, self.session.derived.get("compared_run")
+        view_state, found = (
+            self.session.view_state,
+            self.session.derived.get("compared_run"),
+        )
         if what == "again":
             return self._cluster_again()
         if what == "verdict":
-            look.page = "verdict"
+            view_state.page = "verdict"
         if what == "changed" and found.ready:
             source = f"changed since {found.value.run.name}"
-            look.brush = Brush(found.value.changed, source)
+            view_state.brush = Brush(found.value.changed, source)
         elif what == "judge" and self._chosen is not None:
-            look.judge(_label_source(self._chosen.choice))
-            look.page = "labels"
+            view_state.evaluate(_label_source(self._chosen.choice))
+            view_state.page = "labels"
         return None
 
     async def _cluster_again(self) -> None:
@@ -321,7 +328,7 @@ class PartitionBar(Card):
         if await session.act("keep partition", partition=values, name=name):
             self._name.param.update(value="", value_input="")
             last = session.analysis.selected_run.ensemble.n_partitions - 1
-            session.look.param.update(model=last, partition="model")
+            session.view_state.param.update(model=last, partition="model")
 
     async def _make_it_the_result(self, event: Any) -> None:
         """Make the displayed partition the result."""

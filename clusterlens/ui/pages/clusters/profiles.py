@@ -10,16 +10,16 @@ import pandas as pd
 from clusterlens.compute.consensus.cohesion import ClusterConsensus
 from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.profiles import ClusterProfiles
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
-from clusterlens.ui.kit.words import fixed, with_minus
-from clusterlens.ui.nodes.cluster_stability import BOOTSTRAPS, TABLES, StabilityModel
-from clusterlens.ui.nodes.partition_verdict import passing
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.tab import WIDEST_EFFECT
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.nodes import Chosen
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.tab import WIDEST_EFFECT
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.results.cluster_stability import BOOTSTRAPS, TABLES, StabilityModel
+from clusterlens.ui.results.partition_verdict import passing
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, mark, pmu, safe, select
+from clusterlens.ui.widgets.words import fixed, with_minus
 
 SORTS = {
     "what separates most": "all",
@@ -47,8 +47,8 @@ class ClusterProfilesTable(Card):
         "chosen_answered?",
         "chosen_stability_model",
         "chosen_stability",
-        "look.profile_query",
-        "look.profile_sort",
+        "view.profile_query",
+        "view.profile_sort",
     )
 
     def build(self) -> Any:
@@ -90,7 +90,7 @@ class ClusterProfilesTable(Card):
     def _do(self, what: str) -> None:
         verb, _, at = what.partition(" ")
         if verb == "cluster":
-            self.session.look.cluster = int(at)
+            self.session.view_state.cluster = int(at)
         elif verb == "stability":
             self.session.derived.ask("chosen_stability")
 

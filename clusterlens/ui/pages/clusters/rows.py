@@ -9,16 +9,16 @@ from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.compute.table.profiles import ClusterProfiles
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.saving import SaveButton
 from clusterlens.ui.exports.rows import rows_to_csv
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, link, mark, safe, select
-from clusterlens.ui.kit.words import number
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.nodes import Chosen, Members
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.state.looking import Brush
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Brush
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, mark, safe, select
+from clusterlens.ui.widgets.words import number
 
 SHOWN_ROWS = 200
 SHOWN_COLUMNS = 5
@@ -28,7 +28,7 @@ class ClusterRows(Card):
     """Members with their own and their next cluster, and the main columns."""
 
     needs = ("chosen", "members", "in_hand", "samples", "chosen_profiles")
-    also = ("look.inspected?",)
+    also = ("view.inspected?",)
 
     def build(self) -> Any:
         self._rows = Text(
@@ -68,9 +68,9 @@ class ClusterRows(Card):
         verb, _, at = what.partition(" ")
         found = self.session.derived.get("members")
         if verb == "inspect":
-            self.session.look.param.update(inspected=int(at), tab="sample")
+            self.session.view_state.param.update(inspected=int(at), tab="sample")
         elif verb == "brush" and found.ready:
-            self.session.look.brush = Brush(
+            self.session.view_state.brush = Brush(
                 _ascending(found.value.positions), "cluster"
             )
 

@@ -9,31 +9,31 @@ from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.nodes.cluster_stability import (
+from clusterlens.ui.jobs.derived import Later, node
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
+from clusterlens.ui.results.cluster_stability import (
     measure_separation,
     renumbered,
     separation_key,
 )
-from clusterlens.ui.nodes.export_evidence import (
+from clusterlens.ui.results.export_evidence import (
     count_broken,
     count_links_since,
     find_columns,
     find_cut_column,
     match_labels_given,
 )
-from clusterlens.ui.nodes.leading import Leads
-from clusterlens.ui.nodes.result_verdict import (
+from clusterlens.ui.results.leading import Leads
+from clusterlens.ui.results.result_verdict import (
     Evidence,
     LabelsMatch,
     Verdict,
     weigh_result,
 )
-from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.checks import APART
 from clusterlens.ui.state.links import Link
-from clusterlens.ui.work.derived import Later, node
-from clusterlens.ui.work.jobs import Job
 
 
 @node("live", "Looking for earlier checks", keep=16)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.formatting import whole
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import NAME_UNSEEN
-from clusterlens.ui.kit.widgets import card, pmu
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.cns.nodes import Summary
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import NAME_UNSEEN
+from clusterlens.ui.widgets.toolkit import card, pmu
 
 CERTAIN, TORN = "#0b7d7d", "#9db8b8"
 
@@ -22,20 +22,20 @@ class CNSCertainty(Card):
     """Histogram of the share of seed stops at the likeliest seed."""
 
     needs = ("cns_summary",)
-    also = ("look.cns_certain",)
+    also = ("view.cns_certain",)
 
     def build(self) -> Any:
         self._chart = Text(
             css_classes=["cl-cns-histogram"], stylesheets=[CANVAS_CSS], scrolls=True
         )
-        look = self.session.look
+        view_state = self.session.view_state
         self._line = self.bound(
             "cns_certain",
             pmu.FloatSlider(
                 start=0.3,
                 end=1.0,
                 step=0.01,
-                value=look.cns_certain,
+                value=view_state.cns_certain,
                 label="Certain from",
                 sx=NAME_UNSEEN,
                 show_value=False,

@@ -10,14 +10,14 @@ import numpy as np
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.formatting import count as counted
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import go_to_setting
 from clusterlens.ui.figures.criterion_map import CriterionMap
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import SHADES
-from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.pages.cns.nodes import Automatic, Setting
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import go_to_setting
+from clusterlens.ui.widgets.palette import SHADES
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card
 
 
 class CNSCriterion(Card):

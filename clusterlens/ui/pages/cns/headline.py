@@ -9,10 +9,11 @@ from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.lines import call, keywords
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import go_to_automatic, go_to_setting
+from clusterlens.ui.components.copying import copy_as_python
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.kit.components import Excerpt
-from clusterlens.ui.kit.widgets import badge, card, excerpt, link, pmu, pn
-from clusterlens.ui.kit.words import fixed, number
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.cns.nodes import (
     FEW,
     LARGE,
@@ -21,10 +22,9 @@ from clusterlens.ui.pages.cns.nodes import (
     Summary,
     best_setting,
 )
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import go_to_automatic, go_to_setting
-from clusterlens.ui.parts.copying import copy_as_python
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Excerpt
+from clusterlens.ui.widgets.toolkit import badge, card, excerpt, link, pmu, pn
+from clusterlens.ui.widgets.words import fixed, number
 
 # The buttons wrap to two lines if the text leaves too little width.
 _BUTTONS = {
@@ -47,7 +47,7 @@ class CNSHeadline(Card):
     also = (
         "cns_automatic",
         "cns_criterion",
-        "look.cns_certain",
+        "view.cns_certain",
         "run?",
     )
     empty = (
@@ -113,13 +113,13 @@ class CNSHeadline(Card):
         solution = self.session.derived.get("cns_solution")
         # A table with fewer distinct rows than K has fewer seeds.
         found = {"n_clusters": solution.value.n_clusters} if solution.ready else {}
-        return {**vars(setting), **found, "metric": self.session.look.cns_metric}
+        return {**vars(setting), **found, "metric": self.session.view_state.cns_metric}
 
     async def _to_fuzzy(self, event: Any) -> None:
         """Add the model and compare its shares of the seed stops."""
         if await self._add_model(event):
             name = self.session.analysis.selected_run.ensemble.names[-1]
-            self.session.look.param.update(
+            self.session.view_state.param.update(
                 page="fuzzy", fuzzy_case="table", fuzzy_u=f"shares {name}"
             )
 

@@ -8,30 +8,32 @@ import numpy as np
 
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.on_map import taps
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import NOISE_COLOUR, PALE, cluster_colour
-from clusterlens.ui.kit.widgets import badge, card, link, mark
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.cns.nodes import Fitted, Summary
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.on_map import taps
 from clusterlens.ui.plots.axes import arrows
 from clusterlens.ui.plots.samples import Picture
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import NOISE_COLOUR, PALE, cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, link, mark
 
 
 class Memberships(Card):
     """Map that follows the sliders."""
 
     needs = ("cns_picture", "cns_solution", "prepared_projection")
-    also = ("cns_summary", "cns_shown?", "look.cns_sample?", "cns_nearest")
+    also = ("cns_summary", "cns_shown?", "view.cns_sample?", "cns_nearest")
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._tap = taps(
-            self.session, "cns_nearest", lambda at: setattr(look, "cns_sample", at)
+            self.session,
+            "cns_nearest",
+            lambda at: setattr(view_state, "cns_sample", at),
         )
         self._figure = MembershipMap(self.view_handler("cns_view"), self._tap)
         self._legend = Text(
@@ -59,7 +61,7 @@ class Memberships(Card):
         cns_nearest: Result,
     ) -> None:
         """Show the picture, the seeds and the walks of a sample."""
-        self._figure.show_map(cns_picture, self.session.look.cns_view)
+        self._figure.show_map(cns_picture, self.session.view_state.cns_view)
         xy = prepared_projection.coordinates[:, :2]
         version: Fitted | None = cns_shown.value
         seeds = xy[cns_solution.seeds if version is None else version.seeds]
@@ -82,7 +84,7 @@ class Memberships(Card):
 
     def _back(self, what: str) -> None:
         """Show the setting in force again."""
-        self.session.look.cns_version = ""
+        self.session.view_state.cns_version = ""
 
 
 def _how(version: Fitted | None) -> str:

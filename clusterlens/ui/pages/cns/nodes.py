@@ -14,11 +14,11 @@ from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.cns.live import LiveSolution, SmoothingStep
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.kit.palette import certain_colours
+from clusterlens.ui.jobs.derived import Later, node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.plots.samples import Picture, draw_map
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Later, node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import certain_colours
 
 # Bins of the histogram of certainty.
 CERTAINTY_BINS = 20
@@ -29,7 +29,7 @@ _SIZES = 9
 
 
 @node("live", "Searching the nearest neighbours", keep=1)
-def cns_graph(job: Job, dataset: Dataset, look_cns_metric: Any) -> CNSGraph:
+def cns_graph(job: Job, dataset: Dataset, view_cns_metric: Any) -> CNSGraph:
     """Search the neighbours, half as many again as the default grid requires."""
     n = len(dataset.X)
     if n < 3:
@@ -39,7 +39,7 @@ def cns_graph(job: Job, dataset: Dataset, look_cns_metric: Any) -> CNSGraph:
     return CNSGraph(
         dataset.X,
         min(n - 1, 6 * int(np.ceil(np.log(n)))),
-        look_cns_metric,
+        view_cns_metric,
         neighbors="exact",
         progress=job.report,
         cancel=job.cancelled,
@@ -126,15 +126,15 @@ def cns_released(
 
 
 @node()
-def cns_setting(cns_released: Setting, look_cns_preview: Chosen | None) -> Setting:
+def cns_setting(cns_released: Setting, view_cns_preview: Chosen | None) -> Setting:
     """Return the setting in force, which follows a held slider."""
-    return Setting(*look_cns_preview) if look_cns_preview is not None else cns_released
+    return Setting(*view_cns_preview) if view_cns_preview is not None else cns_released
 
 
 @node("live", "Following", debounced=True)
-def cns_held(job: Job, look_cns_preview: Chosen) -> Setting:
+def cns_held(job: Job, view_cns_preview: Chosen) -> Setting:
     """Return the setting of a held slider after it has rested."""
-    return Setting(*look_cns_preview)
+    return Setting(*view_cns_preview)
 
 
 @node()
@@ -219,7 +219,7 @@ class Summary:
 
 @node("live", "Summing up")
 def cns_summary(
-    job: Job, cns_displayed_solution: LiveSolution, look_cns_certain: float
+    job: Job, cns_displayed_solution: LiveSolution, view_cns_certain: float
 ) -> Summary:
     """Count samples by cluster, between clusters and undecided."""
     decided = np.logical_not(cns_displayed_solution.undecided)
@@ -235,7 +235,7 @@ def cns_summary(
     return Summary(
         cns_displayed_solution,
         np.bincount(labels, minlength=cns_displayed_solution.n_clusters),
-        int((certainty < look_cns_certain).sum()),
+        int((certainty < view_cns_certain).sum()),
         int(cns_displayed_solution.undecided.sum()),
         int(cns_displayed_solution.tied.sum()),
         np.histogram(certainty, bins=CERTAINTY_BINS, range=span)[0],
@@ -283,10 +283,10 @@ class Fitted:
 
 @node()
 def cns_shown(
-    cns_fits: Later[Mapping[str, Fitted]], look_cns_version: str
+    cns_fits: Later[Mapping[str, Fitted]], view_cns_version: str
 ) -> Fitted | None:
     """Return the published version on the map; None shows the setting in force."""
-    return cns_fits.get(look_cns_version) if cns_fits is not None else None
+    return cns_fits.get(view_cns_version) if cns_fits is not None else None
 
 
 @node("live", "Colouring the memberships")
@@ -294,7 +294,7 @@ def cns_colours(
     job: Job,
     cns_solution: LiveSolution,
     cns_steps: Later[tuple[SmoothingStep, ...]],
-    look_cns_step: int | None,
+    view_cns_step: int | None,
     cns_shown: Fitted | None,
 ) -> np.ndarray:
     """Return colours: hue by likeliest seed, saturation by its share of seed stops."""
@@ -303,10 +303,10 @@ def cns_colours(
         return certain_colours(hues, cns_shown.certainty, len(cns_shown.seeds))
     if (
         cns_steps is not None
-        and look_cns_step is not None
-        and look_cns_step < len(cns_steps)
+        and view_cns_step is not None
+        and view_cns_step < len(cns_steps)
     ):
-        return step_colours(cns_steps[look_cns_step])
+        return step_colours(cns_steps[view_cns_step])
     return certain_colours(
         np.where(cns_solution.undecided, -1, cns_solution.labels),
         cns_solution.certainty,
@@ -319,13 +319,13 @@ def cns_picture(
     job: Job,
     cns_colours: np.ndarray,
     prepared_projection: Projection,
-    look_cns_view: Viewport,
+    view_cns_view: Viewport,
 ) -> Picture | None:
     """Draw the memberships at the size and in the ranges of the figure."""
-    if not look_cns_view.drawn:
+    if not view_cns_view.drawn:
         return None
     xy = prepared_projection.coordinates[:, :2]
-    return draw_map(xy, cns_colours, look_cns_view, plane=prepared_projection)
+    return draw_map(xy, cns_colours, view_cns_view, plane=prepared_projection)
 
 
 @node("live", "Preparing the map for clicks")

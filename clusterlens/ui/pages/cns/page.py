@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.cns.certainty import CNSCertainty
 from clusterlens.ui.pages.cns.criterion import CNSCriterion
 from clusterlens.ui.pages.cns.headline import CNSHeadline
@@ -14,7 +14,7 @@ from clusterlens.ui.pages.cns.settings import CNSSettings
 from clusterlens.ui.pages.cns.steps import CNSSteps
 from clusterlens.ui.pages.cns.versions import CNSVersions
 from clusterlens.ui.pages.page import Page, share, stacked, under
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = """
 :host { display: grid; grid-template-columns: 300px minmax(0, 1fr) 340px;

@@ -10,11 +10,11 @@ import numpy as np
 from clusterlens.compute.estimators.cns.live import LiveSolution
 from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, mark, safe
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, mark, safe
 
 MOST_SEEDS = 12
 
@@ -22,7 +22,7 @@ MOST_SEEDS = 12
 class CNSReading(Card):
     """Share of seed stops at each seed, with the membership beside it."""
 
-    needs = ("look.cns_sample", "cns_displayed_solution", "dataset")
+    needs = ("view.cns_sample", "cns_displayed_solution", "dataset")
     empty = "<p>Click a sample on the map to read where its walks stop.</p>"
 
     def build(self) -> Any:
@@ -31,7 +31,7 @@ class CNSReading(Card):
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show nothing if no sample is selected."""
-        if results["look.cns_sample"].state == "empty":
+        if results["view.cns_sample"].state == "empty":
             self._text.body = ""
 
     def show(

@@ -8,21 +8,21 @@ from contextlib import suppress
 from typing import Any
 
 from clusterlens.compute.estimators.cns.graph import CNSGraph
-from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.form import Form
-from clusterlens.ui.kit.style import NAME_UNSEEN
-from clusterlens.ui.kit.widgets import card, link, pmu, select
-from clusterlens.ui.kit.words import fixed, number, typed
-from clusterlens.ui.pages.cns.nodes import Automatic, Setting
-from clusterlens.ui.pages.cns.study_nodes import Curves
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import (
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import (
     go_to_automatic,
     go_to_setting,
     preview_setting,
 )
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.pages.cns.nodes import Automatic, Setting
+from clusterlens.ui.pages.cns.study_nodes import Curves
+from clusterlens.ui.widgets.form import Form
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import NAME_UNSEEN
+from clusterlens.ui.widgets.toolkit import card, link, pmu, select
+from clusterlens.ui.widgets.words import fixed, number, typed
 
 # Field of a setting: class of its slider, name and meaning on screen.
 SLIDERS = {
@@ -63,11 +63,11 @@ class CNSSettings(Card):
             for field, (css, *_) in SLIDERS.items()
         }
         self._automatic = Text(does=self._ask, css_classes=["cl-cns-automatic"])
-        look = self.session.look
+        view_state = self.session.view_state
         metric = self.control(
             select("Distance", METRICS, css="cl-cns-metric", width=126),
-            lambda: look.cns_metric,
-            lambda key: look.param.update(cns_metric=key, cns_preview=None),
+            lambda: view_state.cns_metric,
+            lambda key: view_state.param.update(cns_metric=key, cns_preview=None),
         )
         rows = [
             part

@@ -7,12 +7,12 @@ from typing import Any
 
 from clusterlens.compute.estimators.cns.live import SmoothingStep
 from clusterlens.compute.formatting import percent
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.cns.nodes import Setting
 from clusterlens.ui.pages.cns.study_nodes import STEP_SIZE
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link
 
 _PLAY_SECONDS = 0.9
 STEPS_CSS = """
@@ -37,7 +37,7 @@ class CNSSteps(Card):
     """A small picture of each state; a click shows it on the map, play shows all."""
 
     needs = ("cns_thumbnails", "cns_steps", "cns_released")
-    also = ("look.cns_step?",)
+    also = ("view.cns_step?",)
 
     def build(self) -> Any:
         self._playing: asyncio.Task[None] | None = None
@@ -98,7 +98,7 @@ class CNSSteps(Card):
     def _put(self, at: int) -> None:
         """Show a state on the map; the last one is the solution itself."""
         shown = None if at == self._count - 1 else at
-        self.session.look.param.update(cns_step=shown, cns_version="")
+        self.session.view_state.param.update(cns_step=shown, cns_version="")
 
     async def _play(self) -> None:
         for at in range(self._count):

@@ -21,11 +21,11 @@ from clusterlens.compute.indices.indices import external_index
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.canvas import data_address
+from clusterlens.ui.jobs.derived import Later, node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.pages.cns.nodes import Fitted, Setting, step_colours
 from clusterlens.ui.plots.samples import draw_map
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Later, node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Viewport
 
 # Size of the pictures of single steps, in pixels.
 STEP_SIZE = (118, 74)

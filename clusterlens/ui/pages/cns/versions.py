@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link
-from clusterlens.ui.kit.words import fixed, number
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.cns.study_nodes import Versions
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link
+from clusterlens.ui.widgets.words import fixed, number
 
 
 class CNSVersions(Card):
     """A row for each version and distance, on request."""
 
     needs = ("cns_versions",)
-    also = ("look.cns_version", "run?", "dataset?")
+    also = ("view.cns_version", "run?", "dataset?")
 
     def build(self) -> Any:
         self._text = Text(does=self._do, css_classes=["cl-cns-versions"], scrolls=True)
@@ -63,12 +63,12 @@ class CNSVersions(Card):
 
     async def _do(self, what: str) -> None:
         verb, version, metric = what.split()
-        look, key = self.session.look, f"{version} {metric}"
+        view_state, key = self.session.view_state, f"{version} {metric}"
         if verb == "add":
             await self.session.act("add CNS", version=version, metric=metric)
         else:
-            shown = "" if look.cns_version == key else key
-            look.param.update(cns_version=shown, cns_step=None)
+            shown = "" if view_state.cns_version == key else key
+            view_state.param.update(cns_version=shown, cns_step=None)
 
 
 def _name(row: Any, shown: str) -> str:

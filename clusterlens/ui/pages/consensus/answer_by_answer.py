@@ -8,10 +8,10 @@ import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import percent
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.nodes.answers import ByAnswer
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.results.answers import ByAnswer
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import safe
 
 _SHOWN = 3
 _CHANGES = 4

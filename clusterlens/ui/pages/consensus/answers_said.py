@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.formatting import count, percent
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import link, pn, safe
-from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.answers import Answers, Outlook
-from clusterlens.ui.nodes.leading import enough_words, joined_words
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.answers import Answers, Outlook
+from clusterlens.ui.results.leading import enough_words, joined_words
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import link, pn, safe
+from clusterlens.ui.widgets.words import fixed
 
 # With fewer answers an error rate is a guess.
 FEWEST = 4
@@ -45,13 +45,13 @@ class AnswerSummary(Card):
 
     def _do(self, what: str) -> None:
         """Handle a button: "pool", "look 7" to show a model, or "clusters"."""
-        look, (verb, _, model) = self.session.look, what.partition(" ")
+        view_state, (verb, _, model) = self.session.view_state, what.partition(" ")
         if verb == "pool":
-            look.page = "pool"
+            view_state.page = "pool"
         elif verb == "look":
-            look.param.update(model=int(model), tab="model")
+            view_state.param.update(model=int(model), tab="model")
         else:
-            look.param.update(page="clusters", model=None, partition="model")
+            view_state.param.update(page="clusters", model=None, partition="model")
 
 
 def _rate(found: Answers) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.formatting import count
-from clusterlens.ui.kit.words import duration
-from clusterlens.ui.nodes import more_models
-from clusterlens.ui.parts.more_models import MoreModels
+from clusterlens.ui.components.more_models import MoreModels
+from clusterlens.ui.results import more_models
+from clusterlens.ui.widgets.words import duration
 
 
 class CloserLook(MoreModels):

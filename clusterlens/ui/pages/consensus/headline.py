@@ -14,24 +14,24 @@ from clusterlens.compute.formatting import all_of, count, whole
 from clusterlens.compute.pool.nulls import LEVEL
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VOTES
-from clusterlens.ui.kit.components import Excerpt
-from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
-from clusterlens.ui.kit.words import duration, span, who_votes
-from clusterlens.ui.nodes.answers import Answers, Outlook
-from clusterlens.ui.nodes.leading import (
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.answers import Answers, Outlook
+from clusterlens.ui.results.label_verdict import LIGHT_COLOURS
+from clusterlens.ui.results.leading import (
     copies_words,
     doubt_words,
     enough_words,
     joined_words,
     leading,
 )
-from clusterlens.ui.nodes.links import links_broken
-from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
-from clusterlens.ui.nodes.result_verdict import weigh_copies
-from clusterlens.ui.nodes.verdict import LIGHT_COLOURS
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.results.links import links_broken
+from clusterlens.ui.results.partition_verdict import COPIES_IN_WORDS
+from clusterlens.ui.results.result_verdict import weigh_copies
 from clusterlens.ui.state.analysis import AnalysisResult, Run
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Excerpt
+from clusterlens.ui.widgets.toolkit import badge, card, excerpt, link, safe
+from clusterlens.ui.widgets.words import duration, span, who_votes
 
 # Near-copies of the leader that reach both limits decide the ranking.
 FEWEST_COPIES = 3
@@ -107,8 +107,8 @@ class Headline(Card):
         if what == "exact":
             await self.session.act("count fully")
         elif what == "clusters":
-            look = self.session.look
-            look.param.update(page="clusters", model=None, partition="model")
+            view_state = self.session.view_state
+            view_state.param.update(page="clusters", model=None, partition="model")
         elif what in VOTES:
             await self.session.act("weigh models", by=what)
         else:

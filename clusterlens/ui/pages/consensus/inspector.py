@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import about, box, pn
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.deferred import DeferredCard
 from clusterlens.ui.pages.consensus.links_tab import LinksTab
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_tab import SampleTab
 from clusterlens.ui.pages.consensus.selection_tab import SelectionTab
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.deferred import DeferredCard
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import about, box, pn
 
 TABS = {
     "model": ("Model", ModelTab),
@@ -52,8 +52,8 @@ _STRIP = f"""
 class Inspector(Card):
     """Tabs for the selected model, sample, selection and links."""
 
-    needs = ("look.tab", "look.drawer", "look.streak")
-    also = ("links", "look.brush", "look.inspected?")
+    needs = ("view.tab", "view.drawer", "view.streak")
+    also = ("links", "view.brush", "view.inspected?")
 
     def __init__(self, session: Session) -> None:
         self.tabs: dict[str, DeferredCard] = {}
@@ -109,14 +109,14 @@ class Inspector(Card):
         self._show_tab()
 
     def _show_tab(self) -> None:
-        front = self.session.look.tab
+        front = self.session.view_state.tab
         for key, tab in self.tabs.items():
             tab.set_visible(self._is_visible and key == front)
 
     def _choose(self, tab: str) -> None:
-        look = self.session.look
-        again = look.tab == tab and look.drawer
-        look.param.update(tab=tab, drawer=not again)
+        view_state = self.session.view_state
+        again = view_state.tab == tab and view_state.drawer
+        view_state.param.update(tab=tab, drawer=not again)
 
 
 def _tabs(names: dict[str, str], front: str, kind: str) -> str:

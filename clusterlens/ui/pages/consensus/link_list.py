@@ -10,16 +10,16 @@ import numpy as np
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.formatting import all_of, count
 from clusterlens.compute.ranking.ranking import Ranking, Weight
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import LINK_COLOURS
-from clusterlens.ui.kit.widgets import badge, link, pmu, pn, safe, select
-from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.clusters.nodes import own_votes
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.results.links import LinkState
 from clusterlens.ui.state.analysis import EVIDENCE, PAPER_WEIGHT
 from clusterlens.ui.state.links import OTHER, TITLES, PlainId, Unsure, shown_rows
 from clusterlens.ui.state.partitions import Choice, free_name
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import LINK_COLOURS
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, link, pmu, pn, safe, select
 
 COUNTED = {"as evidence": EVIDENCE, "as a share of broken ones": "share"}
 _EVIDENCE = (
@@ -153,7 +153,7 @@ class LinkList(Card):
         """Add a consensus that obeys the links to the models, or show it."""
         session = self.session
         if what == "look":
-            session.look.param.update(
+            session.view_state.param.update(
                 page="clusters",
                 partition="consensus",
                 partition_k=self._k,
@@ -171,7 +171,9 @@ class LinkList(Card):
         name = free_name(choice.title(run.ensemble), run.ensemble.names)
         values = choice.values(run.dataset)
         if await session.act("keep partition", partition=values, name=name):
-            session.look.model = session.analysis.selected_run.ensemble.n_partitions - 1
+            session.view_state.model = (
+                session.analysis.selected_run.ensemble.n_partitions - 1
+            )
 
     def _import(self, event: Any) -> None:
         """Import the links of a file, all or none."""
@@ -199,7 +201,7 @@ class LinkList(Card):
             return
         state = states.value[int(at)]
         if verb == "show" and state.ends:
-            self.session.look.pair = state.ends
+            self.session.view_state.pair = state.ends
         elif verb in ("swap", "remove"):
             values = {"a": state.link.a, "b": state.link.b}
             self.session.act_now(f"{verb} link", **values)

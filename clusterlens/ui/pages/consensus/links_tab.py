@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN, SCROLL
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.consensus.answer_by_answer import AnswerByAnswer
 from clusterlens.ui.pages.consensus.answers_said import AnswerSummary
 from clusterlens.ui.pages.consensus.closer_look import CloserLook
@@ -13,7 +12,8 @@ from clusterlens.ui.pages.consensus.link_list import LinkList
 from clusterlens.ui.pages.consensus.made_models import MadeModels
 from clusterlens.ui.pages.consensus.pair_card import PairCard
 from clusterlens.ui.pages.consensus.suggested_pairs import SuggestedPairs
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.style import COLUMN, SCROLL
+from clusterlens.ui.widgets.toolkit import pn
 
 
 class LinksTab(Card):

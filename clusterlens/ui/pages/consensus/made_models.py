@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clusterlens.compute.formatting import count
-from clusterlens.ui.kit.words import duration
-from clusterlens.ui.nodes.more_models import ModelsToMake
-from clusterlens.ui.parts.more_models import MoreModels
+from clusterlens.ui.components.more_models import MoreModels
+from clusterlens.ui.results.more_models import ModelsToMake
+from clusterlens.ui.widgets.words import duration
 
 
 class MadeModels(MoreModels):

@@ -10,6 +10,8 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import pick_pair, toggle_enlarged
 from clusterlens.ui.figures.frame import BORDER, TOOLS_WIDTH
 from clusterlens.ui.figures.keyboard_control import (
     KeyboardControl,
@@ -23,8 +25,14 @@ from clusterlens.ui.figures.matrix import (
     SelectedSpans,
     cell_pixels,
 )
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import (
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.plots.matrix import BINARISED_PALETTE
+from clusterlens.ui.results.answers import Answers, effect_words
+from clusterlens.ui.results.links import Marks
+from clusterlens.ui.state.view_parameters import Brush
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import (
     badge,
     card,
     enlarger,
@@ -33,15 +41,7 @@ from clusterlens.ui.kit.widgets import (
     select,
     shrinking,
 )
-from clusterlens.ui.kit.words import voters
-from clusterlens.ui.nodes.answers import Answers, effect_words
-from clusterlens.ui.nodes.links import Marks
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import pick_pair, toggle_enlarged
-from clusterlens.ui.plots.matrix import BINARISED_PALETTE
-from clusterlens.ui.state.looking import Brush
-from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.widgets.words import voters
 
 ORDERS = {"clusters": "model", "tree": "tree", "file": "file"}
 # Smaller cells are too small to be clicked.
@@ -82,7 +82,7 @@ class Matrix(Card):
 
     # Names and rings belong to the picture that is shown, never to the one before.
     drawn = ("matrix_edges", "link_marks", "selected_spans")
-    also = ("order", "cross", "look.linking")
+    also = ("order", "cross", "view.linking")
     figure: MatrixFigure
     steering: KeyboardControl
     cell_of: attrgetter[str]
@@ -104,13 +104,13 @@ class Matrix(Card):
 
     def tap(self, row: int, column: int) -> None:
         """Inspect the sample of the row; while linking, ask about the pair."""
-        order, look = self.session.derived.get("order"), self.session.look
+        order, view_state = self.session.derived.get("order"), self.session.view_state
         if not order.ready:
             return
         a, b = map(int, order.value[[row, column]])
-        if not look.linking:
-            look.param.update(inspected=a, tab="sample", drawer=True)
-        elif cell_pixels(look.matrix_view, len(order.value)) < CLICKED_PIXELS:
+        if not view_state.linking:
+            view_state.param.update(inspected=a, tab="sample", drawer=True)
+        elif cell_pixels(view_state.matrix_view, len(order.value)) < CLICKED_PIXELS:
             self.session.jobs.notify(
                 "info", "Zoom in to pick a pair: its cell is too small to be clicked."
             )
@@ -119,7 +119,7 @@ class Matrix(Card):
 
     def brush(self, rows: tuple[int, int], columns: tuple[int, int]) -> None:
         """Brush the samples of the rows and columns of a dragged block."""
-        found, look = self.session.derived.get("order"), self.session.look
+        found, view_state = self.session.derived.get("order"), self.session.view_state
         if not found.ready:
             return
 
@@ -129,7 +129,7 @@ class Matrix(Card):
         def brush(positions: Any, error: BaseException | None) -> None:
             if error is None and self.session.derived.get("order") is found:
                 source = "block of a matrix"
-                look.param.update(brush=Brush(positions, source), tab="selection")
+                view_state.param.update(brush=Brush(positions, source), tab="selection")
 
         self.session.jobs.live("brush", "Selecting samples", union, brush)
 
@@ -143,18 +143,18 @@ class Matrix(Card):
         cross: Result,
     ) -> None:
         """Show the pixels, the edges and the links, with a description."""
-        look = self.session.look
+        view_state = self.session.view_state
         at = cross.value if cross.ready else Cross()
         pair_words = self.cell_of(at)
         self.steering.words = _spoken(
             title, picture, edges, marks, selected.n_samples, pair_words
         )
-        self.figure.show_matrix(picture, look.matrix_view)
+        self.figure.show_matrix(picture, view_state.matrix_view)
         self.figure.show_edges(edges)
         self.figure.show_selected(selected)
         self.figure.mark(marks.cells, marks.colours)
-        self.figure.cross(at.places, pair_words, look.matrix_view)
-        self.figure.hint(look.linking)
+        self.figure.cross(at.places, pair_words, view_state.matrix_view)
+        self.figure.hint(view_state.linking)
 
 
 class ConsensusMatrix(Matrix):
@@ -220,7 +220,7 @@ class ConsensusMatrix(Matrix):
 
     def _switch_votes(self, what: str) -> None:
         """Switch between votes weighted by the answers and votes of the pool alone."""
-        self.session.look.pool_alone = what == "alone"
+        self.session.view_state.pool_alone = what == "alone"
 
 
 class BinarisedMatrix(Matrix):

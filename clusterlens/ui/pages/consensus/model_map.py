@@ -10,12 +10,12 @@ from clusterlens.compute.formatting import count, percent
 from clusterlens.compute.ranking.hubs import Hubs
 from clusterlens.compute.ranking.model_map import ModelMap
 from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, Range
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, mark, pmu, safe
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, mark, pmu, safe
 
 LEGEND_ENTRIES = 8
 
@@ -27,7 +27,7 @@ class MapOfModels(Card):
     also = ("selected",)
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._figure = Text(
             does=self._choose,
             css_classes=["cl-model-map"],
@@ -42,7 +42,7 @@ class MapOfModels(Card):
             size="small",
             margin=0,
             css_classes=["cl-map-of-samples"],
-            on_click=lambda event: setattr(look, "map_of", "samples"),
+            on_click=lambda event: setattr(view_state, "map_of", "samples"),
             description="Show the samples again",
         )
         return card(
@@ -55,7 +55,7 @@ class MapOfModels(Card):
         )
 
     def _choose(self, model: str) -> None:
-        self.session.look.param.update(model=int(model), tab="model")
+        self.session.view_state.param.update(model=int(model), tab="model")
 
     def show(
         self,

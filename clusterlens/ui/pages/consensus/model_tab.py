@@ -10,19 +10,19 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.components.commands import choose_result
+from clusterlens.ui.components.result_button import offer_result, result_button
+from clusterlens.ui.components.saving import SaveButton
+from clusterlens.ui.components.settings import plain_settings
+from clusterlens.ui.components.tab import Tab, effect_rows
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
-from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.widgets import badge, mark, pn, safe
-from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.links import is_partly_counted
-from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.commands import choose_result
-from clusterlens.ui.parts.result_button import offer_result, result_button
-from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.parts.settings import plain_settings
-from clusterlens.ui.parts.tab import Tab, effect_rows
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.links import is_partly_counted
+from clusterlens.ui.results.result import DisplayedPartition
 from clusterlens.ui.state.partitions import Choice
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import cluster_colour, cluster_name
+from clusterlens.ui.widgets.toolkit import badge, mark, pn, safe
+from clusterlens.ui.widgets.words import fixed
 
 SHOWN_COLUMNS = 6
 

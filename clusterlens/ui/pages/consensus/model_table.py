@@ -13,12 +13,12 @@ from clusterlens.compute.indices.model_comparison import SAMPLE_SIZE
 from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.table.export import to_csv_bytes
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, link, safe
-from clusterlens.ui.kit.words import error, fixed, number
-from clusterlens.ui.parts.card import TO_A_RUN, Card
-from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.components.card import TO_A_RUN, Card
+from clusterlens.ui.components.saving import SaveButton
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, link, safe
+from clusterlens.ui.widgets.words import error, fixed, number
 
 FACTS = {
     "rank": "rank",
@@ -57,8 +57,8 @@ class ModelTable(Card):
     needs = ("model_table", "ranking", "samples", "agreement")
     also = (
         "selected",
-        "look.table_columns",
-        "look.table_sort",
+        "view.table_columns",
+        "view.table_sort",
         "evaluated_labels",
         "label_check",
     )
@@ -66,7 +66,7 @@ class ModelTable(Card):
 
     def build(self) -> Any:
         self._shown = pd.DataFrame()
-        look = self.session.look
+        view_state = self.session.view_state
         self._columns = Text(
             does=self._toggle,
             css_classes=["cl-table-columns"],
@@ -81,7 +81,7 @@ class ModelTable(Card):
         )
         back = Text(
             f"<p>{link('Back to the pictures', 'back', css='cl-table-close')}</p>",
-            does=lambda what: setattr(look, "table_open", False),
+            does=lambda what: setattr(view_state, "table_open", False),
             margin=(0, 12),
         )
         self._save = SaveButton(
@@ -133,20 +133,20 @@ class ModelTable(Card):
 
     def _toggle(self, key: str) -> None:
         """Show or hide a column; the last one stays."""
-        look = self.session.look
-        chosen = set(look.table_columns or SHOWN) ^ {key}
+        view_state = self.session.view_state
+        chosen = set(view_state.table_columns or SHOWN) ^ {key}
         if chosen & set(self._shown.columns):
-            look.table_columns = tuple(key for key in ORDER if key in chosen)
+            view_state.table_columns = tuple(key for key in ORDER if key in chosen)
 
     def _do(self, what: str) -> None:
-        look = self.session.look
+        view_state = self.session.view_state
         verb, _, key = what.partition(" ")
         if verb == "model":
-            look.param.update(model=int(key), tab="model")
+            view_state.param.update(model=int(key), tab="model")
         elif verb == "sort":
-            look.table_sort = f"-{key}" if look.table_sort == key else key
+            view_state.table_sort = f"-{key}" if view_state.table_sort == key else key
         else:
-            look.page = "labels"
+            view_state.page = "labels"
 
     def _file(self) -> tuple[str, Callable[[], bytes]]:
         """Return the name and the maker of the file of all columns."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import DeferredCard, Steps
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.inspector import Inspector
 from clusterlens.ui.pages.consensus.matrices import BinarisedMatrix, ConsensusMatrix
@@ -16,7 +15,8 @@ from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.consensus.threshold import Threshold
 from clusterlens.ui.pages.page import Page, share, stacked
-from clusterlens.ui.parts.deferred import DeferredCard, Steps
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
@@ -90,7 +90,7 @@ class ConsensusPage(Page):
             margin=0,
         )
         self._over = share(self._table.view, "1 1 0")
-        self.session.look.param.watch(
+        self.session.view_state.param.watch(
             self._arrange, ["table_open", "map_of", "enlarged"]
         )
         self.session.history.param.watch(
@@ -111,9 +111,12 @@ class ConsensusPage(Page):
 
     def _arrange(self, *events: Any) -> None:
         """Show the workbench or the table, a map, or the enlarged card."""
-        look, has_run = self.session.look, self.session.analysis.run is not None
-        models, opened = look.map_of == "models", look.table_open
-        large = look.enlarged if has_run else ""
+        view_state, has_run = (
+            self.session.view_state,
+            self.session.analysis.run is not None,
+        )
+        models, opened = view_state.map_of == "models", view_state.table_open
+        large = view_state.enlarged if has_run else ""
         self._samples.visible = large != "matrices" and not models
         self._models.visible = large != "matrices" and models
         self._matrices.visible = large != "map"

@@ -6,17 +6,17 @@ from typing import Any
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count, first_of, whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, link, pn, safe
-from clusterlens.ui.kit.words import in_models, number, voters
-from clusterlens.ui.nodes.answers import Answers, Outlook
-from clusterlens.ui.nodes.leading import enough_words
-from clusterlens.ui.nodes.links import Answer, Difference, PairReading
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import answer, leave_unsure, skip
-from clusterlens.ui.parts.tab import share_bar
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import answer, leave_unsure, skip
+from clusterlens.ui.components.tab import share_bar
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.answers import Answers, Outlook
+from clusterlens.ui.results.leading import enough_words
+from clusterlens.ui.results.links import Answer, Difference, PairReading
 from clusterlens.ui.state.links import KINDS, TITLES, Kind
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, link, pn, safe
+from clusterlens.ui.widgets.words import in_models, number, voters
 
 SHOWN_DIFFERENCES = 6
 NAMED = 4
@@ -33,7 +33,7 @@ _HALVES = """
 class PairCard(Card):
     """Row ids, votes by family, and the three answers."""
 
-    needs = ("ensemble", "look.pair", "look.linking", "look.streak")
+    needs = ("ensemble", "view.pair", "view.linking", "view.streak")
     also = ("pair_reading", "threshold_in_force", "answers", "outlook")
 
     def build(self) -> Any:

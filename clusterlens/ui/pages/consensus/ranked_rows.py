@@ -12,8 +12,8 @@ from typing import Any, Literal
 import param
 from panel.custom import JSComponent
 
-from clusterlens.ui.kit.components import go_on
-from clusterlens.ui.kit.style import TEXT_CSS, scaled
+from clusterlens.ui.widgets.scripted import go_on
+from clusterlens.ui.widgets.style import TEXT_CSS, scaled
 
 ROW_CSS = scaled("""
 .ranking { height: 100%; display: flex; flex-direction: column; font-size: 14px; }

@@ -12,16 +12,16 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TWO_LINES
-from clusterlens.ui.kit.widgets import card, link, pn, safe, select
-from clusterlens.ui.kit.words import score_words
-from clusterlens.ui.nodes.answers import Answers
+from clusterlens.ui.components.card import TO_A_RUN, Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.consensus.ranked_rows import RankedRows
 from clusterlens.ui.pages.consensus.ranking_columns import RESULTS, word, written
-from clusterlens.ui.parts.card import TO_A_RUN, Card
+from clusterlens.ui.results.answers import Answers
 from clusterlens.ui.state.analysis import Link
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import TWO_LINES
+from clusterlens.ui.widgets.toolkit import card, link, pn, safe, select
+from clusterlens.ui.widgets.words import score_words
 
 VOTES = {
     "each model": "models",
@@ -47,11 +47,11 @@ class RankingTable(Card):
     needs = ("ranking", "rows", "ensemble", "copies", "answers?")
     also = (
         *RESULTS,
-        "look.by_distance",
-        "look.short_ranking",
+        "view.by_distance",
+        "view.short_ranking",
         "displayed_partition",
         "links",
-        "look.since",
+        "view.since",
         "runs",
         "run_id?",
     )
@@ -119,7 +119,7 @@ class RankingTable(Card):
             "<p class='muted between'><span><kbd>↑</kbd> <kbd>↓</kbd> select, "
             "<kbd>Enter</kbd> Clusters</span>"
             f"{link('all scores', 'table', css='cl-table-open', name=_TABLE)}</p>",
-            does=lambda what: setattr(session.look, "table_open", True),
+            does=lambda what: setattr(session.view_state, "table_open", True),
             css_classes=["cl-ranking-keys"],
             styles={"flex": "none"},
         )
@@ -158,7 +158,7 @@ class RankingTable(Card):
     def _choose_run(self, run_id: str) -> None:
         """Select another run; a partial run continues."""
         session = self.session
-        session.look.so_far = False
+        session.view_state.so_far = False
         if run_id != session.history.analysis.run_id:
             session.act_now("read run", id=run_id)
 
@@ -214,15 +214,17 @@ class RankingTable(Card):
         Also switches between probabilities of the models and their distances.
         """
         if what in ("distance", "fits"):
-            self.session.look.by_distance = what == "distance"
+            self.session.view_state.by_distance = what == "distance"
             return
-        self.session.look.since = self.session.analysis.links if what == "now" else ()
+        self.session.view_state.since = (
+            self.session.analysis.links if what == "now" else ()
+        )
 
     def _select(self, row: int) -> None:
         """Select the model of a row."""
         if row < len(self._rows):
             model = int(self._rows[row])
-            self.session.look.param.update(model=model, tab="model")
+            self.session.view_state.param.update(model=model, tab="model")
 
 
 def _silent(ensemble: Ensemble) -> str:

@@ -19,18 +19,18 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.ranking.ranking import Ranking
-from clusterlens.ui.kit.words import (
+from clusterlens.ui.components.settings import plain_settings
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.pages.consensus.ranked_rows import Kind
+from clusterlens.ui.results.answers import Answers
+from clusterlens.ui.results.links import links_broken
+from clusterlens.ui.widgets.words import (
     brief,
     drop_shared_settings,
     fixed,
     span,
     split_at_difference,
 )
-from clusterlens.ui.nodes.answers import Answers
-from clusterlens.ui.nodes.links import links_broken
-from clusterlens.ui.pages.consensus.ranked_rows import Kind
-from clusterlens.ui.parts.settings import plain_settings
-from clusterlens.ui.work.derived import Result
 
 # Results that are ready whenever the ranking is drawn.
 GIVEN = {"ranking", "rows", "ensemble", "copies", "answers"}

@@ -10,15 +10,25 @@ import numpy as np
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import pick, toggle_enlarged, toggle_linking
+from clusterlens.ui.components.on_map import shapes, taps
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, LINK_STROKES, MapFigure
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import (
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.plots.axes import arrows, spoken_axes
+from clusterlens.ui.plots.samples import Picture
+from clusterlens.ui.results.links import LinkState
+from clusterlens.ui.results.pictures import Legend
+from clusterlens.ui.results.result import DisplayedPartition
+from clusterlens.ui.state.view_parameters import Brush
+from clusterlens.ui.widgets.palette import (
     DISAGREEMENT_COLOURS,
     LINK_COLOURS,
     cluster_colour,
 )
-from clusterlens.ui.kit.widgets import (
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import (
     badge,
     card,
     enlarger,
@@ -29,16 +39,6 @@ from clusterlens.ui.kit.widgets import (
     select,
     shrinking,
 )
-from clusterlens.ui.nodes.links import LinkState
-from clusterlens.ui.nodes.pictures import Legend
-from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import pick, toggle_enlarged, toggle_linking
-from clusterlens.ui.parts.on_map import shapes, taps
-from clusterlens.ui.plots.axes import arrows, spoken_axes
-from clusterlens.ui.plots.samples import Picture
-from clusterlens.ui.state.looking import Brush
-from clusterlens.ui.work.derived import Result
 
 COLOURS = {
     "clusters": "model",
@@ -56,9 +56,9 @@ class SampleMap(Card):
 
     needs = ("map_picture", "projection", "legend")
     also = (
-        "look.inspected?",
-        "look.linking",
-        "look.pair",
+        "view.inspected?",
+        "view.linking",
+        "view.pair",
         "link_states",
         "contradiction",
         "nearest",
@@ -71,7 +71,7 @@ class SampleMap(Card):
         self._figure = MapFigure(
             self.view_handler("map_view"), self._tap, *shapes(self.session, self._brush)
         )
-        look = self.session.look
+        view_state = self.session.view_state
         self._legend = Text(
             does=self._do,
             css_classes=["cl-map-legend"],
@@ -98,7 +98,7 @@ class SampleMap(Card):
             variant="outlined",
             margin=(0, 0, 0, 8),
             css_classes=["cl-map-of-models"],
-            on_click=lambda event: setattr(look, "map_of", "models"),
+            on_click=lambda event: setattr(view_state, "map_of", "models"),
             description="Map of models: how near they are to each other",
         )
         place, self._steering = with_keyboard_control(self._figure)
@@ -127,7 +127,7 @@ class SampleMap(Card):
         displayed_partition: Result,
     ) -> None:
         """Show the picture, the rings and the legend."""
-        self._figure.show_map(map_picture, self.session.look.map_view)
+        self._figure.show_map(map_picture, self.session.view_state.map_view)
         self._ring(projection.coordinates, inspected.value, pair.value)
         states = link_states.value or ()
         self._draw_links(projection.coordinates, states)
@@ -177,20 +177,20 @@ class SampleMap(Card):
     def _do(self, what: str) -> None:
         """Show the result again, or open a page."""
         if what == "result":
-            self.session.look.model = None
+            self.session.view_state.model = None
         else:
-            self.session.look.page = what
+            self.session.view_state.page = what
 
     def _pick(self, at: int | None) -> None:
         """Pick or inspect the sample at a click, None in empty space."""
-        if not self.session.look.linking:
+        if not self.session.view_state.linking:
             tab = {} if at is None else {"tab": "sample", "drawer": True}
-            self.session.look.param.update(inspected=at, **tab)
+            self.session.view_state.param.update(inspected=at, **tab)
         elif at is not None:
             pick(self.session, at)
 
     def _brush(self, brush: Brush) -> None:
-        self.session.look.param.update(brush=brush, tab="selection", drawer=True)
+        self.session.view_state.param.update(brush=brush, tab="selection", drawer=True)
 
 
 def _besides(displayed_partition: DisplayedPartition | None) -> str:

@@ -6,18 +6,18 @@ from typing import Any
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.kit.palette import (
+from clusterlens.ui.components.commands import find_in_matrices, link_from
+from clusterlens.ui.components.tab import Tab, row_link, share_bar
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.inspector import Place, SampleReading
+from clusterlens.ui.results.result import DisplayedPartition
+from clusterlens.ui.widgets.palette import (
     DISAGREEMENT_COLOURS,
     cluster_colour,
     cluster_name,
 )
-from clusterlens.ui.kit.widgets import link, mark, safe
-from clusterlens.ui.kit.words import number
-from clusterlens.ui.nodes.inspector import Place, SampleReading
-from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.commands import find_in_matrices, link_from
-from clusterlens.ui.parts.tab import Tab, row_link, share_bar
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.toolkit import link, mark, safe
+from clusterlens.ui.widgets.words import number
 
 SHOWN_VALUES = 40
 SHOWN_CLUSTERS = 6

@@ -12,18 +12,18 @@ from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
+from clusterlens.ui.components.saving import SaveButton
+from clusterlens.ui.components.subset_run import FEWEST_AGAIN, cluster_again
+from clusterlens.ui.components.tab import Tab, effect_rows, share_bar
 from clusterlens.ui.exports.rows import rows_to_csv
-from clusterlens.ui.kit.palette import cluster_colour, cluster_name
-from clusterlens.ui.kit.widgets import badge, breakable, link, mark, pmu, pn, safe
-from clusterlens.ui.kit.words import number
-from clusterlens.ui.nodes.inspector import SelectionReading
-from clusterlens.ui.nodes.result import DisplayedPartition
-from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.parts.subset_run import FEWEST_AGAIN, cluster_again
-from clusterlens.ui.parts.tab import Tab, effect_rows, share_bar
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.inspector import SelectionReading
+from clusterlens.ui.results.result import DisplayedPartition
 from clusterlens.ui.state.links import plain_ids
-from clusterlens.ui.state.looking import Brush
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Brush
+from clusterlens.ui.widgets.palette import cluster_colour, cluster_name
+from clusterlens.ui.widgets.toolkit import badge, breakable, link, mark, pmu, pn, safe
+from clusterlens.ui.widgets.words import number
 
 SHOWN_COLUMNS = 6
 SHOWN_ROWS = 50
@@ -74,7 +74,7 @@ class SelectionTab(Tab):
         super().prepare(results)
         ready = results["selection_reading"].ready
         self._download.button.disabled = self._open.disabled = not ready
-        count = len(self.session.look.brush)
+        count = len(self.session.view_state.brush)
         self._join.disabled = not ready or not 2 <= count <= MOST_JOINED
         self._again.disabled = not ready or count < FEWEST_AGAIN
         self._join.label = f"Must-link all, {whole(max(0, count - 1))} links"
@@ -82,7 +82,7 @@ class SelectionTab(Tab):
     def do(self, what: str) -> Any:
         """Clear the selection, or handle a common button."""
         if what == "clear":
-            self.session.look.brush = Brush()
+            self.session.view_state.brush = Brush()
         else:
             super().do(what)
 
@@ -125,28 +125,28 @@ class SelectionTab(Tab):
 
     def _open_group(self, event: Any) -> None:
         """Open the selected samples as a group on the page Clusters."""
-        look = self.session.look
-        look.param.update(
-            group=look.brush, partition="group", cluster=None, page="clusters"
+        view_state = self.session.view_state
+        view_state.param.update(
+            group=view_state.brush, partition="group", cluster=None, page="clusters"
         )
 
     async def _cluster_again(self, event: Any) -> None:
         """Make a run of the selected rows."""
         await cluster_again(
-            self.session, self.session.look.brush.positions, "selection"
+            self.session, self.session.view_state.brush.positions, "selection"
         )
 
     def _join_all(self, event: Any) -> None:
         """Link the selected rows as one class."""
         samples = self.session.analysis.selected_run.dataset
-        brush = self.session.look.brush
+        brush = self.session.view_state.brush
         rows = plain_ids(samples.row_ids[brush.positions])
         self.session.act_now("join rows", rows=rows)
 
     def _selected_rows(self) -> tuple[str, Callable[[], bytes]]:
         """Return the name and the maker of the file of the selected rows."""
         samples = self.session.analysis.selected_run.dataset
-        brush = self.session.look.brush
+        brush = self.session.view_state.brush
         rows = samples.row_ids[brush.positions]
         return "selection.csv", lambda: rows_to_csv(
             attach_labels(samples, {}).loc[rows]

@@ -7,16 +7,20 @@ from typing import Any
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.ranking.suggestions import Suggestion
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import link, pn, safe
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import go_on_asking, take_suggestion, toggle_streak
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import (
+    go_on_asking,
+    take_suggestion,
+    toggle_streak,
+)
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import link, pn, safe
 
 
 class SuggestedPairs(Card):
     """Row ids, the share of the open questions that an answer settles, the reason."""
 
-    needs = ("suggestions", "samples", "look.pair", "look.streak")
+    needs = ("suggestions", "samples", "view.pair", "view.streak")
 
     def build(self) -> Any:
         self._text = Text(does=self._take, css_classes=["cl-suggestions"])

@@ -7,14 +7,14 @@ from typing import Any
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import COLUMN, scaled
-from clusterlens.ui.kit.widgets import card, join_keeping_tail, link, pn, safe
-from clusterlens.ui.kit.words import brief, split_at_difference
-from clusterlens.ui.nodes.agreement import Leaders
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.results.agreement import Leaders
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import COLUMN, scaled
+from clusterlens.ui.widgets.toolkit import card, join_keeping_tail, link, pn, safe
+from clusterlens.ui.widgets.words import brief, split_at_difference
 
 _AVERAGE = (
     "<span title='the mean rule: the mean of the co-association matrix, rounded up to "
@@ -155,7 +155,7 @@ class Threshold(Card):
             self.session.act_now("set threshold", threshold=threshold)
 
     def _drag(self, threshold: int) -> None:
-        self.session.look.threshold_preview = self._allowed(threshold)
+        self.session.view_state.threshold_preview = self._allowed(threshold)
 
     def _allowed(self, threshold: int) -> int | None:
         ensemble = self.session.analysis.ensemble
@@ -167,7 +167,7 @@ class Threshold(Card):
         """Set the threshold once, on release of the line."""
         allowed = self._allowed(threshold)
         with self.session.derived.paused():
-            self.session.look.threshold_preview = None
+            self.session.view_state.threshold_preview = None
             if allowed is not None and allowed != self.session.analysis.threshold:
                 self.session.act_now("set threshold", threshold=allowed)
 

@@ -13,12 +13,12 @@ from panel.io.model import JSCode
 
 from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.table.dataset import ROLES, Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import DENSE, TABLE_CSS
-from clusterlens.ui.kit.widgets import card, link, pmu, pn, select
-from clusterlens.ui.kit.words import typed
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.data.nodes import Column, Role
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import DENSE, TABLE_CSS
+from clusterlens.ui.widgets.toolkit import card, link, pmu, pn, select
+from clusterlens.ui.widgets.words import typed
 
 TITLES = {
     "column": "column",
@@ -155,10 +155,10 @@ DRAW_ROLE = JSCode("""function (cell) {
 class Columns(Card):
     """One row per column: role, values, missing share, distinct values, reason."""
 
-    needs = ("table", "roles", "columns", "look.column_query", "look.column_role")
+    needs = ("table", "roles", "columns", "view.column_query", "view.column_role")
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._shown: list[int] = []
         note = Text(
             '<p class="muted">What each column is, guessed with a reason. Labels and '
@@ -174,8 +174,8 @@ class Columns(Card):
                 sx=DENSE,
                 css_classes=["cl-find-column"],
             ),
-            lambda: look.column_query,
-            lambda text: setattr(look, "column_query", text),
+            lambda: view_state.column_query,
+            lambda text: setattr(view_state, "column_query", text),
             value="value_input",
         )
         set_all = self.control(
@@ -262,7 +262,7 @@ class Columns(Card):
         )
 
     def _choose_role(self, role: str) -> None:
-        self.session.look.column_role = "" if role == "all" else role
+        self.session.view_state.column_role = "" if role == "all" else role
 
     async def _set_all(self, role: str) -> None:
         if role != CHOOSE:
@@ -341,8 +341,8 @@ class Columns(Card):
     def _shade_by(self, event: Any) -> None:
         if event.column not in ("role", "taken", "weight"):
             name = self._table.value["column"].iloc[event.row]
-            look = self.session.look
-            look.column = None if look.column == name else name
+            view_state = self.session.view_state
+            view_state.column = None if view_state.column == name else name
 
 
 def _chips(roles: list[str], chosen: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.formatting import count, whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link, safe
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.file_part import offer_parts, part_select
 from clusterlens.ui.pages.data.nodes import Preview
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.file_part import offer_parts, part_select
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, safe
 
 FORMS = {"read": "as read", "features": "as features"}
 
@@ -17,7 +17,7 @@ FORMS = {"read": "as read", "features": "as features"}
 class FirstRows(Card):
     """Preview of the table."""
 
-    needs = ("preview", "look.rows_as", "part", "parts")
+    needs = ("preview", "view.rows_as", "part", "parts")
 
     def build(self) -> Any:
         self._note = Text(does=self._choose, styles={"flex": "none"})
@@ -44,7 +44,7 @@ class FirstRows(Card):
 
     def _choose(self, form: str) -> None:
         if form in FORMS:
-            self.session.look.rows_as = form
+            self.session.view_state.rows_as = form
 
     def show(
         self,

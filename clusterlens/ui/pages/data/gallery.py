@@ -10,12 +10,12 @@ from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TEXT_CSS, scaled
-from clusterlens.ui.kit.widgets import link, safe
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import run_preset
-from clusterlens.ui.parts.thumbnails import thumbnail
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import run_preset
+from clusterlens.ui.components.thumbnails import thumbnail
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import TEXT_CSS, scaled
+from clusterlens.ui.widgets.toolkit import link, safe
 
 MISLEADS = "Where a consensus misleads"
 GROUPS = {
@@ -91,16 +91,16 @@ class Gallery(Card):
         """Load an example; "open iris" also runs the default pool on it."""
         how, _, name = what.partition(" ")
         session = self.session
-        look = {"starting": False}
-        if not await session.act("load example", look=look, name=name):
+        view_state = {"starting": False}
+        if not await session.act("load example", view_state=view_state, name=name):
             return
         if how == "load":
             return
-        if session.analysis.dataset is None or session.look.page != "data":
+        if session.analysis.dataset is None or session.view_state.page != "data":
             return
-        session.look.page = "consensus"
+        session.view_state.page = "consensus"
         if not await run_preset(session, "default"):
-            session.look.page = "pool"
+            session.view_state.page = "pool"
 
 
 def _groups() -> dict[str, list[str]]:

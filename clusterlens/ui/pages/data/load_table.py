@@ -8,11 +8,19 @@ from typing import Any
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.scale.run import N_LANDMARKS
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import COLUMN, scaled
-from clusterlens.ui.kit.widgets import about, box, pmu, pn, reading, select, shrinking
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import COLUMN, scaled
+from clusterlens.ui.widgets.toolkit import (
+    about,
+    box,
+    pmu,
+    pn,
+    reading,
+    select,
+    shrinking,
+)
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")
 # Kinds of actions that load a table.
@@ -142,14 +150,16 @@ class LoadTable(Card):
         )
 
     async def _open(self, event: Any) -> None:
-        look: Mapping[str, Any] = {"page": "data", "starting": False}
+        view_state: Mapping[str, Any] = {"page": "data", "starting": False}
         if self._name.value in self._runs:
-            look = {"page": "all-rows", "starting": False}
-            await self.session.act("open run", look=look, name=self._name.value)
+            view_state = {"page": "all-rows", "starting": False}
+            await self.session.act(
+                "open run", view_state=view_state, name=self._name.value
+            )
             return
         await self.session.act(
             "load landmarks",
-            look=look,
+            view_state=view_state,
             name=self._name.value,
             n_landmarks=self._landmarks.value,
             skips=self._skips.value,

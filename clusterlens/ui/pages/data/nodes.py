@@ -17,11 +17,11 @@ from clusterlens.compute.table.dataset import ColumnFacts, Dataset
 from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.projection import Projection
 from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints
-from clusterlens.ui.kit.palette import shades
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.plots.samples import Picture, draw_map
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import shades
 
 BINS = 24
 LEVELS = 12
@@ -229,9 +229,9 @@ class Preview:
 
 
 @node()
-def preview(table: Dataset, dataset: Dataset | None, look_rows_as: str) -> Preview:
+def preview(table: Dataset, dataset: Dataset | None, view_rows_as: str) -> Preview:
     """Return the first rows as they were read, or as features of the pool."""
-    if look_rows_as == "features" and dataset is not None:
+    if view_rows_as == "features" and dataset is not None:
         X = dataset.X
         features = X[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
         names = list(dataset.feature_names[:PREVIEW_COLUMNS])
@@ -281,17 +281,17 @@ class Shading:
 
 
 @node("live", "Colouring the samples", keep=16)
-def shading(job: Job, dataset: Dataset, look_column: str | None) -> Shading:
+def shading(job: Job, dataset: Dataset, view_column: str | None) -> Shading:
     """Shade the prepared samples by a column as it was read."""
     names = {str(name): name for name in dataset.table.columns}
-    if look_column not in names:
+    if view_column not in names:
         middle = shades(np.array([0.7]))
         return Shading(np.repeat(middle, len(dataset.X), axis=0))
     at = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
-    cells = dataset.table[names[look_column]].iloc[at]
+    cells = dataset.table[names[view_column]].iloc[at]
     numbers = _as_numbers(cells)
     if not np.isfinite(numbers).any():
-        return Shading(shades(numbers), str(look_column), n_missing=len(numbers))
+        return Shading(shades(numbers), str(view_column), n_missing=len(numbers))
     low, high = np.nanmin(numbers), np.nanmax(numbers)
     first, last = (
         _write_end(cells.iloc[int(find(numbers))])
@@ -299,7 +299,7 @@ def shading(job: Job, dataset: Dataset, look_column: str | None) -> Shading:
     )
     share = (numbers - low) / ((high - low) or 1.0)
     missing = int(np.isnan(numbers).sum())
-    return Shading(shades(share), str(look_column), first, last, missing)
+    return Shading(shades(share), str(view_column), first, last, missing)
 
 
 def _as_numbers(cells: pd.Series) -> np.ndarray:
@@ -317,15 +317,15 @@ def prepared_picture(
     job: Job,
     prepared_projection: Projection,
     shading: Shading,
-    look_prepared_view: Viewport,
+    view_prepared_view: Viewport,
 ) -> Picture | None:
     """Draw the prepared samples at the size and in the ranges of the figure."""
-    if not look_prepared_view.drawn:
+    if not view_prepared_view.drawn:
         return None
     return draw_map(
         prepared_projection.coordinates[:, :2],
         shading.values,
-        look_prepared_view,
+        view_prepared_view,
         plane=prepared_projection,
     )
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.summaries import TableHint
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link, quoting
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, quoting
 
 OFFERS = {
     "log": "take its logarithm",

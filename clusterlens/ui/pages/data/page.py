@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN, ROOM
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.data.columns import Columns
 from clusterlens.ui.pages.data.first_rows import FirstRows
 from clusterlens.ui.pages.data.gallery import Gallery
@@ -15,8 +14,9 @@ from clusterlens.ui.pages.data.preparation import Preparation
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.data.welcome import Welcome
 from clusterlens.ui.pages.page import Page, share
-from clusterlens.ui.parts.deferred import Steps
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.style import COLUMN, ROOM
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = f"""
 :host {{ display: grid; grid-template-columns: minmax(570px, 3fr) minmax(0, 2fr);
@@ -40,7 +40,7 @@ class DataPage(Page):
         super().__init__(session)
         self.parts = {False: StartPage(session), True: LoadedTable(session)}
         session.history.param.watch(self._arrange, ["steps", "cursor"])
-        session.look.param.watch(self._arrange, ["starting"])
+        session.view_state.param.watch(self._arrange, ["starting"])
 
     def build(self) -> Steps:
         yield
@@ -57,7 +57,7 @@ class DataPage(Page):
     def _arrange(self, *events: Any) -> None:
         """Show the cards of the loaded table, or the start."""
         session = self.session
-        loaded = session.analysis.table is not None and not session.look.starting
+        loaded = session.analysis.table is not None and not session.view_state.starting
         for of_table, part in self.parts.items():
             part.set_visible(self.made and self.is_visible and of_table == loaded)
 

@@ -13,18 +13,18 @@ from clusterlens.compute.table.dataset import (
     Dataset,
 )
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.copies import answer, ready_line
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import NOISE_COLOUR, SHADES
-from clusterlens.ui.kit.widgets import badge, card, mark, pmu, pn, safe, select
-from clusterlens.ui.kit.words import size_in_bytes
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.data.nodes import Axes, Shading
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.copies import answer, ready_line
 from clusterlens.ui.plots.axes import plane_words, spoken_axes
 from clusterlens.ui.plots.samples import Picture
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import NOISE_COLOUR, SHADES
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, mark, pmu, pn, safe, select
+from clusterlens.ui.widgets.words import size_in_bytes
 
 PCA = {
     "no, keep all features": None,
@@ -78,7 +78,7 @@ class Preparation(Card):
         self._next = pmu.Button(
             label="Next: choose a pool",
             icon="arrow_forward",
-            on_click=lambda event: setattr(self.session.look, "page", "pool"),
+            on_click=lambda event: setattr(self.session.view_state, "page", "pool"),
             margin=(4, 0, 0, 8),
             css_classes=["cl-next"],
         )
@@ -153,7 +153,7 @@ class Preparation(Card):
         self, dataset: Dataset, prepared_picture: Picture, shading: Shading, axes: Axes
     ) -> None:
         """Show the picture, its legend and the shares of the variance."""
-        self._map.show_map(prepared_picture, self.session.look.prepared_view)
+        self._map.show_map(prepared_picture, self.session.view_state.prepared_view)
         self._legend.body = f"<p>{_colours(shading, axes)}</p>{_axes(axes)}"
         self._bars.visible = not axes.projection.columns
         self._bars.body = _bars(axes.projection)

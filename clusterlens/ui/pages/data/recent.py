@@ -11,15 +11,15 @@ from typing import Any
 
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.form import Form
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import card, link, pn, safe
-from clusterlens.ui.kit.words import size_in_bytes
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.server.memory.schema import ABOUT
 from clusterlens.ui.server.memory.store import Entry, Store
 from clusterlens.ui.state.shapes import as_moment, fits, moment
+from clusterlens.ui.widgets.form import Form
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import card, link, pn, safe
+from clusterlens.ui.widgets.words import size_in_bytes
 
 CSS = """
 table.recent { font-size: 14px; }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TEXT_CSS, scaled
-from clusterlens.ui.kit.widgets import link, safe
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import TEXT_CSS, scaled
+from clusterlens.ui.widgets.toolkit import link, safe
 
 WELCOME = """<div class='welcome'><p class='say' role='heading' aria-level='2'>
 ClusterLens runs many clusterings of one table, shows what they agree on, and ranks
@@ -50,4 +50,4 @@ class Welcome(Card):
         self._text.body = f"{WELCOME}{back}"
 
     def _back(self, what: str) -> None:
-        self.session.look.starting = False
+        self.session.view_state.starting = False

@@ -10,11 +10,11 @@ from typing import Any
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, copier, safe
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair, Side
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, copier, safe
 
 _GIVEN = {
     "both": ("No, both could have come out otherwise", "both random"),
@@ -43,9 +43,9 @@ class FuzzyGuide(Card):
 
     needs = ("fuzzy_pair", "fuzzy_choices")
     also = (
-        "look.fuzzy_model",
-        "look.fuzzy_side",
-        "look.fuzzy_hidden",
+        "view.fuzzy_model",
+        "view.fuzzy_side",
+        "view.fuzzy_hidden",
         "fuzzy_sides",
         *(f"fuzzy_{model}" for model in MODELS),
     )
@@ -120,11 +120,11 @@ class FuzzyGuide(Card):
 
     def _answer(self, what: str) -> None:
         verb, _, key = what.partition(" ")
-        look = self.session.look
+        view_state = self.session.view_state
         if verb == "hide":
-            look.fuzzy_hidden = not look.fuzzy_hidden
+            view_state.fuzzy_hidden = not view_state.fuzzy_hidden
         else:
-            look.param.update(**{f"fuzzy_{verb}": key})
+            view_state.param.update(**{f"fuzzy_{verb}": key})
 
 
 def _button(does: str, words: str, title: str, chosen: bool) -> str:

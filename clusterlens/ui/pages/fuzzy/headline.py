@@ -10,17 +10,17 @@ from typing import Any
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.ui.actions.lines import Lines
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.copying import copy_as_python
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
-from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.reading import read_in_process
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, PRECISIONS, Choices, Pair
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.server.uploads import FileTaker, Upload
-from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.reading import read_in_process
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, link, pmu, pn, safe, select
+from clusterlens.ui.widgets.words import error, fixed
 
 # Below the selects if names would be cut beside it.
 SUMMARY_CSS = """
@@ -58,7 +58,7 @@ class FuzzyHeadline(Card):
     )
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._selects = {
             which: self.control(
                 select(
@@ -69,7 +69,7 @@ class FuzzyHeadline(Card):
                     styles={"flex": "3 1 120px", "max-width": "268px"},
                 ),
                 partial(self._key, which),
-                partial(setattr, look, f"fuzzy_{which}"),
+                partial(setattr, view_state, f"fuzzy_{which}"),
             )
             for which in "uv"
         }
@@ -144,7 +144,7 @@ class FuzzyHeadline(Card):
         pair = self.session.derived.get("fuzzy_pair")
         if pair.ready:
             u, v = pair.value.u, pair.value.v
-            self.session.look.param.update(fuzzy_u=v, fuzzy_v=u)
+            self.session.view_state.param.update(fuzzy_u=v, fuzzy_v=u)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Offer the partitions that can be compared."""
@@ -167,7 +167,7 @@ class FuzzyHeadline(Card):
         **more: Result,
     ) -> None:
         """Write NDC and the commands on the pair."""
-        toy = self.session.look.fuzzy_case == "toy"
+        toy = self.session.view_state.fuzzy_case == "toy"
         found: Choices = fuzzy_choices.value
         self._text.body = (
             f"<p style='font-size:1.143em'>NDC <b>"
@@ -185,7 +185,7 @@ class FuzzyHeadline(Card):
 
     def _saved(self, found: Choices, pair: Pair, saved: Any) -> str:
         """Offer to save the pair, and list the saved pairs."""
-        if self.session.look.fuzzy_case == "toy":
+        if self.session.view_state.fuzzy_case == "toy":
             return ""
         now = (pair.u, pair.v)
         text = " · " + (
@@ -201,12 +201,12 @@ class FuzzyHeadline(Card):
         return text
 
     def _script(self, found: Choices, pair: Pair) -> str:
-        look, analysis = self.session.look, self.session.analysis
+        view_state, analysis = self.session.view_state, self.session.analysis
         u, v = (found.titled(key).code for key in (pair.u, pair.v))
         heads = [re.split(r"\W", code)[0] for code in (u, v)]
 
         def wanted(lines: Lines) -> list[str]:
-            if look.fuzzy_case == "toy":
+            if view_state.fuzzy_case == "toy":
                 return []
             names = {
                 "ensemble": lines.ensemble(str(analysis.run_id)),
@@ -226,27 +226,27 @@ class FuzzyHeadline(Card):
             f"for model in {MODELS!r}:",
             '    for fixed in (None, "u", "v"):',
             f"        found = cl.adjusted_ndc(U, V, model, fixed, "
-            f"precision={look.fuzzy_precision})",
+            f"precision={view_state.fuzzy_precision})",
             "        print(model, fixed, found.value, found.standard_error)",
         )
 
     async def _do(self, what: str) -> None:
         verb, _, at = what.partition(" ")
-        look, session = self.session.look, self.session
+        view_state, session = self.session.view_state, self.session
         pair = session.derived.get("fuzzy_pair")
-        if verb in ("toy", "table") and verb != look.fuzzy_case:
+        if verb in ("toy", "table") and verb != view_state.fuzzy_case:
             # The other case has other partitions; its sides are restored with it.
-            u, v = look.fuzzy_set_aside
-            look.param.update(
+            u, v = view_state.fuzzy_set_aside
+            view_state.param.update(
                 fuzzy_case=verb,
-                fuzzy_set_aside=(look.fuzzy_u, look.fuzzy_v),
+                fuzzy_set_aside=(view_state.fuzzy_u, view_state.fuzzy_v),
                 fuzzy_u=u,
                 fuzzy_v=v,
                 fuzzy_sort="",
             )
         elif verb == "pair":
             u, v = session.analysis.fuzzy_pairs[int(at)]
-            look.param.update(fuzzy_u=u, fuzzy_v=v)
+            view_state.param.update(fuzzy_u=u, fuzzy_v=v)
         elif verb in ("save", "drop") and pair.ready:
             session.act_now(f"{verb} pair", **vars(pair.value))
 
@@ -267,7 +267,7 @@ class FuzzyHeadline(Card):
     async def _read(self, name: str, content: bytes, **options: Any) -> None:
         """Add memberships as U; offer to divide refused rows by their sums."""
         before = self.session.derived.get("fuzzy_pair").value
-        if self.session.look.fuzzy_case == "toy":
+        if self.session.view_state.fuzzy_case == "toy":
             before = None  # a pair of the toy case, not of the table
         key = await self.session.server.in_thread(self.session.keep_file, content)
         done = await self.session.act(
@@ -290,12 +290,14 @@ class FuzzyHeadline(Card):
     def _compare(self, key: str, before: Pair | None) -> None:
         """Show an upload as U, or as V beside another one; name the replaced side."""
         session = self.session
-        sides = vars(before or Pair(session.look.fuzzy_u, session.look.fuzzy_v))
+        sides = vars(
+            before or Pair(session.view_state.fuzzy_u, session.view_state.fuzzy_v)
+        )
         second = sides["u"].startswith("upload ") and sides["u"] != key
         which, other = ("v", "u") if second else ("u", "v")
         kept = sides[other]
         shown = {f"fuzzy_{which}": key, f"fuzzy_{other}": "" if kept == key else kept}
-        session.look.param.update(fuzzy_case="table", **shown)
+        session.view_state.param.update(fuzzy_case="table", **shown)
         pair, found = (session.derived.get(f"fuzzy_{it}") for it in ("pair", "choices"))
         if not (pair.ready and found.ready) or before is None:
             return
@@ -331,7 +333,7 @@ async def add_soft_models(session: Any) -> None:
     """Add fuzzy c-means and a mixture with as many clusters as the leader."""
     ranking, ensemble = session.derived.get("ranking"), session.analysis.ensemble
     if ensemble is None:
-        session.look.page = "pool"
+        session.view_state.page = "pool"
         return
     count = 3
     if ranking.ready:

@@ -10,17 +10,17 @@ import numpy as np
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.on_map import taps
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.membership_map import MembershipMap
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import DISCORDANCE_COLOURS, cluster_colour
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, Maps, Side
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.on_map import taps
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import DISCORDANCE_COLOURS, cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import badge, card, mark, pn, safe
+from clusterlens.ui.widgets.words import fixed
 
 _TITLES = (
     "<b>U</b> <span class='how'>hue: cluster, strength: membership</span>",
@@ -34,13 +34,13 @@ class FuzzyMaps(Card):
     """Three maps with one view; a click selects a sample."""
 
     needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")
-    also = ("look.fuzzy_sample?", "fuzzy_hidden", "nearest", "samples")
+    also = ("view.fuzzy_sample?", "fuzzy_hidden", "nearest", "samples")
     empty = "<p>Maps need a table: the toy example has none.</p>"
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._tap = taps(
-            self.session, "nearest", lambda at: setattr(look, "fuzzy_sample", at)
+            self.session, "nearest", lambda at: setattr(view_state, "fuzzy_sample", at)
         )
         # A shared range, so that all maps zoom together; the first one reports it.
         made = (self.view_handler("fuzzy_view"), self._tap)
@@ -87,7 +87,9 @@ class FuzzyMaps(Card):
 
     def _status_text(self, needed: Mapping[str, Result]) -> str:
         """Say nothing if only the size is missing: a hidden card never gets a size."""
-        waits = self.session.look.fuzzy_case == "table" and needed["projection"].ready
+        waits = (
+            self.session.view_state.fuzzy_case == "table" and needed["projection"].ready
+        )
         if waits and needed["fuzzy_maps"].state == "empty":
             return ""
         return super()._status_text(needed)
@@ -107,7 +109,7 @@ class FuzzyMaps(Card):
         at = fuzzy_sample.value
         place = None if at is None else projection.coordinates[at]
         for figure, picture in zip(self._figures, fuzzy_maps.pictures, strict=True):
-            figure.show_map(picture, self.session.look.fuzzy_view)
+            figure.show_map(picture, self.session.view_state.fuzzy_view)
             figure.ring(place)
         names = samples.value.row_ids
         for steering, words in zip(

@@ -28,14 +28,14 @@ from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.actions.lines import keywords
-from clusterlens.ui.kit.palette import certain_colours, discordance_colours
+from clusterlens.ui.jobs.derived import Node, node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import SoftTable
 from clusterlens.ui.state.literals import literal
-from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.partitions import free_name, position_in_python
-from clusterlens.ui.work.derived import Node, node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import certain_colours, discordance_colours
 
 # Random models of soft partitions, in the order of the properties that they keep.
 MODELS = tuple(key for key, model in RANDOM_MODELS.items() if model.distribution)
@@ -97,7 +97,7 @@ class Choices:
 
 @node()
 def fuzzy_choices(
-    look_fuzzy_case: str,
+    view_fuzzy_case: str,
     samples: Dataset | None,
     ensemble: Ensemble | None,
     memberships: tuple[SoftTable, ...],
@@ -117,7 +117,7 @@ def fuzzy_choices(
         listed.append(Choice(key, title, kind, code))
         make[key] = partial(_as_fuzzy, made)
 
-    if look_fuzzy_case == "toy":
+    if view_fuzzy_case == "toy":
         for name, partition in toy_partitions().items():
             kind = "hard" if partition.is_hard else "soft"
             code = f"cl.toy_partitions()[{literal(name)}]"
@@ -187,25 +187,25 @@ class Pair:
 
 @node(keep=16)
 def fuzzy_pair(
-    fuzzy_choices: Choices, look_fuzzy_u: str, look_fuzzy_v: str
+    fuzzy_choices: Choices, view_fuzzy_u: str, view_fuzzy_v: str
 ) -> Pair | None:
     """Return the chosen sides, by default the first soft ones of different models."""
     known = [one.key for one in fuzzy_choices.listed]
-    if len(fuzzy_choices.soft) == 0 and look_fuzzy_u not in known:
+    if len(fuzzy_choices.soft) == 0 and view_fuzzy_u not in known:
         return None
-    first = look_fuzzy_u if look_fuzzy_u in known else known[0]
+    first = view_fuzzy_u if view_fuzzy_u in known else known[0]
     model = first.partition(" ")[2]
     others = [key for key in known if key.partition(" ")[2] != model]
     others = others or [key for key in known if key != first]
-    return Pair(first, look_fuzzy_v if look_fuzzy_v in known else others[0])
+    return Pair(first, view_fuzzy_v if view_fuzzy_v in known else others[0])
 
 
 @node()
 def fuzzy_hidden(
-    look_fuzzy_hidden: bool, look_fuzzy_model: str, look_fuzzy_side: str
+    view_fuzzy_hidden: bool, view_fuzzy_model: str, view_fuzzy_side: str
 ) -> bool:
     """Return whether values are hidden: until both questions are answered."""
-    return look_fuzzy_hidden and not (look_fuzzy_model and look_fuzzy_side)
+    return view_fuzzy_hidden and not (view_fuzzy_model and view_fuzzy_side)
 
 
 def side(job: Job, choices: Choices, pair: Pair, which: str) -> FuzzyPartition:
@@ -218,13 +218,13 @@ def fuzzy_ndc(
     job: Job,
     fuzzy_u: FuzzyPartition,
     fuzzy_v: FuzzyPartition,
-    look_fuzzy_precision: float,
+    view_fuzzy_precision: float,
 ) -> NDC:
     """Return NDC, unadjusted."""
     return ndc(
         fuzzy_u,
         fuzzy_v,
-        n_pairs=_pairs(look_fuzzy_precision),
+        n_pairs=_pairs(view_fuzzy_precision),
         random_state=_SEED,
         **job.kernels,
     )
@@ -345,11 +345,11 @@ def fuzzy_maps(
     projection: Projection,
     fuzzy_sides: tuple[Side, Side],
     fuzzy_discordance: SampleDiscordance,
-    look_fuzzy_view: Viewport,
+    view_fuzzy_view: Viewport,
 ) -> Maps | None:
     """Draw the memberships of both sides, and the discordance of each sample."""
     xy, gaps = projection.coordinates, fuzzy_discordance.values
-    if not look_fuzzy_view.drawn or len(xy) != len(gaps):
+    if not view_fuzzy_view.drawn or len(xy) != len(gaps):
         return None
     darkest = max(float(gaps.max()), 1e-12)
     colours = [
@@ -357,7 +357,7 @@ def fuzzy_maps(
         for one in fuzzy_sides
     ]
     colours.append(discordance_colours(gaps / darkest))
-    u, v, gap = (draw_map(xy, some, look_fuzzy_view) for some in colours)
+    u, v, gap = (draw_map(xy, some, view_fuzzy_view) for some in colours)
     return Maps((u, v, gap), darkest)
 
 
@@ -366,9 +366,9 @@ def fuzzy_compared(
     job: Job,
     fuzzy_choices: Choices,
     fuzzy_pair: Pair,
-    look_fuzzy_set_model: str,
-    look_fuzzy_set_fixed: str,
-    look_fuzzy_case: str,
+    view_fuzzy_set_model: str,
+    view_fuzzy_set_fixed: str,
+    view_fuzzy_case: str,
 ) -> tuple[tuple[str, ...], pd.DataFrame]:
     """Compare all pairs of the soft partitions, both sides and the labels."""
     keys = [
@@ -377,21 +377,21 @@ def fuzzy_compared(
         "labels",
     ]
     known = [one.key for one in fuzzy_choices.listed]
-    if look_fuzzy_case == "toy":
+    if view_fuzzy_case == "toy":
         keys = known
     wanted = [key for key in dict.fromkeys(keys) if key in known][:MOST_IN_SET]
     partitions = {key: fuzzy_choices.make[key]() for key in wanted}
-    fixed: Literal["u"] | None = "u" if look_fuzzy_set_fixed else None
+    fixed: Literal["u"] | None = "u" if view_fuzzy_set_fixed else None
     table = compare_fuzzy(
-        partitions, look_fuzzy_set_model, fixed, random_state=_SEED, **job.kernels
+        partitions, view_fuzzy_set_model, fixed, random_state=_SEED, **job.kernels
     )
     return tuple(wanted), table
 
 
 @node("live", "Comparing the toys")
-def fuzzy_toy(job: Job, look_fuzzy_case: str) -> pd.DataFrame | None:
+def fuzzy_toy(job: Job, view_fuzzy_case: str) -> pd.DataFrame | None:
     """Return the ten pairs of the toy example, with values under every model."""
-    if look_fuzzy_case != "toy":
+    if view_fuzzy_case != "toy":
         return None
     partitions = toy_partitions()
     found = {
@@ -418,7 +418,7 @@ NODES = {
     },
     **{
         f"fuzzy_{model}": Node(
-            ("fuzzy_u", "fuzzy_v", "look.fuzzy_precision"),
+            ("fuzzy_u", "fuzzy_v", "view.fuzzy_precision"),
             partial(adjusted, model=model),
             "live",
             f"Adjusting under {RANDOM_MODELS[model].title}",

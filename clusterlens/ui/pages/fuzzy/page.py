@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.fuzzy.guide import FuzzyGuide
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
 from clusterlens.ui.pages.fuzzy.maps import FuzzyMaps
@@ -13,7 +13,7 @@ from clusterlens.ui.pages.fuzzy.rows import FuzzyRows
 from clusterlens.ui.pages.fuzzy.toy import FuzzyToy
 from clusterlens.ui.pages.fuzzy.values import FuzzyValues
 from clusterlens.ui.pages.page import Page, share, stacked, under
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
@@ -32,7 +32,7 @@ SIDE = {"guide": "1.6 1 0", "rows": "0.85 1 0", "pairs": "1 1 0"}
 class FuzzyPage(Page):
     """Values and maps at the left; guide, rows and all pairs at the right.
 
-    `Look.fuzzy_cards` can hide cards at the right.
+    `ViewState.fuzzy_cards` can hide cards at the right.
     """
 
     def build(self) -> Steps:
@@ -54,14 +54,14 @@ class FuzzyPage(Page):
         self._cards = share(grid, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         watched = ["fuzzy_case", "fuzzy_u", "fuzzy_cards"]
-        session.look.param.watch(self._arrange, watched)
+        session.view_state.param.watch(self._arrange, watched)
         self._arrange()
         return under(headline.view, self._cards, css="cl-page-fuzzy")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards if there are partitions; the toys replace the maps."""
-        toy = self.session.look.fuzzy_case == "toy"
-        shown = self.session.look.fuzzy_cards or tuple(SIDE)
+        toy = self.session.view_state.fuzzy_case == "toy"
+        shown = self.session.view_state.fuzzy_cards or tuple(SIDE)
         for name, place in self._side.items():
             place.visible = name in shown
         analysis = self.session.analysis

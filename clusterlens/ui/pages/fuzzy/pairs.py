@@ -11,14 +11,14 @@ import pandas as pd
 
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.table.export import to_csv_bytes
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import ink_on, shades
-from clusterlens.ui.kit.widgets import card, safe, select
-from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.saving import SaveButton
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import ink_on, shades
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, safe, select
+from clusterlens.ui.widgets.words import error, fixed
 
 _RANDOM = {
     False: "Both sides random.",
@@ -43,7 +43,7 @@ class FuzzyPairs(Card):
     """A square of adjusted values; a name sorts by likeness to it."""
 
     needs = ("fuzzy_compared", "fuzzy_choices", "fuzzy_pair", "fuzzy_hidden")
-    also = ("look.fuzzy_sort", "look.fuzzy_set_fixed")
+    also = ("view.fuzzy_sort", "view.fuzzy_set_fixed")
 
     def build(self) -> Any:
         model = self.bound(
@@ -154,8 +154,8 @@ class FuzzyPairs(Card):
         """Return the name and the maker of the file of all pairs."""
         _, table = self.session.derived.get("fuzzy_compared").value
         found = self.session.derived.get("fuzzy_choices").value
-        look = self.session.look
-        model, fixed = look.fuzzy_set_model, look.fuzzy_set_fixed
+        view_state = self.session.view_state
+        model, fixed = view_state.fuzzy_set_model, view_state.fuzzy_set_fixed
         titles = {one.key: one.title for one in found.listed}
         return "fuzzy-pairs.csv", partial(_write_pairs, table, titles, model, fixed)
 
@@ -163,9 +163,9 @@ class FuzzyPairs(Card):
         verb, *at = what.split()
         chosen = [self._shown[int(k)] for k in at]
         if verb == "sort":
-            self.session.look.fuzzy_sort = chosen[0]
+            self.session.view_state.fuzzy_sort = chosen[0]
         else:
-            self.session.look.param.update(fuzzy_u=chosen[0], fuzzy_v=chosen[1])
+            self.session.view_state.param.update(fuzzy_u=chosen[0], fuzzy_v=chosen[1])
 
 
 def _write_pairs(

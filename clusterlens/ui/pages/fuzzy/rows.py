@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card
-from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.fuzzy.nodes import BINS, Side
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card
+from clusterlens.ui.widgets.words import number
 
 _MOST = 8
 _TRIANGLE_POINTS = 400

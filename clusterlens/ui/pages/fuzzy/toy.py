@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, safe
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.fuzzy.nodes import MODELS
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, safe
+from clusterlens.ui.widgets.words import fixed
 
 # Values that differ by less are equal up to rounding, and share a rank.
 _TIE = 1e-6
@@ -74,7 +74,7 @@ class FuzzyToy(Card):
 
     def _open(self, what: str) -> None:
         u, v = what.split()
-        self.session.look.param.update(fuzzy_u=u, fuzzy_v=v)
+        self.session.view_state.param.update(fuzzy_u=u, fuzzy_v=v)
 
 
 def rank_with_ties(values: pd.Series) -> list[int]:

@@ -7,13 +7,13 @@ from typing import Any
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, safe
-from clusterlens.ui.kit.words import caveat, error, fixed
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, SIDES
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, safe
+from clusterlens.ui.widgets.words import caveat, error, fixed
 
 OWN = "#0b7d7d"
 # Distance between the names of models, relative to the width of the chart.
@@ -50,7 +50,7 @@ class FuzzyValues(Card):
     needs = ("fuzzy_pair", "fuzzy_ndc")
     also = (
         *(f"fuzzy_{model}" for model in MODELS),
-        "look.fuzzy_model",
+        "view.fuzzy_model",
         "fuzzy_hidden",
     )
 
@@ -99,7 +99,7 @@ class FuzzyValues(Card):
         self._text.body = f"<div class='rows'>{''.join(rows)}</div>"
 
     def _choose(self, model: str) -> None:
-        self.session.look.fuzzy_model = model
+        self.session.view_state.fuzzy_model = model
 
 
 def _lowest(value: float, ready: dict[str, Any]) -> float:

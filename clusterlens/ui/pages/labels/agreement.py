@@ -9,14 +9,14 @@ import pandas as pd
 
 from clusterlens.compute.formatting import count
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.commands import run_preset
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link, safe, tinted
-from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.pages.labels.nodes import Reached
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.commands import run_preset
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, safe, tinted
+from clusterlens.ui.widgets.words import fixed
 
 GIVEN, MERGED = "#0b7d7d", "#a06c08"
 # Names of two dots closer than this are merged into one text.

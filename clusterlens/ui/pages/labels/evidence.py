@@ -10,12 +10,12 @@ import numpy as np
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import badge, card, mark, safe
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, mark, safe
 
 EVIDENCE_CSS = """
 table { width: 100%; }

@@ -10,30 +10,30 @@ from clusterlens.compute.formatting import count
 from clusterlens.compute.indices.class_match import SMALL_CLASS, LabelCheck
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.lines import Lines
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.copies import answer, beside_score
+from clusterlens.ui.components.copying import copy_as_python
 from clusterlens.ui.exports.script import write_card
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, link, pn, safe, select
-from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.cluster_stability import BOOTSTRAPS, COPIES, StabilityModel
-from clusterlens.ui.nodes.evaluated_labels import (
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.pages.labels.nodes import dbcv_sample
+from clusterlens.ui.results.cluster_stability import BOOTSTRAPS, COPIES, StabilityModel
+from clusterlens.ui.results.evaluated_labels import (
     EvaluatedLabels,
     consensus_title,
     label_column,
     question,
 )
-from clusterlens.ui.nodes.partition_verdict import (
+from clusterlens.ui.results.label_verdict import LabelVerdict
+from clusterlens.ui.results.partition_verdict import (
     COPIES_IN_WORDS,
     PartitionVerdict,
     passing,
 )
-from clusterlens.ui.nodes.verdict import Verdict
-from clusterlens.ui.pages.labels.nodes import dbcv_sample
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.copies import answer, beside_score
-from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.literals import literal
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, link, pn, safe, select
+from clusterlens.ui.widgets.words import error, fixed
 
 LABELS = "labels"
 _NO_TABLE = (
@@ -67,11 +67,11 @@ class LabelsHeadline(Card):
 
     def build(self) -> Any:
         self._text = Text(does=self._do, css_classes=["cl-label-score"])
-        look = self.session.look
+        view_state = self.session.view_state
         self._source = self.control(
             select("Judge", {"given labels": LABELS}, css="cl-judged", width=250),
-            lambda: look.judged,
-            look.judge,
+            lambda: view_state.label_source,
+            view_state.evaluate,
         )
         # Not a note of the card, because an empty note would hide the select, too.
         texts = pn.Column(self.status, self._text, margin=0, styles={"flex": "1 1 0"})
@@ -93,7 +93,7 @@ class LabelsHeadline(Card):
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Offer columns of labels, the consensus and every distinct model."""
-        source = self.session.look.judged
+        source = self.session.view_state.label_source
         offers = self._offers(results)
         if source not in offers.values():
             # Set by an address, or by the page Clusters.
@@ -115,11 +115,11 @@ class LabelsHeadline(Card):
         offers |= {f"column “{name}”": f"column:{name}" for name in columns}
         if results["result_here"].value is not None:
             offers["result"] = "result"
-        if len(self.session.look.group):
+        if len(self.session.view_state.group):
             offers["selected group"] = "group"
         if ensemble is not None and ranking is not None:
             own = max(2, int(ensemble.n_clusters[ranking.order[0]]))
-            kind, _, at = self.session.look.judged.partition(":")
+            kind, _, at = self.session.view_state.label_source.partition(":")
             given = {int(at)} if kind == "consensus" and at.isdigit() else set()
             for k in sorted({own} | given):
                 offers[consensus_title(k)] = f"consensus:{k}"
@@ -131,7 +131,7 @@ class LabelsHeadline(Card):
         self,
         named_labels: EvaluatedLabels,
         label_check: LabelCheck,
-        label_verdict: Verdict | PartitionVerdict,
+        label_verdict: LabelVerdict | PartitionVerdict,
         label_evidence: Result,
         labels_stability_model: Result,
         labels_stability: Result,

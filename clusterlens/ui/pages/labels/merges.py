@@ -8,12 +8,12 @@ import pandas as pd
 
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.indices.class_match import LabelCheck
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link, safe
-from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, safe
+from clusterlens.ui.widgets.words import error, fixed
 
 MERGES_CSS = """
 :host { container-type: inline-size; }
@@ -87,14 +87,14 @@ class LabelMerges(Card):
         )
 
     def _do(self, what: str) -> None:
-        look = self.session.look
+        view_state = self.session.view_state
         if what == "ask":
             self.session.derived.ask("label_gains")
         elif what == "back":
-            look.open_pair(merged=look.merged[:-1])
+            view_state.open_pair(merged=view_state.merged[:-1])
         else:
             a, b = map(int, what.split())
-            look.open_pair(merged=(*look.merged, (a, b)))
+            view_state.open_pair(merged=(*view_state.merged, (a, b)))
 
 
 def _row(labels: EvaluatedLabels, row: Any) -> str:

@@ -29,26 +29,26 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.profiles import cluster_profiles
-from clusterlens.ui.kit.palette import PAIR_OF_CLASSES, cluster_colour, rgb
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.nodes.partition_verdict import (
+from clusterlens.ui.jobs.derived import Later, node
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.plots.samples import Picture, draw_map
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.results.label_verdict import (
+    CONCLUSIONS,
+    LabelVerdict,
+    Light,
+    verdict_grounds,
+    weigh,
+)
+from clusterlens.ui.results.partition_verdict import (
     PARTITION_CONCLUSIONS,
     PartitionVerdict,
     partition_grounds,
     weigh_partition,
 )
-from clusterlens.ui.nodes.verdict import (
-    CONCLUSIONS,
-    Light,
-    Verdict,
-    verdict_grounds,
-    weigh,
-)
-from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.checks import DENSITY, check_key, numbered_by_rows
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Later, node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import PAIR_OF_CLASSES, cluster_colour, rgb
 
 # With more samples DBCV, which takes quadratic time, uses a sample of this size.
 DBCV_SAMPLE = 3_000
@@ -224,12 +224,12 @@ def label_pair(
     job: Job,
     evaluated_labels: EvaluatedLabels,
     label_check: LabelCheck,
-    look_label_pair: tuple[int, ...],
+    view_label_pair: tuple[int, ...],
 ) -> PairOfClasses:
     """Describe the chosen pair, by default the least separated one."""
     table = label_check.pairs
-    mask = (table["class_a"].isin(look_label_pair)) & (
-        table["class_b"].isin(look_label_pair)
+    mask = (table["class_a"].isin(view_label_pair)) & (
+        table["class_b"].isin(view_label_pair)
     )
     row = table[mask].iloc[0] if mask.any() else table.loc[_lowest(table)]
     a, b = int(row["class_a"]), int(row["class_b"])
@@ -281,18 +281,18 @@ def _differences(labels: EvaluatedLabels, a: int, b: int) -> pd.DataFrame:
 
 @node("live", "Drawing two of them")
 def label_picture(
-    job: Job, label_pair: PairOfClasses, look_label_view: Viewport
+    job: Job, label_pair: PairOfClasses, view_label_view: Viewport
 ) -> Picture | None:
     """Draw the samples of both classes, class b as triangles.
 
     The space at the right is for the densities.
     """
-    if not look_label_view.drawn:
+    if not view_label_view.drawn:
         return None
     xy = label_pair.view.coordinates
     is_b = label_pair.view.is_b
     colours = rgb(label_pair.colours)[is_b.astype(int)]
-    return draw_map(xy, colours, look_label_view, around=pair_frame(xy), triangles=is_b)
+    return draw_map(xy, colours, view_label_view, around=pair_frame(xy), triangles=is_b)
 
 
 def pair_frame(xy: np.ndarray) -> np.ndarray:
@@ -310,7 +310,7 @@ def label_verdict(
     label_agreement: Later[Reached],
     labels_stability: Later[ClusterStability],
     labels_separation: Later[ClusterSeparation],
-) -> Verdict | PartitionVerdict:
+) -> LabelVerdict | PartitionVerdict:
     """Derive the verdict on given classes, or on clusters."""
     if evaluated_labels.noun == "cluster":
         return weigh_partition(labels_stability, labels_separation)
@@ -336,7 +336,7 @@ class Grounds:
 
 @node()
 def label_grounds(
-    label_verdict: Verdict | PartitionVerdict,
+    label_verdict: LabelVerdict | PartitionVerdict,
     label_check: LabelCheck,
     label_borders: pd.DataFrame,
     label_evidence: Later[LabelEvidence],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import ROOM
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.labels.agreement import LabelAgreement
 from clusterlens.ui.pages.labels.evidence import ClusterEvidence
 from clusterlens.ui.pages.labels.headline import LabelsHeadline
@@ -13,9 +12,10 @@ from clusterlens.ui.pages.labels.merges import LabelMerges
 from clusterlens.ui.pages.labels.pair_map import ClassPair
 from clusterlens.ui.pages.labels.pairs import LabelPairs
 from clusterlens.ui.pages.labels.scales import LabelScales
-from clusterlens.ui.pages.labels.verdict import LabelVerdict
+from clusterlens.ui.pages.labels.verdict import LabelVerdictCard
 from clusterlens.ui.pages.page import Page, share, under
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.style import ROOM
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = f"""
 :host {{ display: grid; gap: 8px; height: 100%; overflow: hidden auto;
@@ -38,14 +38,14 @@ class LabelsPage(Page):
             LabelAgreement,
             ClusterEvidence,
             LabelMerges,
-            LabelVerdict,
+            LabelVerdictCard,
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         grid = pn.Column(*(card.view for card in cards), stylesheets=[GRID], **fill)
         # A hidden component must not set its own display style.
         self._cards = share(grid, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
-        session.look.param.watch(self._arrange, ["judged"])
+        session.view_state.param.watch(self._arrange, ["label_source"])
         self._arrange()
         return under(headline.view, self._cards, css="cl-page-labels")
 
@@ -54,7 +54,8 @@ class LabelsPage(Page):
         analysis = self.session.analysis
         table = analysis.samples or analysis.dataset
         given = table is not None and table.labels_true is not None
-        model = self.session.look.judged != "labels" and analysis.run is not None
+        source = self.session.view_state.label_source
+        model = source != "labels" and analysis.run is not None
         self._cards.visible = given or model
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from clusterlens.compute.formatting import percent, whole
 from clusterlens.compute.indices.class_match import SMALL_CLASS
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, mark, safe
-from clusterlens.ui.kit.words import error, fixed, with_minus
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.labels.nodes import PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.plots.samples import Picture
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, mark, safe
+from clusterlens.ui.widgets.words import error, fixed, with_minus
 
 _COLUMNS = 6
 COLUMNS_CSS = """
@@ -59,8 +59,8 @@ class ClassPair(Card):
 
     def _zoom_subject(self) -> Any:
         """Return the classes and the pair that a zoom belongs to."""
-        look = self.session.look
-        return look.judged, look.merged, look.label_pair
+        view_state = self.session.view_state
+        return view_state.label_source, view_state.merged, view_state.label_pair
 
     def _see(self, **seen: Any) -> None:
         """Store the view of the figure, except a zoom into an earlier pair.
@@ -97,7 +97,7 @@ class ClassPair(Card):
         self._below.body = self._text(named_labels, pair)
 
     def _put(self, picture: Picture) -> None:
-        self._figure.show_map(picture, self.session.look.label_view)
+        self._figure.show_map(picture, self.session.view_state.label_view)
 
     def _mark(self, pair: PairOfClasses) -> None:
         """Mark the means and densities; before the picture there are no axes."""
@@ -125,7 +125,7 @@ class ClassPair(Card):
             f"<span class='name'>{mark(of_a, a)}</span>&ensp;<wbr><span class='name'>"
             f"<span style='color:{of_b}'>▲</span> {b}</span>"
         )
-        chosen = self.session.look.label_pair or len(labels.sizes) == 2
+        chosen = self.session.view_state.label_pair or len(labels.sizes) == 2
         notes = [] if chosen else ["the most mixed pair"]
         if min(labels.sizes[k] for k in (pair.a, pair.b)) < SMALL_CLASS:
             notes.append(f"a class of fewer than {SMALL_CLASS} rows")

@@ -9,15 +9,15 @@ import numpy as np
 
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.indices.class_match import SMALL_CLASS, LabelCheck
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import APART_COLOURS, apart_colour
-from clusterlens.ui.kit.widgets import card, safe
-from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.labels.nodes import PairOfClasses
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.widgets.palette import APART_COLOURS, apart_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, safe
+from clusterlens.ui.widgets.words import error, fixed
 
 PAIRS_CSS = """
 :host { container-type: size; }
@@ -123,7 +123,7 @@ class LabelPairs(Card):
         self._strip.body = _strip(named_labels, label_check, at)
 
     def _open(self, what: str) -> None:
-        self.session.look.open_pair(*map(int, what.split()))
+        self.session.view_state.open_pair(*map(int, what.split()))
 
 
 def _how(labels: EvaluatedLabels) -> str:

@@ -10,14 +10,14 @@ from clusterlens.compute.formatting import whole
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.copies import matter
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, link, safe, tinted
-from clusterlens.ui.kit.words import error, fixed
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.copies import matter
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, link, safe, tinted
+from clusterlens.ui.widgets.words import error, fixed
 
 OWN = "#0b7d7d"
 RISING = "#c2570c"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, copier
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
-from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS, Verdict
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.labels.nodes import Grounds
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.results.label_verdict import LIGHT_COLOURS, LIGHTS, LabelVerdict
+from clusterlens.ui.results.partition_verdict import PartitionVerdict
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, copier
 
 
-class LabelVerdict(Card):
+class LabelVerdictCard(Card):
     """The conclusion, and one paragraph for each kind of evidence."""
 
     needs = ("evaluated_labels", "label_verdict", "label_grounds")
@@ -40,7 +40,7 @@ class LabelVerdict(Card):
     def show(
         self,
         evaluated_labels: EvaluatedLabels,
-        label_verdict: Verdict | PartitionVerdict,
+        label_verdict: LabelVerdict | PartitionVerdict,
         label_grounds: Grounds,
     ) -> None:
         """Write the conclusion, which is never cut, and its grounds below."""

@@ -9,15 +9,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 from clusterlens.compute.formatting import count
-from clusterlens.ui.kit.form import Form
-from clusterlens.ui.kit.widgets import card, safe
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson
-from clusterlens.ui.pages.lessons.look import MOST_LETTERS
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.pages.lessons.view_state import MOST_LETTERS
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import to_query
-from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.view_state import ViewState
+from clusterlens.ui.widgets.form import Form
+from clusterlens.ui.widgets.toolkit import card, safe
 
 # Seconds between two looks at where the class is.
 REFRESH_SECONDS = 2
@@ -26,7 +26,7 @@ REFRESH_SECONDS = 2
 class ClassView(Card):
     """The field for the class word, the link for the class, and its counts."""
 
-    needs = ("look.class_word",)
+    needs = ("view.class_word",)
 
     def __init__(self, session: Session, classroom: Classroom) -> None:
         self.classroom = classroom
@@ -57,7 +57,7 @@ class ClassView(Card):
             self._write()
 
     def _write(self) -> None:
-        word = self.session.look.class_word
+        word = self.session.view_state.class_word
         counts = self.session.server.classes.count(word)
         self._form.body = (
             "<p>Class word <input class='word' data-enter='word' aria-label='class "
@@ -75,12 +75,12 @@ class ClassView(Card):
                 f"The class word has {len(word)} letters; give up to {MOST_LETTERS}.",
             )
         else:
-            self.session.look.class_word = word
+            self.session.view_state.class_word = word
 
 
 def _link(word: str) -> str:
     """Return a link to the list of lessons for the class alone, without an analysis."""
-    query = urlencode(to_query(None, Look(page="lessons", class_word=word)))
+    query = urlencode(to_query(None, ViewState(page="lessons", class_word=word)))
     return (
         f"<p><a style='color:inherit' href='?{safe(query)}' target='_blank' "
         f"rel='noopener'>Link for the class <b>{safe(word)}</b></a>: give its address "

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.kit.components import Pointer, Text
-from clusterlens.ui.kit.style import COLUMN, SCROLL, TEXT_CSS
-from clusterlens.ui.kit.widgets import box, link, pn, safe
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson, Task
 from clusterlens.ui.pages.lessons.leader_comparison import (
@@ -16,9 +15,10 @@ from clusterlens.ui.pages.lessons.leader_comparison import (
     RESULTS,
     compare_with_leader,
 )
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.session import Session
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Pointer, Text
+from clusterlens.ui.widgets.style import COLUMN, SCROLL, TEXT_CSS
+from clusterlens.ui.widgets.toolkit import box, link, pn, safe
 
 CSS = """
 .bars { display: flex; gap: 4px; margin: 6px 0 12px; align-items: center; }

@@ -8,12 +8,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.ui.figures.canvas import data_address
-from clusterlens.ui.kit.palette import cluster_colours
-from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.plots.samples import draw_map
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import cluster_colours
+from clusterlens.ui.widgets.toolkit import safe
+from clusterlens.ui.widgets.words import fixed
 
 SIZE = 120
 # A narrow or low page has space only for the text.

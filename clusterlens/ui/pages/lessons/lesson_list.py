@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.table.examples import EXAMPLES
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TEXT_CSS
-from clusterlens.ui.kit.widgets import card, safe
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.thumbnails import thumbnail
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.thumbnails import thumbnail
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import TEXT_CSS
+from clusterlens.ui.widgets.toolkit import card, safe
 
 CSS = """
 .lessons { display: grid; gap: 10px; padding: 4px;

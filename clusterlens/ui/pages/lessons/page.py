@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from clusterlens.ui.kit.components import go_on
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.pages.consensus.page import ConsensusPage
@@ -18,8 +16,10 @@ from clusterlens.ui.pages.lessons.coach import Coach
 from clusterlens.ui.pages.lessons.lesson_list import LessonList
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
 from clusterlens.ui.pages.page import Page, under
-from clusterlens.ui.parts.deferred import Steps
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.scripted import go_on
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import pn
 
 PLACES = {
     "consensus": ConsensusPage,
@@ -90,9 +90,11 @@ class LessonsPage(Page):
         self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
         self.classroom.param.watch(self._arrange, ["key"])
         self.classroom.param.watch(self._keep, ["key", "step", "finished"])
-        self.session.look.param.watch(self._resume, ["lesson", "lessons_finished"])
-        self.session.look.param.watch(self._count, ["class_word"])
-        self.classroom.session.look.param.watch(self._stay, ["page"])
+        self.session.view_state.param.watch(
+            self._resume, ["lesson", "lessons_finished"]
+        )
+        self.session.view_state.param.watch(self._count, ["class_word"])
+        self.classroom.session.view_state.param.watch(self._stay, ["page"])
         self.classroom.session.jobs.param.watch(self._pass_on, ["notices"])
         return pn.Column(
             self._list,
@@ -112,7 +114,7 @@ class LessonsPage(Page):
     def _keep(self, *events: Any) -> None:
         """Store lesson, step and finished lessons in the view state for the address."""
         classroom = self.classroom
-        self.session.look.param.update(
+        self.session.view_state.param.update(
             lesson=classroom.key,
             lesson_step=classroom.step,
             lessons_finished=tuple(
@@ -123,15 +125,17 @@ class LessonsPage(Page):
 
     def _count(self, *events: Any) -> None:
         """Count this page at its step, if it belongs to a class."""
-        classroom, word = self.classroom, self.session.look.class_word
+        classroom, word = self.classroom, self.session.view_state.class_word
         self.session.server.classes.put(classroom, word, classroom.key, classroom.step)
 
     def _resume(self, *events: Any) -> None:
         """Open the lesson of the address at its step."""
-        look, classroom = self.session.look, self.classroom
+        view_state, classroom = self.session.view_state, self.classroom
         # Read first, because the page writes both when the classroom changes.
-        lesson, step = look.lesson, look.lesson_step
-        classroom.finished |= set(look.lessons_finished) & classroom.lessons.keys()
+        lesson, step = view_state.lesson, view_state.lesson_step
+        classroom.finished |= (
+            set(view_state.lessons_finished) & classroom.lessons.keys()
+        )
         if self.is_visible and lesson in classroom.lessons and lesson != classroom.key:
             self._opening = go_on(classroom.open(lesson, step))
 
@@ -156,7 +160,7 @@ class LessonsPage(Page):
         """Stay on the working page of the lesson, even if a link leads elsewhere."""
         lesson = self.classroom.lesson
         if lesson is not None:
-            self.classroom.session.look.page = lesson.page
+            self.classroom.session.view_state.page = lesson.page
 
     def _pass_on(self, event: Any) -> None:
         """Show on this page the notices of the lesson."""

@@ -9,11 +9,11 @@ from clusterlens.compute._validation import UNLABELLED
 from clusterlens.compute.assigning.migrating import Migration
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.formatting import count, percent, whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, breakable, card, safe
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.new_rows.drift_nodes import FEWEST_ROWS, Drifted
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, breakable, card, safe
+from clusterlens.ui.widgets.words import fixed
 
 SHOWN_COLUMNS = 60
 SHOWN_MOVES = 3

@@ -16,11 +16,11 @@ from clusterlens.compute.assigning.migrating import Migration, migration
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.words import number
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.pages.new_rows.nodes import NewCells
 from clusterlens.ui.state.analysis import KeptPartition
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.widgets.words import number
 
 # Fewer rows cannot show that a table is unchanged.
 FEWEST_ROWS = 30

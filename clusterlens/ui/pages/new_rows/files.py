@@ -13,6 +13,8 @@ from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.formatting import count
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.saving import save_file
 from clusterlens.ui.exports.new_rows import (
     SEGMENTATION_SUFFIX,
     assigned_rows,
@@ -21,12 +23,10 @@ from clusterlens.ui.exports.new_rows import (
     workbook_bytes,
 )
 from clusterlens.ui.exports.rows import file_stem, rows_to_csv, rows_to_parquet
-from clusterlens.ui.kit.components import Download, Text
-from clusterlens.ui.kit.widgets import card, copier, link, safe
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.saving import save_file
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.state.analysis import KeptPartition
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Download, Text
+from clusterlens.ui.widgets.toolkit import card, copier, link, safe
 
 CSS = """
 .files { display: flex; flex-wrap: wrap; gap: 6px 12px; align-items: center; }

@@ -8,17 +8,17 @@ from typing import Any
 
 from clusterlens.compute.assigning.drift import LEVEL, Drift
 from clusterlens.compute.formatting import count, first_of, percent, whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import DENSE
-from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
+from clusterlens.ui.components.card import TO_A_RUN, Card
+from clusterlens.ui.components.result_button import AMBER
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.new_rows.drift_nodes import Drifted
 from clusterlens.ui.pages.new_rows.nodes import Placed
 from clusterlens.ui.pages.new_rows.picture import future_page
-from clusterlens.ui.parts.card import TO_A_RUN, Card
-from clusterlens.ui.parts.result_button import AMBER
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.partitions import free_name
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import DENSE
+from clusterlens.ui.widgets.toolkit import badge, card, link, pmu, pn, safe, select
 
 WHAT_FOR = (
     "Kept, the result says where the rows of any other table with the same columns "
@@ -140,18 +140,18 @@ class NewRowsHeadline(Card):
         self._proposed = name
 
     async def _keep_result(self, event: Any) -> None:
-        look: Mapping[str, Any] = {"segmentation": None}
+        view_state: Mapping[str, Any] = {"segmentation": None}
         name = self._name.value_input or self._name.value
-        await self.session.act("keep segmentation", look=look, name=name)
+        await self.session.act("keep segmentation", view_state=view_state, name=name)
 
     async def _refit_it(self, event: Any) -> None:
         if (kept := self._kept) is None:
             return
         taken = {one.name for one in self.session.analysis.segmentations}
-        look: Mapping[str, Any] = {"segmentation": None, "new_row": None}
+        view_state: Mapping[str, Any] = {"segmentation": None, "new_row": None}
         await self.session.act(
             "refit",
-            look=look,
+            view_state=view_state,
             of=kept.name,
             rows=self._rows.value,
             name=free_name(kept.name, taken),
@@ -159,9 +159,9 @@ class NewRowsHeadline(Card):
 
     def _do(self, what: str) -> None:
         if what == "nowhere":
-            self.session.look.new_rows_first = "nowhere"
+            self.session.view_state.new_rows_first = "nowhere"
         elif what in ("data", "pool", "clusters", "verdict"):
-            self.session.look.page = what
+            self.session.view_state.page = what
 
 
 def _doubt(verdict: Result) -> str:

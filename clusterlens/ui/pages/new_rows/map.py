@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.formatting import count, whole
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import PALE, cluster_colour
-from clusterlens.ui.kit.widgets import card, link, mark, safe
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.new_rows.map_figure import NewRowsFigure
 from clusterlens.ui.pages.new_rows.map_nodes import NewMap
 from clusterlens.ui.pages.new_rows.nodes import Placed, cluster_of
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.plots.axes import arrows, spoken_axes
 from clusterlens.ui.plots.samples import Picture
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import PALE, cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, mark, safe
 
 _WHOSE = "the old rows'"
 
@@ -28,7 +28,7 @@ class NewRowsMap(Card):
     """Old rows in grey, new ones by cluster, crosses for rows that belong nowhere."""
 
     needs = ("new_map_picture", "new_map", "placed")
-    also = ("look.new_row?", "new_nearest")
+    also = ("view.new_row?", "new_nearest")
     empty = "<p class='muted'>Load a new table to see its map.</p>"
     tells_failure = False
 
@@ -62,14 +62,14 @@ class NewRowsMap(Card):
         new_nearest: Result,
     ) -> None:
         """Show the picture, the crosses and the ring."""
-        self._figure.show_map(new_map_picture, self.session.look.new_rows_view)
+        self._figure.show_map(new_map_picture, self.session.view_state.new_rows_view)
         at = np.flatnonzero(new_map.positions == new_row.value)
         self._figure.mark(new_map.crosses, new_map.xy[at])
         self._steering.words = _spoken(new_map, placed)
         self._legend.body = _legend(new_map, placed)
 
     def _do(self, what: str) -> None:
-        self.session.look.new_rows_first = "nowhere"
+        self.session.view_state.new_rows_first = "nowhere"
 
     def _tap(self, x: float, y: float, unit: float) -> None:
         """Select the row nearest to a click, if it is near."""
@@ -79,7 +79,7 @@ class NewRowsMap(Card):
             return
         distance, at = tree.value.query((x, y))
         if distance <= CLICK_PIXELS * unit:
-            self.session.look.new_row = int(found.value.positions[at])
+            self.session.view_state.new_row = int(found.value.positions[at])
 
 
 def _spoken(new_map: NewMap, placed: Placed) -> str:

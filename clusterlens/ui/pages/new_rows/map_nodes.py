@@ -13,13 +13,13 @@ from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.preparation import PreparedRows
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.kit.palette import NOWHERE_COLOUR, cluster_colours, rgb
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.pages.new_rows.nodes import NOISE, NewCells, is_nowhere
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import KeptPartition
-from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.state.view_parameters import Viewport
+from clusterlens.ui.widgets.palette import NOWHERE_COLOUR, cluster_colours, rgb
 
 # Largest number of crosses; the other rows that belong nowhere are dots.
 MOST_CROSSES = 100
@@ -104,10 +104,10 @@ def new_map(
 
 @node("live", "Drawing the map")
 def new_map_picture(
-    job: Job, new_map: NewMap, look_new_rows_view: Viewport
+    job: Job, new_map: NewMap, view_new_rows_view: Viewport
 ) -> Picture | None:
     """Draw the old rows in grey and the new ones over them."""
-    if not look_new_rows_view.drawn:
+    if not view_new_rows_view.drawn:
         return None
     old = new_map.projection.coordinates
     xy = np.vstack([old, new_map.xy])
@@ -117,7 +117,7 @@ def new_map_picture(
     return draw_map(
         xy,
         colours,
-        look_new_rows_view,
+        view_new_rows_view,
         highlighted=lit,
         around=new_map.around,
         plane=new_map.projection,

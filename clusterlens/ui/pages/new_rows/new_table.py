@@ -11,15 +11,15 @@ from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.formatting import count, first_of, percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.reading import DECIMAL_NAMES, ENCODING_NAMES
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.file_part import offer_parts, part_select
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour
-from clusterlens.ui.kit.widgets import card, link, pn, reading, safe, select
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.new_rows.nodes import Placed, Share, ThenAndNow, cluster_of
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.file_part import offer_parts, part_select
 from clusterlens.ui.server.uploads import NEW_TABLE, FileTaker
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import NOISE_COLOUR, cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, pn, reading, safe, select
 
 CSS = """
 .share { display: grid; grid-template-columns: minmax(0, 1fr) 110px; gap: 0 8px;
@@ -40,7 +40,7 @@ _TAKING = ("load file", "take new table", "refit")
 class NewTable(Card):
     """Bars of the shares; a drop zone before there is a table."""
 
-    needs = ("kept_partition", "new_table?", "look.read_otherwise")
+    needs = ("kept_partition", "new_table?", "view.read_otherwise")
     also = ("placed", "assigned", "segmentation", "new_part", "new_parts")
 
     def build(self) -> Any:
@@ -151,7 +151,7 @@ class NewTable(Card):
 
     def _open(self, what: str) -> None:
         """Show the controls of the file's format."""
-        self.session.look.read_otherwise = True
+        self.session.view_state.read_otherwise = True
 
     def _do(self, what: str) -> None:
         if what == "retry":

@@ -20,12 +20,12 @@ from clusterlens.compute.assigning.segmentation import Segmentation, is_nowhere
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
-from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.shared_results import content_key
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.partitions import number_of
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.results import content_key
+from clusterlens.ui.widgets.words import fixed
 
 LISTED_ROWS = 200
 NOISE = -1
@@ -33,14 +33,14 @@ NOISE = -1
 
 @node()
 def kept_partition(
-    segmentations: tuple[KeptPartition, ...], look_segmentation: int | None
+    segmentations: tuple[KeptPartition, ...], view_segmentation: int | None
 ) -> KeptPartition | None:
     """Return the selected kept partition, by default the latest."""
     if not segmentations:
         return None
     last = len(segmentations) - 1
     return segmentations[
-        last if look_segmentation is None else min(look_segmentation, last)
+        last if view_segmentation is None else min(view_segmentation, last)
     ]
 
 
@@ -249,7 +249,7 @@ def margin_words(margin: float) -> str:
 
 @node("live", "Sorting the rows")
 def listed_rows(
-    job: Job, assigned: pd.DataFrame, look_new_rows_first: str
+    job: Job, assigned: pd.DataFrame, view_new_rows_first: str
 ) -> np.ndarray:
     """Return positions of the least or most sure rows, or of rows that belong nowhere.
 
@@ -260,11 +260,11 @@ def listed_rows(
         for name in ("p", "clearness", "margin")
     ]
     is_listed = (
-        is_nowhere(assigned) if look_new_rows_first == "nowhere" else keys[2] >= 0
+        is_nowhere(assigned) if view_new_rows_first == "nowhere" else keys[2] >= 0
     )
     some = np.flatnonzero(is_listed)
     raise_if_cancelled(job.cancelled)
-    sign = -1 if look_new_rows_first == "most sure" else 1
+    sign = -1 if view_new_rows_first == "most sure" else 1
     return some[np.lexsort([sign * key[some] for key in keys])][:LISTED_ROWS]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.new_rows.drift import DriftCard
 from clusterlens.ui.pages.new_rows.files import AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
@@ -15,7 +14,8 @@ from clusterlens.ui.pages.new_rows.row import NewRowCard
 from clusterlens.ui.pages.new_rows.rows import AssignedRows
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
 from clusterlens.ui.pages.page import Page, share, under
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
@@ -82,14 +82,14 @@ class NewRowsPage(Page):
         )
         self._body = share(self._cards, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
-        session.look.param.watch(self._arrange, ["new_rows_cards"])
+        session.view_state.param.watch(self._arrange, ["new_rows_cards"])
         self._arrange()
         return under(headline.view, self._body, css="cl-page-new-rows")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards if a partition is kept; a lesson may hide some."""
         self._body.visible = bool(self.session.analysis.segmentations)
-        some = self.session.look.new_rows_cards
+        some = self.session.view_state.new_rows_cards
         self._grid.stylesheets = [SOME if some else GRID]
         self._files_below.visible = not some
         for area, place in self._places.items():

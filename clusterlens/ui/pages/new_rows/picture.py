@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clusterlens.ui.kit.palette import NOWHERE_COLOUR, palette
+from clusterlens.ui.widgets.palette import NOWHERE_COLOUR, palette
 
 # Places of samples in one cluster, and where the clusters lie, in pixels.
 _SAMPLES = ((-16, -5), (-9, 11), (-4, -15), (0, 1), (5, 15), (9, -8), (16, 6), (-15, 3))

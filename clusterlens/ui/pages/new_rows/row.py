@@ -12,14 +12,14 @@ import pandas as pd
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.formatting import percent
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import breakable, card, link, mark, safe
-from clusterlens.ui.kit.words import fixed, number
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of, margin_words
 from clusterlens.ui.pages.new_rows.row_nodes import NewRow, Standing
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import breakable, card, link, mark, safe
+from clusterlens.ui.widgets.words import fixed, number
 
 SHOWN_FOR, SHOWN_AGAINST, SHOWN_CHANGES = 4, 2, 4
 CSS = """
@@ -88,7 +88,7 @@ class NewRowCard(Card):
         if not len(self._order):
             return
         place = min(max(int(at[0]) + step, 0), len(self._order) - 1) if len(at) else 0
-        self.session.look.new_row = int(self._order[place])
+        self.session.view_state.new_row = int(self._order[place])
 
 
 def _named(label: int, segmentation: Segmentation) -> str:

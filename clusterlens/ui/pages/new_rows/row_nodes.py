@@ -13,11 +13,11 @@ from clusterlens.compute.assigning.counterfactuals import smallest_changes
 from clusterlens.compute.assigning.explained import Company, company, pulls
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
 from clusterlens.ui.pages.new_rows.nodes import NewCells, is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +71,12 @@ def new_row(
     new_cells: NewCells,
     assigned: pd.DataFrame,
     listed_rows: np.ndarray,
-    look_new_row: int | None,
+    view_new_row: int | None,
 ) -> NewRow | None:
     """Explain the selected row, by default the first of the list."""
     if not len(assigned):
         return None
-    row = look_new_row
+    row = view_new_row
     if row is None or row >= len(assigned):
         row = int(listed_rows[0]) if len(listed_rows) else 0
     assignment = assigned.iloc[row]

@@ -9,17 +9,17 @@ import pandas as pd
 
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.formatting import count, whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, link, mark, safe, select
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.new_rows.nodes import (
     NOISE,
     cluster_of,
     is_nowhere,
     margin_words,
 )
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, mark, safe, select
 
 CSS = """
 table { table-layout: fixed; }
@@ -41,16 +41,16 @@ class AssignedRows(Card):
     """At most two hundred rows; the file has all."""
 
     needs = ("assigned", "listed_rows", "segmentation")
-    also = ("look.new_rows_first", "new_row")
+    also = ("view.new_rows_first", "new_row")
     empty = "<p class='muted'>Load a new table to list its rows.</p>"
     tells_failure = False
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         order = self.control(
             select("First", ORDERS, css="cl-new-rows-order", width=160),
-            lambda: look.new_rows_first,
-            lambda first: setattr(look, "new_rows_first", first),
+            lambda: view_state.new_rows_first,
+            lambda first: setattr(view_state, "new_rows_first", first),
         )
         self._head = Text(styles={"flex": "none"})
         self._rows = Text(
@@ -100,7 +100,7 @@ class AssignedRows(Card):
         )
 
     def _do(self, what: str) -> None:
-        self.session.look.new_row = int(what.removeprefix("read "))
+        self.session.view_state.new_row = int(what.removeprefix("read "))
 
 
 def _ties(assigned: pd.DataFrame) -> str:

@@ -12,13 +12,13 @@ from clusterlens.compute.assigning.few_columns import TypingTool
 from clusterlens.compute.assigning.rules import ClusterRule, ClusterRules
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.formatting import count, percent, whole
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, mark, safe, select
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.new_rows.nodes import cluster_of
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import KeptPartition
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.palette import cluster_colour
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, mark, safe, select
 
 CSS = """
 .cluster { border-bottom: 1px solid color-mix(in srgb, currentColor 16%, transparent);
@@ -35,7 +35,7 @@ class SegmentationCard(Card):
     also = ("cluster_rules?", "typing_tool?", "segmentations")
 
     def build(self) -> Any:
-        look = self.session.look
+        view_state = self.session.view_state
         self._which = self.control(
             select(
                 "Segmentation",
@@ -46,7 +46,7 @@ class SegmentationCard(Card):
                 visible=False,
             ),
             self._chosen,
-            lambda at: setattr(look, "segmentation", at),
+            lambda at: setattr(view_state, "segmentation", at),
         )
         self._text = Text(
             css_classes=["cl-rules"],
@@ -65,7 +65,7 @@ class SegmentationCard(Card):
     def _chosen(self) -> int:
         """Return the position of the selected segmentation."""
         last = max(len(self.session.analysis.segmentations) - 1, 0)
-        at = self.session.look.segmentation
+        at = self.session.view_state.segmentation
         return last if at is None else min(at, last)
 
     def prepare(self, results: Mapping[str, Result]) -> None:

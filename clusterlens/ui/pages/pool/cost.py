@@ -10,14 +10,14 @@ from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.pool.pool import PoolEstimate
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, pmu, safe
-from clusterlens.ui.kit.words import duration
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.pool.nodes import Cost
 from clusterlens.ui.pages.pool.sizes import SIZES_CSS, size_line
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.partial_run import PartialRun
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import badge, card, pmu, safe
+from clusterlens.ui.widgets.words import duration
 
 # A family with a larger share of the pool decides most of the consensus.
 HEAVY = 0.4
@@ -84,8 +84,8 @@ class PoolCost(Card):
         entries = self.session.derived.get("pool_entries")
         if self._running or not entries.ready:
             return
-        look = self.session.look
-        draft = look.pool_draft
+        view_state = self.session.view_state
+        draft = view_state.pool_draft
         self._running = self._run.disabled = True
         try:
             done = await self.session.act(
@@ -99,8 +99,8 @@ class PoolCost(Card):
         finally:
             self._running = False
             self._offer()
-        if done and look.page == "pool":
-            look.page = "consensus"
+        if done and view_state.page == "pool":
+            view_state.page = "consensus"
 
 
 def _can_run(cost: Result) -> bool:

@@ -14,13 +14,11 @@ from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.form import Form
-from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
-from clusterlens.ui.kit.words import NOISE_WORDS
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.settings import HIDDEN, WORDS, named, plain_value
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.jobs.lanes import explain
 from clusterlens.ui.pages.pool.nodes import Count
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.settings import HIDDEN, WORDS, named, plain_value
 from clusterlens.ui.server.memory.pools import LONGEST_NAME
 from clusterlens.ui.state.drafts import (
     LONGEST_TEXT,
@@ -38,8 +36,10 @@ from clusterlens.ui.state.drafts import (
     write_entries,
     write_value,
 )
-from clusterlens.ui.work.derived import Result
-from clusterlens.ui.work.jobs import explain
+from clusterlens.ui.widgets.form import Form
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, link, pmu, pn, safe
+from clusterlens.ui.widgets.words import NOISE_WORDS
 
 SHARE_WORDS = {
     "samples": "of rows",
@@ -61,7 +61,7 @@ class PoolGrid(Card):
     """
 
     needs = ("dataset", "pool_entries")
-    also = ("look.pool_draft", "look.pool_as_text", "pool_counts", "pool_values")
+    also = ("view.pool_draft", "view.pool_as_text", "pool_counts", "pool_values")
     empty = (
         f"<p>No table is prepared yet. {link('Load one on the Data page', 'data')}.</p>"
     )
@@ -235,7 +235,7 @@ class PoolGrid(Card):
 
     @property
     def _draft(self) -> PoolDraft:
-        return self.session.look.pool_draft
+        return self.session.view_state.pool_draft
 
     @property
     def _entries(self) -> Entries:
@@ -243,7 +243,7 @@ class PoolGrid(Card):
 
     def _change(self, **changes: Any) -> None:
         draft = replace(self._draft, **{"rejected": None, **changes})
-        self.session.look.pool_draft = draft
+        self.session.view_state.pool_draft = draft
 
     def _do(self, request: str) -> None:
         """Handle a button or a field of the form."""
@@ -279,7 +279,7 @@ class PoolGrid(Card):
     def _show_text(self, shown: bool) -> None:
         self._text.value = write_entries(self._entries)
         self._wrong.body = ""
-        self.session.look.pool_as_text = shown
+        self.session.view_state.pool_as_text = shown
 
     def _take_text(self, event: Any) -> None:
         try:
@@ -287,12 +287,15 @@ class PoolGrid(Card):
         except ValueError as error:
             self._wrong.body = f"<p class='warn' role='alert'>{safe(error)}</p>"
         else:
-            self.session.look.pool_as_text = False
+            self.session.view_state.pool_as_text = False
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show only the controls that apply."""
         self._k.visible = needs_clusters(self._draft.preset)
-        as_text, ready = self.session.look.pool_as_text, results["pool_entries"].ready
+        as_text, ready = (
+            self.session.view_state.pool_as_text,
+            results["pool_entries"].ready,
+        )
         self._form.visible = ready and not as_text
         self._as_text.visible = ready and as_text
         self._state.visible = ready

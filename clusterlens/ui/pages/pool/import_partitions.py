@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, pmu
-from clusterlens.ui.parts.card import Card
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.server.uploads import FileTaker, Upload
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, pmu
 
 HOW = (
     "<p class='muted'>A column of labels per model, rows joined by their ids: CSV, "
@@ -65,7 +65,11 @@ class ImportPartitions(Card):
             return
         key = await self.session.server.in_thread(self.session.keep_file, content)
         mixed = bool(self._mixed.visible and self._mixed.value)
-        look = {"page": "consensus"}
+        view_state = {"page": "consensus"}
         await self.session.act(
-            "import partitions", look=look, name=upload.name, sha256=key, mixed=mixed
+            "import partitions",
+            view_state=view_state,
+            name=upload.name,
+            sha256=key,
+            mixed=mixed,
         )

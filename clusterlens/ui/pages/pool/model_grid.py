@@ -7,8 +7,8 @@ from typing import Any
 import param
 from panel.custom import JSComponent
 
-from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.state.partial_run import STATES
+from clusterlens.ui.widgets.style import TEXT_CSS
 
 TITLES = dict(
     zip(

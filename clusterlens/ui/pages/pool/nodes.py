@@ -13,16 +13,16 @@ from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.pool.pool import PoolEstimate, estimate_pool
 from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.jobs.derived import node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.drafts import Entries, PoolDraft, draft_entries
-from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import Job
 
 
 @node()
-def pool_entries(dataset: Dataset, look_pool_draft: PoolDraft) -> Entries:
+def pool_entries(dataset: Dataset, view_pool_draft: PoolDraft) -> Entries:
     """Return the entries of the draft for the size of the table."""
-    return draft_entries(look_pool_draft, len(dataset.X))
+    return draft_entries(view_pool_draft, len(dataset.X))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def pool_cost(
     dataset: Dataset,
     pool_entries: Entries,
     pool_counts: list[Count],
-    look_pool_draft: PoolDraft,
+    view_pool_draft: PoolDraft,
 ) -> Cost:
     """Estimate the cost of the models that are switched on."""
     pairs = list(zip(pool_entries, pool_counts, strict=True))
@@ -79,7 +79,7 @@ def pool_cost(
     if not grids:
         return Cost(None, "Every clusterer is switched off; switch at least one on.")
     try:
-        seed = look_pool_draft.random_state
+        seed = view_pool_draft.random_state
         X = dataset.X
         return Cost(
             estimate_pool(X, grids, random_state=seed, workers=job.server.workers)

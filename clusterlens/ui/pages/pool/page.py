@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.page import Page
 from clusterlens.ui.pages.pool.cost import PoolCost
 from clusterlens.ui.pages.pool.grid import PoolGrid
 from clusterlens.ui.pages.pool.import_partitions import ImportPartitions
 from clusterlens.ui.pages.pool.run_progress import RunProgress
 from clusterlens.ui.pages.pool.runs import Runs
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1fr) minmax(300px, 32%);

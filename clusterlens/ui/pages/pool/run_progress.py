@@ -6,13 +6,13 @@ import time
 from typing import Any
 
 from clusterlens.compute.formatting import count
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import HIDDEN_WITHOUT_CONNECTION
-from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
-from clusterlens.ui.kit.words import ALL_AT_WORK, duration
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.pool.model_grid import ModelGrid
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.partial_run import PartialRun
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import HIDDEN_WITHOUT_CONNECTION
+from clusterlens.ui.widgets.toolkit import card, link, pmu, pn, safe
+from clusterlens.ui.widgets.words import ALL_AT_WORK, duration
 
 
 class RunProgress(Card):
@@ -106,7 +106,7 @@ class RunProgress(Card):
 
     def _do(self, what: str) -> None:
         """Open the page Consensus before the run has finished."""
-        self.session.look.param.update(so_far=True, page="consensus")
+        self.session.view_state.param.update(so_far=True, page="consensus")
 
     def _stop_and_keep(self) -> None:
         self._keep.disabled = True

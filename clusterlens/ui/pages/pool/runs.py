@@ -6,12 +6,12 @@ from typing import Any
 
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
-from clusterlens.ui.kit.form import Form
-from clusterlens.ui.kit.widgets import card, link, safe
-from clusterlens.ui.kit.words import duration
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.pages.pool.nodes import Outcome
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.analysis import Run
+from clusterlens.ui.widgets.form import Form
+from clusterlens.ui.widgets.toolkit import card, link, safe
+from clusterlens.ui.widgets.words import duration
 
 TITLES = {
     "failed": "Failed",
@@ -60,11 +60,11 @@ class Runs(Card):
         act = self.session.act_now
         self._renamed = run_id if verb == "rename" else ""
         if verb == "consensus":
-            self.session.look.page = verb
+            self.session.view_state.page = verb
         elif verb == "name":
             act("rename run", id=run_id, name=name)
         elif verb in ("read", "delete"):
-            self.session.look.so_far = False
+            self.session.view_state.so_far = False
             act(f"{verb} run", id=run_id)
         found = [self.session.derived.get(name) for name in self.needs]
         if all(result.ready for result in found):

@@ -10,7 +10,7 @@ from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.notes import as_note
 from clusterlens.compute.pool.specs import POOLS, pool_grids
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
-from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.widgets.toolkit import safe
 
 # Texts cover the lines that lead to them.
 SIZES_CSS = (

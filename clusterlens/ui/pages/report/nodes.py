@@ -16,9 +16,8 @@ from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.nodes.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
-from clusterlens.ui.nodes.verdict import Verdict
+from clusterlens.ui.jobs.derived import Node, node
+from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.pages.cns.nodes import Automatic, Summary
 from clusterlens.ui.pages.fuzzy.nodes import (
     MODELS,
@@ -29,9 +28,10 @@ from clusterlens.ui.pages.fuzzy.nodes import (
     fuzzy_ndc,
 )
 from clusterlens.ui.pages.labels.nodes import Grounds, Reached
+from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.results.label_verdict import LabelVerdict
+from clusterlens.ui.results.partition_verdict import PartitionVerdict
 from clusterlens.ui.state.analysis import SoftTable
-from clusterlens.ui.work.derived import Node, node
-from clusterlens.ui.work.jobs import Job
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Labelled:
     check: LabelCheck
     evidence: LabelEvidence
     reached: Reached | None
-    verdict: Verdict | PartitionVerdict
+    verdict: LabelVerdict | PartitionVerdict
     grounds: Grounds
 
 
@@ -121,7 +121,7 @@ def report_fuzzy(
     job: Job,
     report_choices: Choices,
     fuzzy_pairs: tuple[tuple[str, str], ...],
-    look_fuzzy_precision: float,
+    view_fuzzy_precision: float,
 ) -> SavedPairs | None:
     """Compare the partitions of every saved pair under all random models."""
     if not fuzzy_pairs:
@@ -137,9 +137,9 @@ def report_fuzzy(
                 known[u],
                 known[v],
                 sides[0].n_samples,
-                fuzzy_ndc(job, *sides, look_fuzzy_precision),
+                fuzzy_ndc(job, *sides, view_fuzzy_precision),
                 {
-                    model: adjusted(job, *sides, look_fuzzy_precision, model)
+                    model: adjusted(job, *sides, view_fuzzy_precision, model)
                     for model in MODELS
                 },
             )
@@ -154,8 +154,8 @@ NODES = {
             "cns_exact",
             "cns_summary",
             "cns_automatic",
-            "look.cns_metric",
-            "look.cns_certain",
+            "view.cns_metric",
+            "view.cns_certain",
             "cns_criterion~",
         ),
         Smoothing,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from clusterlens.ui.kit.style import COLUMN, SCROLL
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.page import Page, stacked
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.report.script_card import ScriptCard
 from clusterlens.ui.pages.report.take_away import TakeAway
 from clusterlens.ui.pages.report.timeline import Timeline
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.style import COLUMN, SCROLL
+from clusterlens.ui.widgets.toolkit import pn
 
 GRID = """
 :host { display: grid; grid-template-columns: 276px minmax(0, 1fr) 440px;

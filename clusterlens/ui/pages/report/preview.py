@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from clusterlens.ui.components.card import TO_A_RUN, Card
+from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.exports.document import (
     SECTIONS,
     DrawnPictures,
     Findings,
     write_report,
 )
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import card, pmu, pn, safe
-from clusterlens.ui.parts.card import TO_A_RUN, Card
-from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.work.jobs import explain
+from clusterlens.ui.jobs.lanes import explain
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import card, pmu, pn, safe
 
 CSS = """
 button.pill { margin: 4px 6px 2px 0; }
@@ -32,7 +32,7 @@ _PAPER = "<span class='muted'>As it prints: on white, in either theme.</span>"
 class ReportPreview(Card):
     """Preview, written again on a thread when its content changes while visible."""
 
-    needs = (*NEEDED, "note", "look.report_without", "look.report_with")
+    needs = (*NEEDED, "note", "view.report_without", "view.report_with")
     also = WELCOME
     empty = f"<b>Nothing to report yet.</b> {TO_A_RUN}."
 
@@ -75,7 +75,7 @@ class ReportPreview(Card):
 
     def set_visible(self, visible: bool) -> None:
         super().set_visible(visible)
-        self._follow(self.session.look.report_with if visible else ())
+        self._follow(self.session.view_state.report_with if visible else ())
 
     def _follow(self, wanted: Sequence[str]) -> None:
         """Watch the results of requested sections, and only these."""
@@ -88,7 +88,7 @@ class ReportPreview(Card):
 
     def show(self, **values: Any) -> None:
         """Write the report with the requested sections."""
-        self._follow(self.session.look.report_with)
+        self._follow(self.session.view_state.report_with)
         self._write()
 
     def _write(self) -> None:
@@ -105,10 +105,10 @@ class ReportPreview(Card):
 
     def _switch(self, key: str) -> None:
         """Remove a section from the report, or restore it."""
-        look, node = self.session.look, SECTIONS[key].node
+        view_state, node = self.session.view_state, SECTIONS[key].node
         name = "report_with" if node else "report_without"
-        switched = set(getattr(look, name)) ^ {key}
-        setattr(look, name, tuple(one for one in SECTIONS if one in switched))
+        switched = set(getattr(view_state, name)) ^ {key}
+        setattr(view_state, name, tuple(one for one in SECTIONS if one in switched))
         if node and key in switched:
             self.session.derived.ask(node)
 

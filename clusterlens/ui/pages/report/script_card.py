@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.findings import NEEDED, gather
 from clusterlens.ui.exports import guard
 from clusterlens.ui.exports.replay import Replayed, replay
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TEXT_CSS
-from clusterlens.ui.kit.widgets import badge, card, copier, link, safe
-from clusterlens.ui.kit.words import duration
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.findings import NEEDED, gather
-from clusterlens.ui.work.jobs import explain
+from clusterlens.ui.jobs.lanes import explain
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import TEXT_CSS
+from clusterlens.ui.widgets.toolkit import badge, card, copier, link, safe
+from clusterlens.ui.widgets.words import duration
 
 CSS = "pre { font: 12px/1.5 ui-monospace, monospace; margin: 4px 0; white-space: pre; }"
 # Time that a fresh process takes to start.

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from clusterlens.ui.components.card import Card
+from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.components.saving import save_file
 from clusterlens.ui.exports.document import Findings, picture_makers, write_report
 from clusterlens.ui.exports.rows import (
     file_stem,
@@ -19,13 +22,10 @@ from clusterlens.ui.exports.rows import (
     rows_to_csv,
     rows_to_parquet,
 )
-from clusterlens.ui.kit.components import Download, Text
-from clusterlens.ui.kit.widgets import card, link, safe
-from clusterlens.ui.parts.card import Card
-from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.parts.saving import save_file
 from clusterlens.ui.server.memory.archive import SUFFIX, export_analysis
 from clusterlens.ui.session import Session
+from clusterlens.ui.widgets.scripted import Download, Text
+from clusterlens.ui.widgets.toolkit import card, link, safe
 
 
 @dataclass(frozen=True)

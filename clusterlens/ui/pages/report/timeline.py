@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.ui.components.card import Card
 from clusterlens.ui.exports.step_words import step_words
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import TEXT_CSS
-from clusterlens.ui.kit.widgets import card, link, safe
-from clusterlens.ui.parts.card import Card
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import as_moment
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.style import TEXT_CSS
+from clusterlens.ui.widgets.toolkit import card, link, safe
 
 CSS = """
 ol.steps { list-style: none; margin: 0; padding: 0 0 0 2px; }

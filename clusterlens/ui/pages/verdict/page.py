@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.components.deferred import Steps
 from clusterlens.ui.pages.page import Page
 from clusterlens.ui.pages.verdict.rows import VerdictRows
-from clusterlens.ui.parts.deferred import Steps
+from clusterlens.ui.widgets.style import COLUMN
+from clusterlens.ui.widgets.toolkit import pn
 
 
 class VerdictPage(Page):

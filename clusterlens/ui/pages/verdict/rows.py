@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, copier, link, safe
-from clusterlens.ui.nodes.export_evidence import CHECK_OF, stopped_checks
-from clusterlens.ui.nodes.result import ExportPartition
-from clusterlens.ui.nodes.result_verdict import Row, Verdict, mark_unfinished
-from clusterlens.ui.nodes.verdict import LIGHT_COLOURS, LIGHTS
-from clusterlens.ui.parts.card import TO_A_RUN, Card
-from clusterlens.ui.work.derived import Result
+from clusterlens.ui.components.card import TO_A_RUN, Card
+from clusterlens.ui.jobs.derived import Result
+from clusterlens.ui.results.export_evidence import CHECK_OF, stopped_checks
+from clusterlens.ui.results.label_verdict import LIGHT_COLOURS, LIGHTS
+from clusterlens.ui.results.result import ExportPartition
+from clusterlens.ui.results.result_verdict import Row, Verdict, mark_unfinished
+from clusterlens.ui.widgets.scripted import Text
+from clusterlens.ui.widgets.toolkit import card, copier, link, safe
 
 # Node with the estimate of each check, and the reason if it cannot be run.
 COSTS = {
@@ -98,9 +98,11 @@ class VerdictRows(Card):
         if what not in _TITLES:
             self.session.derived.ask(what)
         elif what == "clusters":
-            self.session.look.param.update(page=what, partition="auto", cluster=None)
+            self.session.view_state.param.update(
+                page=what, partition="auto", cluster=None
+            )
         else:
-            self.session.look.page = what
+            self.session.view_state.page = what
 
 
 def _light(light: Any) -> str:

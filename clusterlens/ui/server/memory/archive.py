@@ -58,7 +58,7 @@ def export_analysis(store: Store, analysis: str) -> bytes:
         "made by": f"ClusterLens {__version__}",
         "cursor": stored.cursor,
         "about": stored.about,
-        "look": stored.look,
+        "look": stored.view_state,
         "steps": [{**asdict(row), "holds": sorted(row.holds)} for row in stored.rows],
         "checks": [asdict(check) for check in checks],
     }

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from clusterlens.ui.work.private_files import (
+from clusterlens.ui.jobs.private_files import (
     make_folder,
     open_plain,
     opener,

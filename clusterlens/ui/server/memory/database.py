@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from clusterlens.ui.work.private_files import make_file
+from clusterlens.ui.jobs.private_files import make_file
 
 FILE = "clusterlens.sqlite"
 HOME = "CLUSTERLENS_HOME"

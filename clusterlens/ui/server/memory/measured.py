@@ -24,6 +24,7 @@ from clusterlens.compute.pool.nulls import NullAgreement, null_p_value
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.ui.jobs.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.packed import RecordError
 from clusterlens.ui.server.memory.rows import CheckRow
@@ -36,7 +37,6 @@ from clusterlens.ui.state.checks import (
     NUMBERS,
     Check,
 )
-from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 About = dict[str, Any]

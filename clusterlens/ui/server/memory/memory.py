@@ -23,6 +23,7 @@ import param
 
 from clusterlens.compute.formatting import count
 from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.jobs.scheduler import is_serving
 from clusterlens.ui.server.memory.contents import is_key
 from clusterlens.ui.server.memory.measured import read_checks, write_checks
 from clusterlens.ui.server.memory.records import Records, same_table
@@ -36,13 +37,12 @@ from clusterlens.ui.server.memory.store import (
     new_id,
 )
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.state.address import plain_look
+from clusterlens.ui.state.address import plain_view_state
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.checks import Check, Checks, newer
 from clusterlens.ui.state.history import History, Step
-from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.shapes import choice
-from clusterlens.ui.work.scheduler import is_serving
+from clusterlens.ui.state.view_state import ViewState
 
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class Memory(param.Parameterized):
         Server; without a store nothing is saved.
     history : History
         History to save.
-    look : Look
+    view_state : ViewState
         View state, saved with every change of the history or of the page.
     checks : Checks
         Measurements; each is stored when it ends.
@@ -122,14 +122,14 @@ class Memory(param.Parameterized):
         self,
         server: Server,
         history: History,
-        look: Look,
+        view_state: ViewState,
         checks: Checks,
         notify: Callable[[str, str], Any],
     ) -> None:
         store = server.store
         super().__init__(state="off" if store is None else "empty")
         self.store, self.files, self._server = store, Files(store), server
-        self._history, self._look, self._notify = history, look, notify
+        self._history, self._view_state, self._notify = history, view_state, notify
         self._checks = checks
         self._kept = SavedHistory(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
@@ -144,7 +144,7 @@ class Memory(param.Parameterized):
         self._context = contextvars.copy_context()
         if store is not None:
             history.param.watch(self._wake, ["steps", "cursor"])
-            look.param.watch(self._wake, ["page"])
+            view_state.param.watch(self._wake, ["page"])
             checks.param.watch(self._wake, ["held"])
             server.memories.add(self)
 
@@ -202,17 +202,17 @@ class Memory(param.Parameterized):
 
     def _is_left_here(self) -> bool:
         """Return whether a stored analysis would open on the displayed page."""
-        return self.analysis is None or self._page == self._look.page
+        return self.analysis is None or self._page == self._view_state.page
 
     def begin(
         self,
         kind: str,
         title: str,
         given: Mapping[str, Any],
-        look: Mapping[str, Any] | None = None,
+        view_state: Mapping[str, Any] | None = None,
     ) -> str:
         """Record that work is running; return its id, which ends it."""
-        intent = Intent(new_id(), kind, title, given, look or {})
+        intent = Intent(new_id(), kind, title, given, view_state or {})
         self.under_way = (*self.under_way, intent)
         self._wake()
         return intent.id
@@ -321,7 +321,7 @@ class Memory(param.Parameterized):
                     self.state = "saving"
                     await (self._write_checks if self._has_steps() else self._write)()
                 elif not self._is_left_here():
-                    await self._write_look()
+                    await self._write_view_state()
                 elif self._is_to_note():
                     await self._note()
                 elif not self._behind:  # another write may have been reported since
@@ -335,23 +335,33 @@ class Memory(param.Parameterized):
                 return
         self.param.update(state="saved", problem="")
 
-    async def _write_look(self) -> None:
+    async def _write_view_state(self) -> None:
         """Write the view, for the next time the analysis is opened."""
-        analysis, page, look = self.analysis, self._look.page, plain_look(self._look)
+        analysis, page, view_state = (
+            self.analysis,
+            self._view_state.page,
+            plain_view_state(self._view_state),
+        )
         store = self._open_store
-        await self._server.in_thread(lambda: store.write_look(analysis, look))
+        await self._server.in_thread(
+            lambda: store.write_view_state(analysis, view_state)
+        )
         self._page = page
 
     async def _write(self) -> None:
         """Write changes that the store lacks, and notify other pages."""
-        store, history, look = self._open_store, self._history, plain_look(self._look)
-        page = self._look.page
+        store, history, view_state = (
+            self._open_store,
+            self._history,
+            plain_view_state(self._view_state),
+        )
+        page = self._view_state.page
         steps, cursor, kept = history.steps, history.cursor, self._kept
         _, ended = self._to_note()
 
         def write() -> SavedHistory:
             time.sleep(_DEBOUNCE_SECONDS)  # the end waits for this thread
-            return _write(store, kept, steps, cursor, look, self.files, ended)
+            return _write(store, kept, steps, cursor, view_state, self.files, ended)
 
         self._kept = await self._server.in_thread(write)
         self._forget(ended)
@@ -449,7 +459,7 @@ class Memory(param.Parameterized):
 
     def adopt(self, kept: SavedHistory) -> None:
         """Adopt an analysis that was read from the store as this page's."""
-        self._kept, self._page = kept, self._look.page
+        self._kept, self._page = kept, self._view_state.page
         self.param.update(
             state="saved",
             problem="",
@@ -508,7 +518,7 @@ def read(
         *(analysis, stored.revision, steps, cursor, title or "", bool(imported)),
         checks,
     )
-    return kept, list(dict.fromkeys([*records.notes, *lost])), dict(stored.look)
+    return kept, list(dict.fromkeys([*records.notes, *lost])), dict(stored.view_state)
 
 
 def _stored_checks(
@@ -559,7 +569,7 @@ def _write(
     kept: SavedHistory,
     steps: tuple[Step, ...],
     cursor: int,
-    look: dict[str, Any],
+    view_state: dict[str, Any],
     files: Mapping[str, bytes],
     ended: Collection[str],
 ) -> SavedHistory:
@@ -575,7 +585,7 @@ def _write(
     ]
     name = kept.id or new_id()
     about = describe(kept, steps, cursor)
-    stored = Stored(name, kept.revision, cursor, (), about, look)
+    stored = Stored(name, kept.revision, cursor, (), about, view_state)
     revision = store.write(stored, first, rows, ended)
     checks = kept.checks if kept.id else {}
     return SavedHistory(

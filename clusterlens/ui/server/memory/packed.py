@@ -11,10 +11,10 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.notes import Note, as_note
+from clusterlens.ui.jobs.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.server.memory.schema import ENSEMBLE, SOFT
 from clusterlens.ui.state.analysis import SoftTable
 from clusterlens.ui.state.partitions import refuse_large_labels
-from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 
 class RecordError(ValueError):

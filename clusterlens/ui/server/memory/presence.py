@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from clusterlens.ui.work.private_files import make_file, make_folder
+from clusterlens.ui.jobs.private_files import make_file, make_folder
 
 # Longest time that a process waits for another one to enter.
 _TURN_SECONDS = 20.0

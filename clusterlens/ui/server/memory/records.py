@@ -21,6 +21,7 @@ from clusterlens.compute.pool.preset_versions import PresetUsed, preset_of
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.reading import SEPARATOR_NAMES
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
+from clusterlens.ui.jobs.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.server.memory.contents import Contents, is_key
 from clusterlens.ui.server.memory.packed import (
     RecordError,
@@ -44,7 +45,6 @@ from clusterlens.ui.state.analysis import (
     Succession,
 )
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 _CLOSE = 1e-6
 

@@ -80,7 +80,7 @@ class Stored:
     cursor: int
     rows: tuple[Row, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
-    look: Mapping[str, Any] = field(default_factory=dict)
+    view_state: Mapping[str, Any] = field(default_factory=dict)
 
 
 def listed(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
@@ -129,8 +129,10 @@ def read_analysis(
             given, changes = map(read_values, plain)
             rows.append(Row(kind, title, at, given, changes, frozenset(held)))
         what = "its entry"
-        revision, cursor, about, look, digest = head
-        _compare(digest, analysis, cursor, about, look, *(row[0] for row in found))
+        revision, cursor, about, view_state, digest = head
+        _compare(
+            digest, analysis, cursor, about, view_state, *(row[0] for row in found)
+        )
         if type(revision) is not int or type(cursor) is not int:
             raise TypeError("its numbers are none")
         if not 0 < revision < _MOST_REVISIONS:
@@ -138,7 +140,12 @@ def read_analysis(
         if [position for _, position, *_ in found] != [*range(len(found))]:
             raise ValueError("steps are missing")
         return Stored(
-            analysis, revision, cursor, (*rows,), read_values(about), read_values(look)
+            analysis,
+            revision,
+            cursor,
+            (*rows,),
+            read_values(about),
+            read_values(view_state),
         )
     except (TypeError, ValueError) as error:
         raise Lost(

@@ -38,6 +38,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import platformdirs
 
 from clusterlens.compute.formatting import count
+from clusterlens.ui.jobs.private_files import make_folder, plain_files
 from clusterlens.ui.server.memory.contents import Contents, remove_drafts
 from clusterlens.ui.server.memory.database import (
     ERRORS,
@@ -67,7 +68,6 @@ from clusterlens.ui.server.memory.rows import (
     seal,
 )
 from clusterlens.ui.state.history import now
-from clusterlens.ui.work.private_files import make_folder, plain_files
 
 
 class Conflict(Exception):
@@ -101,7 +101,7 @@ class Intent:
         Description for the screen.
     given : dict
         Values of the action, or the name of the result.
-    look : dict
+    view_state : dict
         View to show at its end.
     stage : str
         Present stage, if it differs from the title.
@@ -113,7 +113,7 @@ class Intent:
     kind: str
     title: str
     given: Mapping[str, Any] = field(default_factory=dict)
-    look: Mapping[str, Any] = field(default_factory=dict)
+    view_state: Mapping[str, Any] = field(default_factory=dict)
     stage: str = ""
     done: int = 0
     total: int = 0
@@ -346,7 +346,12 @@ class Store:
             If the revision has changed.
         """
         with self._transaction() as db:
-            values = (stored.cursor, now(), as_text(stored.about), as_text(stored.look))
+            values = (
+                stored.cursor,
+                now(),
+                as_text(stored.about),
+                as_text(stored.view_state),
+            )
             if stored.revision:
                 done = db.execute(
                     "UPDATE analysis SET revision = revision + 1, cursor = ?, "
@@ -372,11 +377,11 @@ class Store:
         return stored.revision + 1
 
     @_alone
-    def write_look(self, analysis: str, look: Mapping[str, Any]) -> None:
+    def write_view_state(self, analysis: str, view_state: Mapping[str, Any]) -> None:
         """Write the view; this does not count as a change of the analysis."""
         with self._transaction() as db:
             sql = "UPDATE analysis SET look = ? WHERE id = ?"
-            if db.execute(sql, (as_text(look), analysis)).rowcount:
+            if db.execute(sql, (as_text(view_state), analysis)).rowcount:
                 seal(db, analysis)
 
     @_alone

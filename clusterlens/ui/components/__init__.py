@@ -1,0 +1,1 @@
+"""Components: cards and gestures that several pages share."""

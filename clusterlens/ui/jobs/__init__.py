@@ -1,0 +1,1 @@
+"""Jobs: work in three lanes, results derived from the state, and caches of results."""

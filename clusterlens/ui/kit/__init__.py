@@ -1,1 +1,0 @@
-"""Kit: widgets, style, colours and words shared by all pages."""

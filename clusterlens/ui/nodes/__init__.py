@@ -1,1 +1,0 @@
-"""Nodes: results derived from the analysis and the view state, for several pages."""

@@ -1,1 +1,0 @@
-"""Parts: cards and gestures that several pages share."""

@@ -1,0 +1,1 @@
+"""Results that several pages show, derived from the analysis and the view state."""

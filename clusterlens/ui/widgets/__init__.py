@@ -1,0 +1,1 @@
+"""Widgets, style, colours and words that all pages share."""

@@ -1,1 +1,0 @@
-"""Work: jobs, results derived from the state, and caches of results."""
