@@ -128,6 +128,14 @@ def abridge(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def decimals_below(value: float, limit: float) -> int:
+    """Return the decimals, 2 to 6, that show a value below its limit as below it."""
+    decimals = 2
+    while decimals < 6 and value < limit <= round(value, decimals):
+        decimals += 1
+    return decimals
+
+
 def percent(share: float) -> str:
     """Format a share in percent: zero without a sign, a small share not as zero.
 

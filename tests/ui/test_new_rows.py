@@ -894,12 +894,12 @@ def test_the_page_says_what_comes_first():
     [
         (GOOD, "primary", ""),
         (
-            replace(GOOD, again=again(NONE)),
+            replace(GOOD, stability=again(NONE)),
             "warning",
             "It cannot be defended as groups. 0 of 3 clusters found again",
         ),
         (
-            replace(GOOD, copies=None, again=again((1, 0, 0))),
+            replace(GOOD, null_check=None, stability=again((1, 0, 0))),
             "warning",
             "Not decided yet. 1 of 3 clusters found again",
         ),

@@ -10,6 +10,7 @@ import pytest
 import clusterlens as cl
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.ui.results.evidence import Evidence, LabelsMatch
 from clusterlens.ui.results.export_evidence import (
     count_broken,
     find_columns,
@@ -17,12 +18,7 @@ from clusterlens.ui.results.export_evidence import (
     match_labels_given,
 )
 from clusterlens.ui.results.leading import Leads
-from clusterlens.ui.results.result_verdict import (
-    QUESTIONS,
-    Evidence,
-    LabelsMatch,
-    weigh_result,
-)
+from clusterlens.ui.results.result_verdict import QUESTIONS, weigh_result
 
 SIZES = (50, 30, 20)
 NAMES = {0: "big", 2: "<b>odd</b>"}
@@ -84,14 +80,19 @@ def columns(accuracy, error=0.01):
 LEADS = Leads("a", "a", 3, 3)
 ANSWERED = Leads("a", "b", 5, 3, 16, words="As if 1.1 of 65 models voted.")
 NOTHING = Evidence(
-    "model b", "customers", np.repeat([0, 1, 2], SIZES), NAMES, True, LEADS
+    title="model b",
+    table="customers",
+    clusters=np.repeat([0, 1, 2], SIZES),
+    names=NAMES,
+    is_here=True,
+    leads=LEADS,
 )
 GOOD = replace(
     NOTHING,
-    copies=copies(0.05),
-    numbers=numbers(3),
-    again=again(ALL),
-    apart=apart(ALL),
+    null_check=copies(0.05),
+    k_selection=numbers(3),
+    stability=again(ALL),
+    separation=apart(ALL),
     columns=columns(0.99),
     labels=LabelsMatch("species", 0.93),
 )
@@ -136,17 +137,17 @@ def test_where_nothing_was_asked_nothing_is_defended_or_doubted():
 @pytest.mark.parametrize(
     ("change", "light"),
     [
-        ({"copies": copies(0.4)}, "in part"),
-        ({"copies": copies(0.4), "apart": apart(FIRST)}, "no"),
-        ({"again": again(NONE)}, "no"),
-        ({"again": again(LAST)}, "no"),
-        ({"again": again(FIRST)}, "in part"),
-        ({"copies": copies(0.4), "again": None}, "no"),
-        ({"copies": None}, "unknown"),
-        ({"again": None}, "unknown"),
-        ({"numbers": numbers(4)}, "in part"),
-        ({"numbers": numbers(None)}, "in part"),
-        ({"apart": apart(NONE)}, "in part"),
+        ({"null_check": copies(0.4)}, "in part"),
+        ({"null_check": copies(0.4), "separation": apart(FIRST)}, "no"),
+        ({"stability": again(NONE)}, "no"),
+        ({"stability": again(LAST)}, "no"),
+        ({"stability": again(FIRST)}, "in part"),
+        ({"null_check": copies(0.4), "stability": None}, "no"),
+        ({"null_check": None}, "unknown"),
+        ({"stability": None}, "unknown"),
+        ({"k_selection": numbers(4)}, "in part"),
+        ({"k_selection": numbers(None)}, "in part"),
+        ({"separation": apart(NONE)}, "in part"),
         ({"title": "a", "leads": replace(LEADS, likeness=0.21)}, "in part"),
         ({"leads": replace(LEADS, family="k-means", n_models=9)}, "in part"),
         ({"columns": columns(0.5), "labels": LabelsMatch("species", 0.1)}, "yes"),
@@ -155,19 +156,19 @@ def test_where_nothing_was_asked_nothing_is_defended_or_doubted():
 def test_the_worst_of_the_checks_that_decide_is_the_verdict(change, light):
     verdict = weigh_result(replace(GOOD, **change))
     assert verdict.light == light
-    decided = change.keys() & {"copies", "again"}
+    decided = change.keys() & {"null_check", "stability"}
     is_wrong = decided and light in ("no", "in part")
     assert bool(verdict.objection) == bool(is_wrong)
     assert verdict.summary in verdict.paragraph
 
 
 def test_each_cluster_is_named_where_it_belongs():
-    verdict = weigh_result(replace(GOOD, again=again(FIRST)))
+    verdict = weigh_result(replace(GOOD, stability=again(FIRST)))
     claims = parts(verdict)
     assert "that “big” is found again in other samples, more" in claims["defended"]
     assert "that cluster 2 and “<b>odd</b>” are found again" in claims["doubted"]
     assert verdict.objection == "1 of 3 clusters found again in other samples."
-    none = parts(weigh_result(replace(GOOD, again=again(NONE))))["doubted"]
+    none = parts(weigh_result(replace(GOOD, stability=again(NONE))))["doubted"]
     assert none.startswith("that any of 3 clusters is found again in other")
     row = next(row for row in verdict.rows if row.key == "again")
     assert "1 of 3 clusters" in row.answer
@@ -175,7 +176,7 @@ def test_each_cluster_is_named_where_it_belongs():
 
 
 def test_pool_test_and_answers_are_named_with_their_numbers():
-    found = replace(GOOD, leads=ANSWERED, numbers=numbers(4))
+    found = replace(GOOD, leads=ANSWERED, k_selection=numbers(4))
     row = next(row for row in weigh_result(found).rows if row.key == "numbers")
     assert row.light == "in part"
     assert "the pool: 5, your answers: 3, the k test: 4" in row.answer
@@ -209,7 +210,7 @@ def test_answers_are_named_before_what_they_weigh_on():
 )
 def test_small_clusters_that_no_check_confirms_are_doubted(sizes, passed, words):
     clusters = np.repeat([0, 1, 2], sizes)
-    verdict = weigh_result(replace(GOOD, clusters=clusters, again=again(passed)))
+    verdict = weigh_result(replace(GOOD, clusters=clusters, stability=again(passed)))
     row = next(row for row in verdict.rows if row.key == "doubts")
     assert (row.light == "in part") == bool(words)
     assert words in row.answer.lower() if words else "no proof" in row.answer
@@ -278,19 +279,25 @@ def test_rows_come_in_the_order_of_the_questions():
 
 
 def test_a_failing_whole_may_have_clusters_that_hold():
-    found = replace(GOOD, copies=copies(1.0), again=again(LAST), apart=apart(ALL))
+    found = replace(
+        GOOD, null_check=copies(1.0), stability=again(LAST), separation=apart(ALL)
+    )
     verdict = weigh_result(found)
     assert verdict.light == "no"
     assert verdict.summary == (
         "It cannot be defended as a whole, but “<b>odd</b>” can."
     )
-    for other in ({"again": again(NONE)}, {"apart": apart(FIRST)}, {"apart": None}):
+    for other in (
+        {"stability": again(NONE)},
+        {"separation": apart(FIRST)},
+        {"separation": None},
+    ):
         none = weigh_result(replace(found, **other))
         assert none.summary == "It cannot be defended as groups."
 
 
 def test_copies_that_agree_more_are_not_said_to_agree_as_much():
-    text = weigh_result(replace(GOOD, copies=copies(1.0))).paragraph
+    text = weigh_result(replace(GOOD, null_check=copies(1.0))).paragraph
     assert "the pool agrees no more on the table than on copies" in text
     assert "as much" not in text
 
@@ -309,8 +316,8 @@ def test_a_number_does_not_round_to_the_limit_that_it_misses(value, shown):
 def test_a_cluster_just_short_of_the_limit_is_shown_as_short_of_it():
     found = replace(
         GOOD,
-        again=again(jaccard=np.array([0.95, 0.7496, 0.95])),
-        apart=apart(consistency=np.array([0.99, 0.99, 0.98999])),
+        stability=again(jaccard=np.array([0.95, 0.7496, 0.95])),
+        separation=apart(consistency=np.array([0.99, 0.99, 0.98999])),
     )
     verdict = weigh_result(found)
     rows = {row.key: row for row in verdict.rows}
@@ -330,7 +337,7 @@ def test_signs_of_a_wrong_leader_are_no_claims_that_fail():
     assert "Speaks against it: the leader, a, agrees little with" in verdict.paragraph
     row = next(row for row in verdict.rows if row.key == "doubts")
     assert "far from the classes" in row.basis
-    small = replace(GOOD, clusters=np.repeat([0, 1, 2], (95, 1, 4)), again=None)
+    small = replace(GOOD, clusters=np.repeat([0, 1, 2], (95, 1, 4)), stability=None)
     row = next(row for row in weigh_result(small).rows if row.key == "doubts")
     assert row.answer.endswith("rows, not checked in other samples.")
     assert row.basis == ""
@@ -376,7 +383,7 @@ def test_a_result_that_is_older_than_its_links_says_so():
 
 def test_nothing_is_more_than_by_chance_without_a_cluster_to_compare_with():
     alone = again(ALL, by_chance=np.array([0.5, 0.0, 0.5]))
-    rows = weigh_result(replace(GOOD, again=alone)).rows
+    rows = weigh_result(replace(GOOD, stability=alone)).rows
     row = next(row for row in rows if row.key == "again")
     assert "no such cluster" in row.basis
     assert row.defended
@@ -430,8 +437,8 @@ def test_the_likeness_of_a_leader_that_answers_chose_is_no_sign():
 def test_a_missing_value_of_a_cluster_is_said():
     found = replace(
         GOOD,
-        again=again(by_chance=np.array([0.3, 0.0, 0.3])),
-        apart=apart(consistency=np.array([0.99, 0.99, np.nan])),
+        stability=again(by_chance=np.array([0.3, 0.0, 0.3])),
+        separation=apart(consistency=np.array([0.99, 0.99, np.nan])),
     )
     rows = {row.key: row for row in weigh_result(found).rows}
     assert "cluster 2 0.95 (no such cluster)" in rows["again"].basis
@@ -474,7 +481,7 @@ def test_a_number_that_test_and_answers_find_is_no_error_of_the_pool():
     assert lights(verdict)["numbers"] == "yes"
     alone = weigh_result(replace(GOOD, leads=replace(LEADS, k_before=4)))
     assert "3 groups (the k test agrees; the pool: 4)" in parts(alone)["defended"]
-    unasked = weigh_result(replace(GOOD, leads=leads, numbers=None))
+    unasked = weigh_result(replace(GOOD, leads=leads, k_selection=None))
     assert lights(unasked)["numbers"] == "in part"
 
 
@@ -489,10 +496,10 @@ def test_nothing_is_said_about_a_cluster_of_nearly_all_rows():
         GOOD,
         clusters=np.repeat([0, 1], sizes),
         names={1: "big spenders"},
-        numbers=numbers(2),
+        k_selection=numbers(2),
         leads=replace(LEADS, k_before=2),
-        again=again(jaccard=np.array([0.99, 0.98]), **two),
-        apart=apart(consistency=np.array([1.0, 1.0]), **two),
+        stability=again(jaccard=np.array([0.99, 0.98]), **two),
+        separation=apart(consistency=np.array([1.0, 1.0]), **two),
     )
     verdict = weigh_result(found)
     claims = parts(verdict)
@@ -508,13 +515,13 @@ def test_nothing_is_said_about_a_cluster_of_nearly_all_rows():
 
 @pytest.mark.parametrize(("p", "is_said"), [(0.9, True), (0.01, False)])
 def test_agreement_of_all_rows_is_said_to_miss_small_groups(p, is_said):
-    verdict = weigh_result(replace(GOOD, copies=copies(p)))
+    verdict = weigh_result(replace(GOOD, null_check=copies(p)))
     (row,) = [row for row in verdict.rows if row.key == "copies"]
     assert ("A group of few rows" in row.basis) == is_said
 
 
 def test_columns_that_reproduce_a_cut_of_noise_are_no_support():
-    verdict = weigh_result(replace(GOOD, copies=copies(0.9)))
+    verdict = weigh_result(replace(GOOD, null_check=copies(0.9)))
     assert lights(verdict)["columns"] == "unknown"
     assert "“age” and “income” reproduce 99%" in verdict.paragraph
 

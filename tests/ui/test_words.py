@@ -10,7 +10,14 @@ import pandas as pd
 import pytest
 
 import clusterlens
-from clusterlens.compute.formatting import all_of, count, grouped, percent, whole
+from clusterlens.compute.formatting import (
+    all_of,
+    count,
+    decimals_below,
+    grouped,
+    percent,
+    whole,
+)
 from clusterlens.ui.components.result_button import offer_result, result_button
 from clusterlens.ui.pages.data.nodes import write_cell
 from clusterlens.ui.widgets.palette import label_title
@@ -131,3 +138,14 @@ def test_no_space_stands_before_the_sign_of_percent():
     assert [one for one in texts if spaced.search(one[1])] == []
     manual = (package.parent / "docs").rglob("*.md")
     assert not any(re.search(r"\d %", path.read_text("utf-8")) for path in manual)
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "decimals"),
+    [
+        *((0.74, 0.75, 2), (0.7496, 0.75, 4), (0.75, 0.75, 2), (0.8, 0.75, 2)),
+        *((0.999, 1, 3), (0.99999, 1, 5), (1 - 1e-9, 1, 6), (1, 1, 2), (-0.5, 1, 2)),
+    ],
+)
+def test_a_value_below_its_limit_is_shown_below_it(value, limit, decimals):
+    assert decimals_below(value, limit) == decimals

@@ -15,10 +15,7 @@ from sklearn.metrics import (
 
 from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_classes
 from clusterlens.compute.ensemble.contingency import cross_tab, match_labels
-from clusterlens.compute.formatting import whole
-
-# Most decimals of an index that is just below 1.
-_MOST_DIGITS = 6
+from clusterlens.compute.formatting import decimals_below, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,10 +118,7 @@ def adjusted_rand_or_nan(a: IntArray, b: IntArray) -> float:
 
 def _below_one(value: float) -> str:
     """Format an index; with more decimals if it is below 1 but would round to 1."""
-    digits = 2
-    while digits < _MOST_DIGITS and round(value, digits) == 1 and value < 1:
-        digits += 1
-    return f"{value:z.{digits}f}"
+    return f"{value:z.{decimals_below(value, 1)}f}"
 
 
 def _disagreement(a: IntArray, b: IntArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.results.partition_verdict import grade_clusters
-from clusterlens.ui.results.result_verdict import weigh_copies
+from clusterlens.ui.results.verdict_answers import weigh_copies
 from clusterlens.ui.widgets.toolkit import pmu
 
 _LABEL = "Make it the result"

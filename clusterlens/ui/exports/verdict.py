@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clusterlens.compute.table.distributions import ColumnDistribution
-from clusterlens.ui.results.export_evidence import CHECK_OF
 from clusterlens.ui.results.label_verdict import LIGHT_COLOURS
-from clusterlens.ui.results.result_verdict import Verdict
+from clusterlens.ui.results.result_verdict import QUESTIONS, Verdict
 from clusterlens.ui.state.checks import Check
 from clusterlens.ui.widgets.distributions import picture
 from clusterlens.ui.widgets.palette import cluster_colour, cluster_name
@@ -28,9 +27,9 @@ def write_verdict(verdict: Verdict, checks: Mapping[str, Check], note: str) -> s
     """
     lines = "".join(
         f"<tr><td><span class='dot' style='background:{LIGHT_COLOURS[row.light]}'>"
-        f"</span></td><td style='min-width:9em'>{row.question}</td>"
+        f"</span></td><td style='min-width:9em'>{QUESTIONS[row.key].title}</td>"
         f"<td><b>{safe(row.answer)}</b> {safe(row.basis)} <span class='muted'>"
-        f"{_settings(checks.get(CHECK_OF.get(row.key, '')))}</span></td></tr>"
+        f"{_settings(checks.get(QUESTIONS[row.key].node))}</span></td></tr>"
         for row in verdict.rows
     )
     written = f"<pre>{safe(note)}</pre>" if note else ""

@@ -28,25 +28,14 @@ from clusterlens.ui.results.cluster_stability import (
     separation_key,
 )
 from clusterlens.ui.results.evaluated_labels import label_column
+from clusterlens.ui.results.evidence import Evidence, LabelsMatch
 from clusterlens.ui.results.leading import Leads
 from clusterlens.ui.results.result import ExportPartition
-from clusterlens.ui.results.result_verdict import (
-    Evidence,
-    LabelsMatch,
-    Verdict,
-    weigh_result,
-)
+from clusterlens.ui.results.result_verdict import Verdict, weigh_result
 from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.state.checks import APART, features_digest
 from clusterlens.ui.state.links import Link
 
-# Node of the check that answers each question of the verdict.
-CHECK_OF = {
-    "copies": "null_check",
-    "numbers": "k_selection",
-    "again": "export_stability",
-    "apart": "export_separation",
-}
 _SHOWN_COLUMNS = 3
 _SHOWN_CLUSTERS = 12
 # Accuracy from which on a column says the same as a partition.
@@ -54,12 +43,11 @@ _REPRODUCED = 0.99
 
 
 def stopped_checks(results: Mapping[str, Result]) -> dict[str, str]:
-    """Return the progress of each stopped check, by question, from results by node."""
-    found = ((key, results.get(name)) for key, name in CHECK_OF.items())
+    """Return the progress of each stopped check by its node, from results by node."""
     return {
-        key: result.check.stopped
-        for key, result in found
-        if result is not None and result.stopped and result.check
+        name: result.check.stopped
+        for name, result in results.items()
+        if result.stopped and result.check
     }
 
 
@@ -194,20 +182,20 @@ def export_verdict(
     is_here = np.array_equal(dataset.row_ids, samples.row_ids)
     return weigh_result(
         Evidence(
-            export_partition.title,
-            dataset.name,
-            clusters,
-            export_partition.names,
-            is_here,
-            leads,
-            null_check,
-            k_selection,
-            export_stability,
-            export_separation,
-            export_columns,
-            export_labels_match,
-            count_broken(clusters, constraints if is_here else None),
-            find_cut_column(dataset, export_columns),
-            count_links_since(result, export_partition.title, links),
+            title=export_partition.title,
+            table=dataset.name,
+            clusters=clusters,
+            names=export_partition.names,
+            is_here=is_here,
+            leads=leads,
+            null_check=null_check,
+            k_selection=k_selection,
+            stability=export_stability,
+            separation=export_separation,
+            columns=export_columns,
+            labels=export_labels_match,
+            n_broken=count_broken(clusters, constraints if is_here else None),
+            cut_column=find_cut_column(dataset, export_columns),
+            n_links_since=count_links_since(result, export_partition.title, links),
         )
     )

@@ -1,179 +1,126 @@
-"""The verdict on a partition: claims that hold, claims that fail, open questions.
+"""The verdict on a partition: its questions, and the paragraph of their answers.
 
-One function turns the results of the checks into rows and a paragraph. Page, report and
-*Make it the result* show the same `Verdict`. All of its texts are plain.
+Page, report and *Make it the result* show the same `Verdict`. To add a question, add a
+function to `verdict_answers` and an entry to `QUESTIONS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-import numpy as np
+from clusterlens.compute.formatting import count
+from clusterlens.ui.results import verdict_answers
+from clusterlens.ui.results.evidence import Evidence, Row
+from clusterlens.ui.results.label_verdict import Light
 
-from clusterlens.compute.assigning.few_columns import TypingTool
-from clusterlens.compute.formatting import all_of, count, percent, whole
-from clusterlens.compute.pool.k_selection import KSelection
-from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
-from clusterlens.compute.pool.separation import ClusterSeparation
-from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
-from clusterlens.ui.results.label_verdict import REACHED, Light, grade
-from clusterlens.ui.results.leading import Leads, likeliest_words
-from clusterlens.ui.results.partition_verdict import (
-    grade_clusters,
-    informative,
-    passing,
-)
-from clusterlens.ui.widgets.palette import cluster_name
-from clusterlens.ui.widgets.words import fixed
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a partition.
+
+    Parameters
+    ----------
+    title : str
+        The question in words.
+    answer : callable
+        Turns the evidence into a row; None if the question does not apply.
+    role : {"decides", "weakens", "", "told"}
+        Whether its answer decides the verdict, can only weaken it, counts for nothing,
+        or is a part of the paragraph that is no claim.
+    node : str
+        Node with the work on it, whose result may be requested; empty for none.
+    cost : str
+        Node with the estimate of that work; empty if it is quick.
+    impossible : str
+        The reason if there is no estimate, because the work cannot be done.
+    page : str
+        Page with more on it; empty for none.
+    of_several : bool
+        Whether it applies to two clusters or more only.
+    """
+
+    title: str
+    answer: Callable[[Evidence], Row | None]
+    role: Literal["decides", "weakens", "", "told"] = ""
+    node: str = ""
+    cost: str = ""
+    impossible: str = ""
+    page: str = ""
+    of_several: bool = False
+
 
 QUESTIONS = {
-    "copies": "Are there groups at all?",
-    "numbers": "How many?",
-    "again": "Which can be found again?",
-    "apart": "Do they lie apart?",
-    "labels": "Do given labels match?",
-    "columns": "What are they?",
-    "answers": "What did your answers change?",
-    "doubts": "What speaks against it?",
+    "copies": Question(
+        "Are there groups at all?",
+        verdict_answers.weigh_groups,
+        "decides",
+        node="null_check",
+        cost="null_seconds",
+        impossible="No pool was run here, so none can run on copies.",
+        page="consensus",
+    ),
+    "numbers": Question(
+        "How many?",
+        verdict_answers.weigh_n_clusters,
+        "weakens",
+        node="k_selection",
+        cost="k_seconds",
+        impossible="Too few rows to compare numbers.",
+        page="clusters",
+    ),
+    "again": Question(
+        "Which can be found again?",
+        verdict_answers.weigh_stability,
+        "decides",
+        node="export_stability",
+        cost="export_stability_model",
+        impossible="No model was fitted here that could cluster other samples.",
+        page="clusters",
+        of_several=True,
+    ),
+    "apart": Question(
+        "Do they lie apart?",
+        verdict_answers.weigh_separation,
+        "weakens",
+        node="export_separation",
+        of_several=True,
+    ),
+    "labels": Question(
+        "Do given labels match?",
+        verdict_answers.weigh_labels,
+        page="labels",
+        of_several=True,
+    ),
+    "columns": Question(
+        "What are they?",
+        verdict_answers.weigh_columns,
+        "told",
+        node="export_columns",
+        page="clusters",
+        of_several=True,
+    ),
+    "answers": Question(
+        "What did your answers change?",
+        verdict_answers.weigh_answers,
+        "told",
+        page="consensus",
+    ),
+    "doubts": Question(
+        "What speaks against it?",
+        verdict_answers.weigh_doubts,
+        "weakens",
+        node="likeness_to_leader",
+        page="consensus",
+    ),
 }
-SUMMARIES: dict[Light, str] = {
+_SUMMARIES: dict[Light, str] = {
     "yes": "It can be defended.",
     "in part": "It can be defended in part.",
     "no": "It cannot be defended as groups.",
     "unknown": "Not decided yet.",
 }
-# Rows that decide the verdict, and rows that can only weaken it.
-_DECIDING, _WEAKENING = ("copies", "again"), ("numbers", "apart", "doubts")
-# Rows whose answers are part of the paragraph, because they are no claims.
-_TOLD = ("answers", "columns")
-# Clusters below this many rows, or below this share of them, are small.
-_FEWEST_ROWS, _SMALL = 5, 0.02
-# Probability of the leading model, given answers, from which on it is settled.
-_SETTLED = 0.5
-# Expected adjusted Rand index from which on the candidates are hardly different.
-_ALIKE = 0.9
-_LISTED = 6
-# Largest shortfall for which a value is shown beside its limit.
-_CLOSE = 0.05
-_NOT_MEASURED = "Not measured yet."
-# Shown if no cluster of the copies has a comparable size.
-NO_COPY = "no such cluster"
-_SMALL_GROUPS = (
-    "A group of few rows hardly moves this agreement, which is of all rows; the "
-    "questions about each cluster can find it."
-)
-_FEW_COLUMNS = 2
-_MOST_DIGITS = 6
-
-
-@dataclass(frozen=True)
-class LabelsMatch:
-    """How far a partition matches given labels.
-
-    Parameters
-    ----------
-    column : str
-        Column of the labels.
-    value : float
-        Adjusted Rand index with them.
-    is_guess : bool
-        Whether only the place of the column says that it holds labels.
-    """
-
-    column: str
-    value: float
-    is_guess: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Results of the checks of a partition.
-
-    Parameters
-    ----------
-    title, table : str
-        Names of the partition and of its table.
-    clusters : array of int, shape (n_samples,)
-        Its clusters; noise is -1.
-    names : mapping of int to str
-        Names of its clusters.
-    is_here : bool
-        Whether the run that is read has the same rows.
-    leads : Leads
-        The models that lead with and without answers, and reasons to doubt them.
-    copies, numbers, again, apart, columns
-        Results of the checks; None if they were not measured.
-    labels : LabelsMatch, optional
-        The match with given labels.
-    n_broken : int
-        Answers that the partition contradicts.
-    cut_column : str
-        The column with two values that alone reproduces it; empty for none.
-    n_links_since : int
-        Links that were added or removed since it was chosen as the result.
-    """
-
-    title: str
-    table: str
-    clusters: np.ndarray
-    names: Mapping[int, str]
-    is_here: bool
-    leads: Leads
-    copies: NullAgreement | None = None
-    numbers: KSelection | None = None
-    again: ClusterStability | None = None
-    apart: ClusterSeparation | None = None
-    columns: TypingTool | None = None
-    labels: LabelsMatch | None = None
-    n_broken: int = 0
-    cut_column: str = ""
-    n_links_since: int = 0
-
-    @property
-    def sizes(self) -> dict[int, int]:
-        """Number of rows of each cluster, without noise."""
-        found, counts = np.unique(self.clusters[self.clusters >= 0], return_counts=True)
-        return dict(zip(found.tolist(), counts.tolist(), strict=True))
-
-
-@dataclass(frozen=True)
-class Row:
-    """One question with its answer.
-
-    Parameters
-    ----------
-    key : str
-        Key of QUESTIONS.
-    light : Light
-        Whether the answer supports the partition.
-    answer, basis : str
-        The answer in words, and the numbers that it rests on.
-    short : str
-        The answer in a few words, of rows that decide.
-    defended, doubted, against, unfinished, open : sequence of str
-        Parts of the paragraph: claims that hold, claims that fail, signs of a wrong
-        result, questions whose check was stopped, open questions.
-    clusters : frozenset of str
-        Names of the clusters that pass, of a check of each.
-    """
-
-    key: str
-    light: Light
-    answer: str
-    basis: str = ""
-    defended: Sequence[str] = ()
-    doubted: Sequence[str] = ()
-    against: Sequence[str] = ()
-    unfinished: Sequence[str] = ()
-    open: Sequence[str] = ()
-    short: str = ""
-    clusters: frozenset[str] = frozenset()
-
-    @property
-    def question(self) -> str:
-        """The question in words."""
-        return QUESTIONS[self.key]
 
 
 @dataclass(frozen=True)
@@ -195,24 +142,26 @@ class Verdict:
     def light(self) -> Light:
         """The worst of the rows that decide, weakened by others."""
         lights = {row.key: row.light for row in self.rows}
-        deciding = [lights[key] for key in _DECIDING if key in lights]
+        deciding = [row.light for row in self._in_role("decides")]
         # All clusters may hold where the agreement of the pool is no evidence.
         hold = lights.get("again") == lights.get("apart") == "yes"
         if "no" in deciding and not hold:
             return "no"
         if "unknown" in (*deciding, lights.get("doubts")):
             return "unknown"
-        weak = [
-            lights.get(key) in ("no", "in part") for key in (*_DECIDING, *_WEAKENING)
-        ]
-        return "in part" if any(weak) else "yes"
+        weak = any(
+            row.light in ("no", "in part")
+            for row in self._in_role("decides", "weakens")
+        )
+        return "in part" if weak else "yes"
 
     @property
     def summary(self) -> str:
         """The verdict in a few words, with the clusters that hold if it fails."""
         if self.light != "no" or not self.sure:
-            return SUMMARIES[self.light]
-        return f"It cannot be defended as a whole, but {_listed(self.sure)} can."
+            return _SUMMARIES[self.light]
+        sure = verdict_answers.list_names(self.sure)
+        return f"It cannot be defended as a whole, but {sure} can."
 
     @property
     def sure(self) -> Sequence[str]:
@@ -226,17 +175,16 @@ class Verdict:
         """What deciding checks say against it, in short; empty for nothing."""
         found = [
             row.short
-            for row in self.rows
-            if row.key in _DECIDING and row.light in ("no", "in part")
+            for row in self._in_role("decides")
+            if row.light in ("no", "in part")
         ]
-        return _sentence("; ".join(found)) if found else ""
+        return verdict_answers.write_sentence("; ".join(found)) if found else ""
 
     @property
     def paragraph(self) -> str:
         """All claims that hold, all that fail, and all open questions."""
         parts = [f"{self.subject}. {self.summary}"]
-        told = [row for row in self.rows if row.key in _TOLD and row.basis]
-        parts += [row.answer for row in told]
+        parts += [row.answer for row in self._in_role("told") if row.basis]
         for title, name in (
             ("Can be defended", "defended"),
             ("Cannot be defended", "doubted"),
@@ -249,14 +197,18 @@ class Verdict:
                 parts.append(f"{title}: {'; '.join(claims)}.")
         return " ".join(parts)
 
+    def _in_role(self, *roles: str) -> list[Row]:
+        """Return the rows of the questions in these roles."""
+        return [row for row in self.rows if QUESTIONS[row.key].role in roles]
+
 
 def mark_unfinished(verdict: Verdict, stopped: Mapping[str, str]) -> Verdict:
-    """Mark the questions of stopped checks, given the progress of each by key."""
+    """Mark the questions of stopped checks, given the progress of each by node."""
     rows = []
     for row in verdict.rows:
-        if (progress := stopped.get(row.key)) and row.open:
+        if (progress := stopped.get(QUESTIONS[row.key].node)) and row.open:
             answer = row.answer
-            if answer == _NOT_MEASURED:
+            if answer == verdict_answers.NOT_MEASURED:
                 answer = f"Unfinished: {progress}, without a value until it has ended."
             unfinished = [f"{what} ({progress})" for what in row.open]
             row = replace(row, answer=answer, unfinished=unfinished, open=())
@@ -273,432 +225,6 @@ def weigh_result(evidence: Evidence) -> Verdict:
         f"{evidence.table} into {count(len(sizes), 'cluster')}"
     )
     subject += f" and {count(noise, 'row')} of noise" if noise else ""
-    rows: list[Row | None] = [_copies(evidence), _numbers(evidence)]
-    if len(sizes) > 1:
-        rows += [_again(evidence), _apart(evidence), _labels(evidence)]
-        rows += [_columns(evidence)]
-    rows += [_answers(evidence), _doubts(evidence)]
+    asked = [one for one in QUESTIONS.values() if len(sizes) > 1 or not one.of_several]
+    rows = (one.answer(evidence) for one in asked)
     return Verdict(subject, tuple(row for row in rows if row is not None))
-
-
-def _copies(found: Evidence) -> Row:
-    """Compare the agreement of the pool with that on copies without groups."""
-    if found.copies is None or not found.is_here:
-        return _unknown("copies", "whether there are groups at all", found)
-    return weigh_copies(found.copies)
-
-
-def weigh_copies(check: NullAgreement) -> Row:
-    """Say whether the pool agrees more on the table than on copies without groups."""
-    test = f"p = {check.p_value:.2g}"
-    if check.p_value <= LEVEL:
-        claim = "the pool agrees more on the table than on copies without groups"
-        defended = [f"{claim} ({test})"]
-        return Row("copies", "yes", _sentence(claim), check.sentence, defended)
-    if check.overlaps:
-        claim = "the pool agrees no more on the table than on copies without groups"
-        light: Light = "no"
-    else:
-        claim, light = "too few copies without groups were compared", "in part"
-    doubted = [f"that the agreement of the pool shows groups ({claim}, {test})"]
-    short = f"the agreement is no evidence of groups ({test})"
-    basis = f"{check.sentence} {_SMALL_GROUPS}"
-    return Row("copies", light, _sentence(claim), basis, doubted=doubted, short=short)
-
-
-def _unknown(key: str, what: str, found: Evidence | None = None) -> Row:
-    """Return the row of a question that was not asked, or cannot be asked here."""
-    if found is not None and not found.is_here:
-        other = "The run that is read has other rows; read the run of the result."
-        return Row(key, "unknown", other, open=[what])
-    return Row(key, "unknown", _NOT_MEASURED, open=[what])
-
-
-def _numbers(found: Evidence) -> Row:
-    """Compare the number of clusters with those of pool, k test and answers."""
-    if not found.is_here:
-        return _unknown("numbers", "the number of groups", found)
-    own, leads, test = len(found.sizes), found.leads, found.numbers
-    sources = {"the pool": leads.k_before}
-    if leads.n_answers and not leads.none_fits:
-        sources["your answers" if leads.n_answers > 1 else "your answer"] = (
-            leads.k_after
-        )
-    if test is not None and test.k is not None:
-        sources["the k test"] = test.k
-    listed = ", ".join(f"{name}: {k}" for name, k in sources.items())
-    which = ", which leads without answers" if leads.n_answers else ", its leader"
-    basis = (
-        f"The partition has {own}; the number of the pool is that of {leads.before}"
-        f"{which}."
-    )
-    if leads.safest and leads.k_safest != leads.k_after:
-        basis += (
-            " The number of the answers is that of the likeliest model; "
-            f"{leads.safest}, expected to be most like the right one, has "
-            f"{leads.k_safest}."
-        )
-    more = [] if test else [f"whether k = {own} stands out against copies"]
-    if test is not None:
-        basis += f" {test.sentence}"
-        if test.k == own:
-            basis += (
-                f" It counts the clusters of {test.clusterer}, which may be others "
-                "than these."
-            )
-    others = [name for name, k in sources.items() if k != own]
-    agreed = [name for name in sources if name not in others]
-    if test is not None and test.k is None:
-        none = "no number stands out in the k test, which cuts by k-means"
-        listed_first = f"{listed}; " if others else ""
-        claim = f"that there are exactly {own} groups ({listed_first}{none})"
-        answer = f"No number stands out; {listed}."
-        return Row("numbers", "no", answer, basis, doubted=[claim])
-    if others == ["the pool"] and test is not None:
-        agree = "agree" if len(sources) > 2 else "agrees"
-        found_by = f"{_listed(agreed)} {agree}"
-        claim = f"{own} groups ({found_by}; the pool: {leads.k_before})"
-        answer = f"{own}: {found_by}; the leader of the pool has another number."
-        return Row("numbers", "yes", answer, basis, defended=[claim])
-    if others:
-        claim = f"that there are exactly {own} groups ({listed})"
-        answer = f"Not all say {own}: {listed}."
-        return Row("numbers", "in part", answer, basis, doubted=[claim], open=more)
-    if test is None:
-        answer = f"{own}, by {_listed(agreed)}; not compared with copies yet."
-        return Row("numbers", "unknown", answer, basis, open=more)
-    return Row(
-        "numbers",
-        "yes",
-        f"{own}: {_listed(agreed)} agree.",
-        basis,
-        defended=[f"{own} groups ({_listed(agreed)} agree)"],
-    )
-
-
-def _again(found: Evidence) -> Row:
-    """Name the clusters that are found again in other samples."""
-    check = found.again
-    if check is None:
-        return _unknown("again", "whether its clusters are found again")
-    values = _beside_chance(found, check, check.jaccard, fixed)
-    basis = (
-        f"Mean Jaccard similarity with {count(check.n_resamples, 'resample')}, in "
-        f"brackets in copies without groups: {values}. Found again means at least "
-        f"{RECOVERED:g}, and at least halfway from the copies to 1. Clusters of copies "
-        "are compared if they have half to twice the size."
-    )
-    return _by_cluster(
-        found,
-        "again",
-        check.clusters,
-        check.stable,
-        _near_misses(check.jaccard, check.required, fixed),
-        check.by_chance > 0,
-        ("is", "are"),
-        "found again in other samples",
-        basis,
-    )
-
-
-def _apart(found: Evidence) -> Row:
-    """Name the clusters that lie apart."""
-    check = found.apart
-    if check is None:
-        return _unknown("apart", "whether its clusters lie apart")
-    values = _beside_chance(found, check, check.consistency, _share)
-    basis = (
-        f"Of the {check.n_neighbors} nearest rows so many are in the same cluster, in "
-        f"brackets in copies without groups: {values}. Apart means at least three "
-        "quarters of the way from the copies to 100%."
-    )
-    return _by_cluster(
-        found,
-        "apart",
-        check.clusters,
-        check.apart,
-        _near_misses(check.consistency, check.required, _share),
-        check.by_chance > 0,
-        ("lies", "lie"),
-        "apart from the rest",
-        basis,
-    )
-
-
-def _beside_chance(
-    found: Evidence,
-    check: ClusterStability | ClusterSeparation,
-    values: np.ndarray,
-    write: Callable[[float, int], str],
-) -> str:
-    """List the value of each cluster, and in brackets that of copies."""
-    rows = zip(check.clusters, values, check.by_chance, check.required, strict=True)
-    return "; ".join(
-        f"{_name(k, found)} {_below(value, limit, write)} "
-        f"({write(chance, 2) if chance else NO_COPY})"
-        for k, value, chance, limit in rows
-    )
-
-
-def _share(value: float, digits: int) -> str:
-    """Format a share in percent, with as many digits as `fixed` has decimals."""
-    return percent(value) if digits == 2 else f"{100 * value:.{digits - 2}f}%"
-
-
-def _below(value: float, limit: float, write: Callable[[float, int], str]) -> str:
-    """Format a number; with more decimals if it rounds to a limit that it misses."""
-    if np.isnan(value):
-        return "not defined"
-    digits = 2
-    while digits < _MOST_DIGITS and value < limit <= round(value, digits):
-        digits += 1
-    return write(value, digits)
-
-
-def _near_misses(
-    values: np.ndarray, limits: np.ndarray, write: Callable[[float, int], str]
-) -> list[str]:
-    """Write value and limit of each cluster that is just short of its limit."""
-    return [
-        f" ({_below(value, limit, write)} of {write(limit, 2)} needed)"
-        if limit - _CLOSE < value < limit
-        else ""
-        for value, limit in zip(values, limits, strict=True)
-    ]
-
-
-def _by_cluster(
-    found: Evidence,
-    key: str,
-    clusters: np.ndarray,
-    passed: np.ndarray,
-    misses: Sequence[str],
-    compared: np.ndarray,
-    verbs: tuple[str, str],
-    what: str,
-    basis: str,
-) -> Row:
-    """Return the row of a check that each cluster passes or not.
-
-    `misses` holds the words on how each falls short, `compared` whether copies have
-    clusters like it. The verbs, for one cluster and for several, go before `what` in a
-    claim.
-    """
-    sizes = np.array([found.sizes[int(k)] for k in clusters])
-    counted = informative(sizes)
-    good = [_name(k, found) for k in clusters[counted & passed]]
-    bad = [
-        _name(k, found) + miss
-        for k, miss, failed in zip(clusters, misses, counted & ~passed, strict=True)
-        if failed
-    ]
-    part = passing(passed, sizes)
-    answer = f"{part} {what}"
-    answer += f": {_listed(good)}." if good and len(good) < len(passed) else "."
-    if not counted.all():
-        (largest,) = clusters[~counted]
-        share = float(sizes[~counted][0] / sizes.sum())
-        basis += (
-            f" It says nothing about {_name(largest, found)}: any cluster with "
-            f"{percent(share)} of the rows comes back and has few neighbours."
-        )
-    one, more = verbs
-    defended = []
-    doubted = [f"that any of {count(len(passed), 'cluster')} {one} {what}"]
-    if good:
-        verb = one if len(good) == 1 else more
-        claim = f"that {_every(good, passed)} {verb} {what}"
-        beyond = ", more than by chance" if compared[counted & passed].all() else ""
-        defended = [f"{claim}{beyond}"]
-        verb = one if len(bad) == 1 else more
-        doubted = [f"that {_listed(bad)} {verb} {what}"] if bad else []
-    light, short = grade_clusters(passed, sizes), f"{part} {what}"
-    return Row(
-        key,
-        light,
-        answer,
-        basis,
-        defended,
-        doubted,
-        short=short,
-        clusters=frozenset(good),
-    )
-
-
-def _every(names: Sequence[str], clusters: np.ndarray) -> str:
-    """List names of clusters, or say that they are all."""
-    if len(names) < len(clusters):
-        return _listed(names)
-    return f"{all_of(len(names))} clusters"
-
-
-def _labels(found: Evidence) -> Row | None:
-    """Grade the match with given labels; None if there are none."""
-    if found.labels is None:
-        return None
-    column, value = found.labels.column, found.labels.value
-    light = grade(value, *REACHED)
-    words = {"yes": "Yes", "in part": "In part", "no": "No"}[light]
-    limit = min((one for one in REACHED if value < one), default=1.0)
-    shown = _below(value, limit, fixed)
-    basis = (
-        f"Adjusted Rand index {shown} with “{column}”; {REACHED[0]:g} or more is yes, "
-        f"below {REACHED[1]:g} no. Whether these labels are clusters at all: see Given "
-        "labels."
-    )
-    index = f"(adjusted Rand index {shown})"
-    part = " in part" if light == "in part" else ""
-    if found.labels.is_guess and light == "no":
-        basis += (
-            f" That “{column}” holds labels is a guess: it is the last and only column "
-            "of text. Its role is chosen on Data."
-        )
-        return Row(
-            "labels", "unknown", f"No, with “{column}”, if these are labels.", basis
-        )
-    claim = [f"a match{part} with “{column}” {index}"]
-    defended, doubted = ([], claim) if light == "no" else (claim, [])
-    return Row("labels", light, f"{words}, with “{column}”.", basis, defended, doubted)
-
-
-def _columns(found: Evidence) -> Row:
-    """Name the columns that reproduce most of the clusters."""
-    tool = found.columns
-    if tool is None:
-        return _unknown("columns", "which columns tell its clusters apart")
-    used = tool.accuracy.head(_FEW_COLUMNS)
-    if len(tool.accuracy) == len(used):
-        every = _listed([f"“{name}”" for name in used["column"]])
-        return Row("columns", "unknown", f"It was clustered by {every} alone.")
-    reached = used.iloc[-1]
-    share, error = float(reached["accuracy"]), float(reached["standard_error"])
-    names = _listed([f"“{name}”" for name in used["column"]])
-    largest = max(found.sizes.values()) / sum(found.sizes.values())
-    basis = (
-        f"Accuracy {percent(share)} ± {percent(2 * error)} on rows that did not choose "
-        f"{'these columns' if len(used) > 1 else 'this column'}; the largest cluster "
-        f"alone has {percent(largest)} of the rows."
-    )
-    verb = "reproduce" if len(used) > 1 else "reproduces"
-    if share - 2 * error <= largest:
-        answer = f"{names} {verb} it no better than chance."
-        return Row("columns", "no", answer, basis)
-    is_whole = (found.clusters >= 0).all()
-    whole_of_it = "it" if is_whole else "its rows without the noise"
-    answer = f"{names} {verb} {percent(share)} of {whole_of_it}."
-    if found.copies is not None and weigh_copies(found.copies).light == "no":
-        basis += " Columns reproduce any cut of a table, also of one without groups."
-        return Row("columns", "unknown", answer, basis)
-    return Row("columns", "yes", answer, basis)
-
-
-def _answers(found: Evidence) -> Row:
-    """Compare the leaders with and without answers."""
-    leads = found.leads
-    if not leads.n_answers:
-        return Row("answers", "unknown", "You gave none; the pool alone decides.")
-    given = count(leads.n_answers, "answer")
-    since = ""
-    if found.n_links_since:
-        changes = count(found.n_links_since, "change")
-        since = f" The result was chosen before {changes} of the links."
-    if leads.none_fits:
-        answer = f"No model of this pool fits your {given}.{since}"
-        return Row("answers", "no", answer, leads.words)
-    if leads.after == leads.before:
-        answer = f"{leads.after} leads with and without your {given}."
-    else:
-        answer = (
-            f"With your {given} {leads.after} ({count(leads.k_after, 'cluster')}) "
-            f"leads instead of {leads.before} ({count(leads.k_before, 'cluster')})."
-        )
-    if leads.safest:
-        clusters = count(leads.k_safest, "cluster")
-        answer += (
-            f" The safest choice is {leads.safest} ({clusters}), expected to be most "
-            "like the right one."
-        )
-    return Row("answers", "yes", f"{answer}{since}", leads.words)
-
-
-def _doubts(found: Evidence) -> Row:
-    """List the known signs of a wrong leader, or say that there are none."""
-    leads, doubts, basis = found.leads, [], ""
-    is_leader = found.title == leads.after
-    if is_leader and leads.chance is not None and leads.chance < _SETTLED:
-        leader = f"{leads.after}{likeliest_words(leads.n_near, leads.chance)}"
-        candidates = f"{leader}, next is {leads.second}" if leads.second else leader
-        alike = leads.likeness_to_right
-        if alike is not None and alike >= _ALIKE:
-            basis = (
-                f"Your answers do not settle which model leads: {candidates}. But the "
-                "candidates are much alike: the expected adjusted Rand index of the "
-                f"first with the right one is {fixed(alike)}. "
-            )
-        else:
-            doubts.append(f"your answers do not settle which model leads: {candidates}")
-    if found.n_broken:
-        which = "your answer"
-        if leads.n_answers > 1:
-            given = count(leads.n_answers, "answer")
-            which = f"{whole(found.n_broken)} of your {given}"
-        doubts.append(f"it contradicts {which}")
-    leads_alone = not leads.n_answers or leads.before == leads.after
-    if is_leader and leads.likeness is not None and leads_alone:
-        basis += (
-            "On tables with known classes, most leaders that agree little with the "
-            "other models were far from the classes."
-        )
-        doubts.append(
-            f"the leader, {leads.after}, agrees little with the other models (mean "
-            f"adjusted Rand index {fixed(leads.likeness)})"
-        )
-    if leads.family:
-        doubts.append(
-            f"all {count(leads.n_models, 'model')} are of one family, {leads.family}, "
-            "and share its mistakes"
-        )
-    if found.cut_column:
-        doubts.append(
-            f"“{found.cut_column}”, a column with two values, reproduces it: it may "
-            "say no more than that column"
-        )
-    stable = set()
-    if found.again is not None:
-        stable = set(found.again.clusters[found.again.stable].tolist())
-    least = max(_FEWEST_ROWS, _SMALL * len(found.clusters))
-    small = sorted(n for k, n in found.sizes.items() if n < least and k not in stable)
-    if small:
-        sizes = _listed([whole(size) for size in small])
-        unchecked = found.again is None
-        doubts.append(
-            f"{count(len(small), 'cluster')} of only {sizes} "
-            f"{'row' if small[-1] == 1 else 'rows'}, not "
-            f"{'checked in' if unchecked else 'found again in'} other samples"
-        )
-    if doubts:
-        answer = _sentence("; ".join(doubts))
-        return Row("doubts", "in part", answer, basis, against=doubts)
-    if is_leader and not leads.is_compared:
-        return _unknown("doubts", "whether the leader is like the other models")
-    answer = "No known sign that it is wrong; that is no proof that it is right."
-    return Row("doubts", "yes", answer, basis)
-
-
-def _name(cluster: int, found: Evidence) -> str:
-    """Return the name of a cluster, in quotation marks unless it is its number."""
-    name = cluster_name(int(cluster), found.names)
-    return name if name == cluster_name(int(cluster)) else f"“{name}”"
-
-
-def _sentence(text: str) -> str:
-    """Begin a text with a capital letter and end it with a full stop."""
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def _listed(parts: Sequence[str]) -> str:
-    """List a few things in words."""
-    if len(parts) > _LISTED:
-        parts = [*parts[:_LISTED], f"{len(parts) - _LISTED} more"]
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last

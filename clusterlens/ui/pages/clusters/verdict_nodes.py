@@ -17,6 +17,7 @@ from clusterlens.ui.results.cluster_stability import (
     renumbered,
     separation_key,
 )
+from clusterlens.ui.results.evidence import Evidence, LabelsMatch
 from clusterlens.ui.results.export_evidence import (
     count_broken,
     count_links_since,
@@ -25,12 +26,7 @@ from clusterlens.ui.results.export_evidence import (
     match_labels_given,
 )
 from clusterlens.ui.results.leading import Leads
-from clusterlens.ui.results.result_verdict import (
-    Evidence,
-    LabelsMatch,
-    Verdict,
-    weigh_result,
-)
+from clusterlens.ui.results.result_verdict import Verdict, weigh_result
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.checks import APART
 from clusterlens.ui.state.links import Link
@@ -95,20 +91,20 @@ def chosen_verdict(
         return None
     return weigh_result(
         Evidence(
-            chosen.title,
-            samples.name,
-            chosen.clusters,
-            chosen.names,
-            True,
-            leads,
-            null_check,
-            k_selection,
-            chosen_stability,
-            chosen_separation,
-            chosen_columns,
-            chosen_labels,
-            count_broken(chosen.clusters, constraints),
-            find_cut_column(samples, chosen_columns),
-            count_links_since(result, chosen.title, links),
+            title=chosen.title,
+            table=samples.name,
+            clusters=chosen.clusters,
+            names=chosen.names,
+            is_here=True,
+            leads=leads,
+            null_check=null_check,
+            k_selection=k_selection,
+            stability=chosen_stability,
+            separation=chosen_separation,
+            columns=chosen_columns,
+            labels=chosen_labels,
+            n_broken=count_broken(chosen.clusters, constraints),
+            cut_column=find_cut_column(samples, chosen_columns),
+            n_links_since=count_links_since(result, chosen.title, links),
         )
     )

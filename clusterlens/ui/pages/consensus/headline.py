@@ -27,7 +27,7 @@ from clusterlens.ui.results.leading import (
 )
 from clusterlens.ui.results.links import links_broken
 from clusterlens.ui.results.partition_verdict import COPIES_IN_WORDS
-from clusterlens.ui.results.result_verdict import weigh_copies
+from clusterlens.ui.results.verdict_answers import weigh_copies
 from clusterlens.ui.state.analysis import AnalysisResult, Run
 from clusterlens.ui.widgets.scripted import Excerpt
 from clusterlens.ui.widgets.toolkit import badge, card, excerpt, link, safe

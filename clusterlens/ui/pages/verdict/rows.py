@@ -7,34 +7,19 @@ from typing import Any
 
 from clusterlens.ui.components.card import TO_A_RUN, Card
 from clusterlens.ui.jobs.derived import Result
-from clusterlens.ui.results.export_evidence import CHECK_OF, stopped_checks
+from clusterlens.ui.results.evidence import Row
+from clusterlens.ui.results.export_evidence import stopped_checks
 from clusterlens.ui.results.label_verdict import LIGHT_COLOURS, LIGHTS
 from clusterlens.ui.results.result import ExportPartition
-from clusterlens.ui.results.result_verdict import Row, Verdict, mark_unfinished
+from clusterlens.ui.results.result_verdict import (
+    QUESTIONS,
+    Question,
+    Verdict,
+    mark_unfinished,
+)
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import card, copier, link, safe
 
-# Node with the estimate of each check, and the reason if it cannot be run.
-COSTS = {
-    "copies": ("null_seconds", "No pool was run here, so none can run on copies."),
-    "numbers": ("k_seconds", "Too few rows to compare numbers."),
-    "again": (
-        "export_stability_model",
-        "No model was fitted here that could cluster other samples.",
-    ),
-}
-# Node with the work on each question.
-WORK = {**CHECK_OF, "columns": "export_columns", "doubts": "likeness_to_leader"}
-# Pages with more on a question.
-PAGES = {
-    "copies": "consensus",
-    "numbers": "clusters",
-    "again": "clusters",
-    "labels": "labels",
-    "columns": "clusters",
-    "answers": "consensus",
-    "doubts": "consensus",
-}
 _TITLES = {"consensus": "Consensus", "clusters": "Clusters", "labels": "Given labels"}
 CSS = """
 .paragraph { border-left: 5px solid var(--light); padding: 2px 0 4px 14px;
@@ -61,7 +46,12 @@ class VerdictRows(Card):
     """Claims that hold and claims that fail; open questions can be asked here."""
 
     needs = ("export_verdict", "export_partition")
-    also = (*WORK.values(), *(cost for cost, _ in COSTS.values()))
+    also = tuple(
+        name
+        for question in QUESTIONS.values()
+        for name in (question.node, question.cost)
+        if name
+    )
     empty = f"<b>Nothing to judge yet.</b> {TO_A_RUN}."
 
     def build(self) -> Any:
@@ -111,8 +101,8 @@ def _light(light: Any) -> str:
 
 def _row(row: Row, checks: Mapping[str, Result]) -> str:
     """Write one question with its answer, its basis and what can be done."""
-    name = WORK.get(row.key, "")
-    check, (cost, impossible) = checks.get(name), COSTS.get(row.key, ("", ""))
+    question = QUESTIONS[row.key]
+    check = checks.get(question.node)
     basis, answer = safe(row.basis), safe(row.answer)
     if check is not None and check.ready and check.check is not None:
         basis += f" <span class='settings'>{check.settings}.</span>"
@@ -120,36 +110,37 @@ def _row(row: Row, checks: Mapping[str, Result]) -> str:
     return (
         f"<div class='row {css} cl-verdict-{row.key}' {_light(row.light)}>"
         f"<span class='light' role='img' aria-label='{LIGHTS[row.light]}'></span>"
-        f"<b>{row.question}</b><div><div class='answer'>{answer}</div>"
+        f"<b>{question.title}</b><div><div class='answer'>{answer}</div>"
         f"<div class='muted'>{basis}</div></div>"
-        f"<div class='asks'>{_offer(name, check, checks.get(cost), impossible)}"
-        f"{_more(row.key)}</div></div>"
+        f"<div class='asks'>{_offer(question, check, checks.get(question.cost))}"
+        f"{_more(question.page)}</div></div>"
     )
 
 
-def _offer(
-    name: str, check: Result | None, cost: Result | None, impossible: str
-) -> str:
+def _offer(question: Question, check: Result | None, cost: Result | None) -> str:
     """Offer the check of a row with its cost, or say how it goes."""
     if check is None or check.ready:
         return ""
     if check.state == "pending":
         return "<span class='muted'>measuring …</span> "
     if check.state == "failed":
-        return f"{safe(check.failure)} {link('Try again', name)} "
+        return f"{safe(check.failure)} {link('Try again', question.node)} "
     if cost is None:
         declined = check.state == "declined"
-        return link("Measure it", name, kind="pill", css="cl-ask") if declined else ""
+        return (
+            link("Measure it", question.node, kind="pill", css="cl-ask")
+            if declined
+            else ""
+        )
     if cost.state == "empty":
-        return f"<span class='muted'>{impossible}</span> "
+        return f"<span class='muted'>{question.impossible}</span> "
     if check.state == "empty" or not cost.ready:
         return ""
     stopped = check.stopped.capitalize()
     seconds = getattr(cost.value, "seconds", cost.value)
     words = f"{stopped}<b>Find out, {check.cost(seconds)}</b>"
-    return link(words, name, kind="pill", css="cl-ask") + " "
+    return link(words, question.node, kind="pill", css="cl-ask") + " "
 
 
-def _more(key: str) -> str:
-    page = PAGES.get(key)
+def _more(page: str) -> str:
     return link(_TITLES[page], page, css="cl-more") if page else ""
