@@ -335,9 +335,9 @@ def serve(port: int, rows: int) -> None:
     async def see(shell: Shell, example: str) -> None:
         await shell.session.act("load example", name=example)
         await shell.session.act("run pool", pool=pool_grids("quick", 150)[0])
-        await view_state(shell, "consensus")
+        await open_page(shell, "consensus")
 
-    async def view_state(shell: Shell, page: str) -> None:
+    async def open_page(shell: Shell, page: str) -> None:
         shell.session.view_state.page = page
         while not (shell.pages[page].made and shell.session.jobs.at_rest):
             await asyncio.sleep(0.01)
@@ -375,7 +375,7 @@ def serve(port: int, rows: int) -> None:
             else:
                 name, value, user = what.split("/")
                 shell, document = (ref() for ref in [*shown.values()][int(user)])
-                does = {"see": see, "look": view_state, "load": load, "run": run}[name]
+                does = {"see": see, "look": open_page, "load": load, "run": run}[name]
                 with set_curdoc(document):
                     await does(shell, value)
 

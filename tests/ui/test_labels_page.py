@@ -700,7 +700,7 @@ def test_names_on_the_chart_of_agreement_cover_no_dot(page):
     ],
 )
 def test_no_class_stands_under_the_number_of_another(names, marks):
-    async def view_state(opened):
+    async def scenario(opened):
         table = labelled()
         column = np.repeat(names, 30)
         frame = table.table.assign(label=column)
@@ -713,11 +713,11 @@ def test_no_class_stands_under_the_number_of_another(names, marks):
         assert all(head in shown[title] for title, head in heads)
         assert [title for title, _ in heads] == [str(name) for name in names]
 
-    run_scenario(view_state)
+    run_scenario(scenario)
 
 
 def test_the_map_of_given_labels_names_the_classes():
-    async def view_state(opened):
+    async def scenario(opened):
         frame = labelled().table.assign(label=np.repeat([0, 1, 2], 30))
         await opened.read(make_dataset(frame, label="label"), pool=POOL)
         opened.view_state.colour_by = "labels"
@@ -725,7 +725,7 @@ def test_the_map_of_given_labels_names_the_classes():
         await opened.wait_until_idle()
         assert opened.value("legend").numbers == ["0", "1", "2"]
 
-    run_scenario(view_state)
+    run_scenario(scenario)
 
 
 def test_clusters_have_numbers_names_and_colours_of_the_result_on_every_page():

@@ -128,14 +128,14 @@ def test_heads_of_tables_and_small_texts_follow_another_theme(blobs):
 
 def test_a_filled_button_has_the_colours_of_one_theme_or_of_the_other(blobs):
     button = blobs.locator(".cl-inspector .MuiButton-contained").first
-    view_state = "e => getComputedStyle(e).backgroundColor"
+    background = "e => getComputedStyle(e).backgroundColor"
     for _ in range(2):
-        before = button.evaluate(view_state)
+        before = button.evaluate(background)
         button.evaluate(COLOURS_SEEN)
         blobs.get_by_role("button", name="Toggle theme").click()
         blobs.wait_for_function(f"window.seen.at(-1) !== {before!r}", timeout=LONG)
         blobs.wait_for_timeout(500)
-        assert blobs.evaluate("window.seen") == [before, button.evaluate(view_state)]
+        assert blobs.evaluate("window.seen") == [before, button.evaluate(background)]
     blobs.evaluate("localStorage.removeItem('cl-theme')")
 
 

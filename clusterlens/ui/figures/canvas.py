@@ -130,10 +130,10 @@ class Canvas:
         Among clickable marks, Tab reaches a mark in `front`; arrow keys reach the
         others.
         """
-        view_state = f"border:2px solid {colour}" if hollow else f"background:{colour}"
-        view_state += f";color:{colour}"
+        style = f"border:2px solid {colour}" if hollow else f"background:{colour}"
+        style += f";color:{colour}"
         if ring:
-            view_state += f";box-shadow:0 0 0 2px {ring}"
+            style += f";box-shadow:0 0 0 2px {ring}"
         act = ""
         if does:
             act = (
@@ -142,7 +142,7 @@ class Canvas:
             )
         self._marks.append(
             f"<i class='{shape}' title='{html.escape(title)}'{act} style='"
-            f"{self._at(x, y)};width:{size}px;height:{size}px;{view_state}'></i>"
+            f"{self._at(x, y)};width:{size}px;height:{size}px;{style}'></i>"
         )
 
     def text(

@@ -249,13 +249,13 @@ def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
 
 
 @pytest.mark.parametrize(
-    "look", [{"lesson": "none"}, {"lesson": 3}, {"lesson_step": -1}]
+    "plain", [{"lesson": "none"}, {"lesson": 3}, {"lesson_step": -1}]
 )
-def test_an_address_of_no_lesson_opens_the_list(set_view):
+def test_an_address_of_no_lesson_opens_the_list(plain):
     async def main():
         session = Session(SERVER)
         page = LessonsPage(session)
-        restore_view_state(session.view_state, set_view)
+        restore_view_state(session.view_state, plain)
         page.set_visible(True)
         assert page.classroom.key == ""
         page.close()

@@ -168,7 +168,7 @@ INTENTS: dict[str, Shape] = {
         {
             **dict.fromkeys(("id", "kind", "title", "stage"), TEXT),
             "given": given,
-            "look": record(others=plain),
+            "view_state": record(others=plain),
             **dict.fromkeys(("done", "total"), COUNT),
         }
     )

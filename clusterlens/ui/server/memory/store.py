@@ -406,7 +406,7 @@ class Store:
         """Record running work of this process on an analysis, and work that ended."""
         with self._transaction() as db:
             for intent in intents:
-                values = (intent.id, self.name, as_text(asdict(intent)))
+                values = (intent.id, self.name, as_text(_record_of(intent)))
                 db.execute(
                     "INSERT INTO under_way (id, analysis, process, intent) "
                     "SELECT ?1, id, ?2, ?3 FROM analysis WHERE id = ?4 "
@@ -567,10 +567,18 @@ class Store:
             raise self._failed(error) from error
 
 
+def _record_of(intent: Intent) -> dict[str, Any]:
+    """Return running work as it is stored, with the view state under its first name."""
+    record = asdict(intent)
+    return record | {"look": record.pop("view_state")}
+
+
 def _intent(text: Any) -> Intent:
+    """Read a stored record of running work."""
     try:
-        return Intent(**read_values(text))
-    except TypeError as error:
+        record = dict(read_values(text))
+        return Intent(view_state=record.pop("look"), **record)
+    except (TypeError, ValueError, KeyError) as error:
         raise Lost(f"a note of what is under way is damaged ({error})") from error
 
 
