@@ -20,10 +20,11 @@ from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.pages.fuzzy.nodes import MODELS, SIDES, Pair, match_hues
+from clusterlens.ui.pages.fuzzy.nodes import MODELS, Pair, match_hues
 from clusterlens.ui.pages.fuzzy.page import FuzzyPage
 from clusterlens.ui.pages.fuzzy.pairs import _cell, sorted_keys
 from clusterlens.ui.pages.fuzzy.toy import rank_with_ties
+from clusterlens.ui.results.lab import SIDES
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis

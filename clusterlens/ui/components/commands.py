@@ -14,7 +14,7 @@ import numpy as np
 
 from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES
-from clusterlens.ui.pages.cns.nodes import Setting
+from clusterlens.ui.results.lab import Setting
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import Kind, plain_id
 from clusterlens.ui.state.partitions import Choice

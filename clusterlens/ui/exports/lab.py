@@ -15,10 +15,9 @@ from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.indices.evidence import LabelEvidence
-from clusterlens.ui.pages.fuzzy.nodes import SIDES
-from clusterlens.ui.pages.report.nodes import Labelled, SavedPair, SavedPairs, Smoothing
 from clusterlens.ui.plots.axes import plane_words
 from clusterlens.ui.results.evaluated_labels import question
+from clusterlens.ui.results.lab import SIDES, Labelled, SavedPair, SavedPairs, Smoothing
 from clusterlens.ui.results.label_verdict import LIGHTS
 from clusterlens.ui.widgets.toolkit import safe, table_of
 from clusterlens.ui.widgets.words import caveat, error, fixed, number

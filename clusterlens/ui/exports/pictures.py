@@ -29,12 +29,12 @@ from clusterlens.compute.estimators.cns.live import LiveSolution
 from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.pages.cns.nodes import Setting
 from clusterlens.ui.plots import backend
 from clusterlens.ui.plots.criterion import plot_criterion
 from clusterlens.ui.plots.maps import draw_samples, plot_memberships
 from clusterlens.ui.plots.matrix import draw_matrix
 from clusterlens.ui.plots.ranking import plot_ranking
+from clusterlens.ui.results.lab import Setting
 from clusterlens.ui.results.links import LinkState
 from clusterlens.ui.widgets.words import voters
 

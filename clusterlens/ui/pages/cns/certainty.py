@@ -10,7 +10,7 @@ from clusterlens.compute.formatting import whole
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.jobs.derived import Result
-from clusterlens.ui.pages.cns.nodes import Summary
+from clusterlens.ui.results.lab import Summary
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.style import NAME_UNSEEN
 from clusterlens.ui.widgets.toolkit import card, pmu

@@ -14,7 +14,7 @@ from clusterlens.ui.components.card import Card
 from clusterlens.ui.components.commands import go_to_setting
 from clusterlens.ui.figures.criterion_map import CriterionMap
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
-from clusterlens.ui.pages.cns.nodes import Automatic, Setting
+from clusterlens.ui.results.lab import Automatic, Setting
 from clusterlens.ui.widgets.palette import SHADES
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import card

@@ -14,14 +14,8 @@ from clusterlens.ui.components.commands import go_to_automatic, go_to_setting
 from clusterlens.ui.components.copying import copy_as_python
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.jobs.derived import Result
-from clusterlens.ui.pages.cns.nodes import (
-    FEW,
-    LARGE,
-    Automatic,
-    Setting,
-    Summary,
-    best_setting,
-)
+from clusterlens.ui.pages.cns.nodes import FEW, LARGE, best_setting
+from clusterlens.ui.results.lab import Automatic, Setting, Summary
 from clusterlens.ui.widgets.scripted import Excerpt
 from clusterlens.ui.widgets.toolkit import badge, card, excerpt, link, pmu, pn
 from clusterlens.ui.widgets.words import fixed, number

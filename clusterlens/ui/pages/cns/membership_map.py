@@ -14,9 +14,10 @@ from clusterlens.ui.figures.keyboard_control import with_keyboard_control
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES
 from clusterlens.ui.jobs.derived import Result
-from clusterlens.ui.pages.cns.nodes import Fitted, Summary
+from clusterlens.ui.pages.cns.nodes import Fitted
 from clusterlens.ui.plots.axes import arrows
 from clusterlens.ui.plots.samples import Picture
+from clusterlens.ui.results.lab import Summary
 from clusterlens.ui.widgets.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import badge, card, link, mark

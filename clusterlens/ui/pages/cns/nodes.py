@@ -17,6 +17,7 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.plots.samples import Picture, draw_map
+from clusterlens.ui.results.lab import Automatic, Setting, Summary
 from clusterlens.ui.state.view_parameters import Viewport
 from clusterlens.ui.widgets.palette import certain_colours
 
@@ -44,23 +45,6 @@ def cns_graph(job: Job, dataset: Dataset, view_cns_metric: Any) -> CNSGraph:
         progress=job.report,
         cancel=job.cancelled,
     )
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Neighbourhood size, stopping probability and number of seeds."""
-
-    n_neighbors: int
-    alpha: float
-    n_clusters: int
-
-
-@dataclass(frozen=True)
-class Automatic:
-    """The best setting of the default grid, and its criterion."""
-
-    setting: Setting
-    criterion: float
 
 
 @node("idle", "Choosing the setting of CNS")
@@ -184,37 +168,6 @@ def cns_displayed_solution(
 ) -> LiveSolution:
     """Return the solution described in the text."""
     return cns_solution
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """Summary of a solution.
-
-    Parameters
-    ----------
-    solution : LiveSolution
-        Summarised solution.
-    sizes : array of int, shape (n_clusters,)
-        Number of decided samples by likeliest seed.
-    between, undecided, tied : int
-        Samples between clusters, samples that reach no seed, and samples with several
-        likeliest seeds.
-    counts : array of int, shape (CERTAINTY_BINS,)
-        Number of decided samples by certainty, from 1/K to 1.
-    criterion : float
-        Gain in clarity of this setting.
-    error_bound : float
-        Bound on the error of all memberships.
-    """
-
-    solution: LiveSolution
-    sizes: np.ndarray
-    between: int
-    undecided: int
-    tied: int
-    counts: np.ndarray
-    criterion: float
-    error_bound: float
 
 
 @node("live", "Summing up")

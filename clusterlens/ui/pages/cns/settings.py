@@ -16,8 +16,8 @@ from clusterlens.ui.components.commands import (
 )
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.jobs.derived import Result
-from clusterlens.ui.pages.cns.nodes import Automatic, Setting
 from clusterlens.ui.pages.cns.study_nodes import Curves
+from clusterlens.ui.results.lab import Automatic, Setting
 from clusterlens.ui.widgets.form import Form
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.style import NAME_UNSEEN

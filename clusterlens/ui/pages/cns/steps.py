@@ -9,8 +9,8 @@ from clusterlens.compute.estimators.cns.live import SmoothingStep
 from clusterlens.compute.formatting import percent
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.jobs.derived import Result
-from clusterlens.ui.pages.cns.nodes import Setting
 from clusterlens.ui.pages.cns.study_nodes import STEP_SIZE
+from clusterlens.ui.results.lab import Setting
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import card, link
 

@@ -23,8 +23,9 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.canvas import data_address
 from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
-from clusterlens.ui.pages.cns.nodes import Fitted, Setting, step_colours
+from clusterlens.ui.pages.cns.nodes import Fitted, step_colours
 from clusterlens.ui.plots.samples import draw_map
+from clusterlens.ui.results.lab import Setting
 from clusterlens.ui.state.view_parameters import Viewport
 
 # Size of the pictures of single steps, in pixels.

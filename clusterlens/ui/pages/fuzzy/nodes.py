@@ -31,6 +31,7 @@ from clusterlens.ui.actions.lines import keywords
 from clusterlens.ui.jobs.derived import Node, node
 from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.plots.samples import Picture, draw_map
+from clusterlens.ui.results.lab import SIDES, Adjusted
 from clusterlens.ui.state.analysis import SoftTable
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.partitions import free_name, position_in_python
@@ -39,7 +40,6 @@ from clusterlens.ui.widgets.palette import certain_colours, discordance_colours
 
 # Random models of soft partitions, in the order of the properties that they keep.
 MODELS = tuple(key for key, model in RANDOM_MODELS.items() if model.distribution)
-SIDES: tuple[Literal["u", "v"] | None, ...] = (None, "u", "v")
 PRECISIONS = {"± 0.001": 5e-4, "± 0.0002": 1e-4, "± 0.00004": 2e-5}
 MOST_IN_SET = 9
 BINS = 12
@@ -233,9 +233,6 @@ def fuzzy_ndc(
 def _pairs(precision: float) -> int:
     """Return the number of pairs to draw if there are too many."""
     return int(1e6 * min(5e-4 / precision, 10))
-
-
-Adjusted = Mapping[Literal["u", "v"] | None, AdjustedIndex]
 
 
 def adjusted(

@@ -10,7 +10,8 @@ from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.jobs.derived import Result
-from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS, SIDES
+from clusterlens.ui.pages.fuzzy.nodes import HIDDEN, MODELS
+from clusterlens.ui.results.lab import SIDES
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import card, safe
 from clusterlens.ui.widgets.words import caveat, error, fixed

@@ -12,8 +12,8 @@ from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.components.commands import run_preset
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.pages.labels.nodes import Reached
 from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.results.lab import Reached
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import card, link, safe, tinted
 from clusterlens.ui.widgets.words import fixed

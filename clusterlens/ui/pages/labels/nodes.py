@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from scipy.stats import gaussian_kde
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.indices import evidence
-from clusterlens.compute.indices.agreement_reached import PoolAgreement, pool_agreement
+from clusterlens.compute.indices.agreement_reached import pool_agreement
 from clusterlens.compute.indices.borders import border_ratios
 from clusterlens.compute.indices.class_match import (
     LabelCheck,
@@ -33,10 +32,10 @@ from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.results.lab import Grounds, Reached
 from clusterlens.ui.results.label_verdict import (
     CONCLUSIONS,
     LabelVerdict,
-    Light,
     verdict_grounds,
     weigh,
 )
@@ -156,19 +155,6 @@ def label_gains(job: Job, evaluated_labels: EvaluatedLabels) -> pd.DataFrame | N
     return found.assign(
         **{end: found[end].map(_shown(evaluated_labels)) for end in ends}
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Reached:
-    """Agreement of the pool with the classes, and with merged classes."""
-
-    given: PoolAgreement
-    merged: PoolAgreement | None
-
-    @property
-    def now(self) -> PoolAgreement:
-        """Agreement with the classes as evaluated."""
-        return self.merged or self.given
 
 
 @node("live", "Comparing the models with the labels")
@@ -316,22 +302,6 @@ def label_verdict(
         return weigh_partition(labels_stability, labels_separation)
     now = label_agreement.now if label_agreement else None
     return weigh(label_check, label_borders, label_evidence, now)
-
-
-@dataclass(frozen=True, eq=False)
-class Grounds:
-    """Grounds of a verdict, with its conclusion.
-
-    Parameters
-    ----------
-    lines : sequence of (str, Light, str)
-        Each kind of evidence: title, grade, and reason, as markup.
-    conclusion : str
-        Recommended use.
-    """
-
-    lines: Sequence[tuple[str, Light, str]]
-    conclusion: str
 
 
 @node()

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from clusterlens.ui.components.card import Card
-from clusterlens.ui.pages.labels.nodes import Grounds
 from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
+from clusterlens.ui.results.lab import Grounds
 from clusterlens.ui.results.label_verdict import LIGHT_COLOURS, LIGHTS, LabelVerdict
 from clusterlens.ui.results.partition_verdict import PartitionVerdict
 from clusterlens.ui.widgets.scripted import Text

@@ -5,105 +5,24 @@ These nodes are watched only after their section is requested.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.compute.estimators.cns.live import LiveSolution
-from clusterlens.compute.fuzzy.concordance import NDC
-from clusterlens.compute.indices.class_match import LabelCheck
-from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.jobs.derived import Node, node
 from clusterlens.ui.jobs.lanes import Job
-from clusterlens.ui.pages.cns.nodes import Automatic, Summary
 from clusterlens.ui.pages.fuzzy.nodes import (
     MODELS,
-    Adjusted,
     Choices,
     adjusted,
     fuzzy_choices,
     fuzzy_ndc,
 )
-from clusterlens.ui.pages.labels.nodes import Grounds, Reached
-from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
-from clusterlens.ui.results.label_verdict import LabelVerdict
-from clusterlens.ui.results.partition_verdict import PartitionVerdict
+from clusterlens.ui.results.lab import (
+    Labelled,
+    SavedPair,
+    SavedPairs,
+    Smoothing,
+)
 from clusterlens.ui.state.analysis import SoftTable
-
-
-@dataclass(frozen=True, eq=False)
-class Smoothing:
-    """CNS at the setting in force.
-
-    Parameters
-    ----------
-    projection : Projection
-        Map of the samples.
-    solution, summary : LiveSolution, Summary
-        Memberships, and their summary.
-    automatic : Automatic
-        Setting chosen automatically.
-    metric : str
-        Metric of the neighbours.
-    certain : float
-        Samples lie between clusters below this share of seed stops.
-    grid : CriterionGrid or None
-        Criterion of other settings; None while it is computed.
-    """
-
-    projection: Projection
-    solution: LiveSolution
-    summary: Summary
-    automatic: Automatic
-    metric: str
-    certain: float
-    grid: CriterionGrid | None
-
-
-@dataclass(frozen=True, eq=False)
-class SavedPair:
-    """Two soft partitions with their agreement.
-
-    Parameters
-    ----------
-    u, v : str
-        Titles of the sides.
-    n_samples : int
-        Number of samples.
-    ndc : NDC
-        Concordance, unadjusted.
-    values : dict of str to Adjusted
-        Adjusted values under every random model.
-    """
-
-    u: str
-    v: str
-    n_samples: int
-    ndc: NDC
-    values: Mapping[str, Adjusted]
-
-
-@dataclass(frozen=True, eq=False)
-class SavedPairs:
-    """The saved pairs, and the number of pairs with missing partitions."""
-
-    pairs: tuple[SavedPair, ...]
-    n_missing: int
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """The evaluated classes with all evidence."""
-
-    labels: EvaluatedLabels
-    check: LabelCheck
-    evidence: LabelEvidence
-    reached: Reached | None
-    verdict: LabelVerdict | PartitionVerdict
-    grounds: Grounds
 
 
 @node()
