@@ -23,6 +23,7 @@ from pathlib import Path
 
 import psutil
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -40,7 +41,7 @@ async def main() -> None:
     given = parser.parse_args()
     rng, found = random.Random(given.seed), Counter[str]()
     with tempfile.TemporaryDirectory() as home:
-        session = Session(Server(Store(Path(home))))
+        session = new_session(Server(Store(Path(home))))
         assert await session.act("load example", name="digits")
         for k in range(given.runs):
             found += await kill_once(session, k, rng)

@@ -23,6 +23,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from benchmarks.kills import choose_action
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.database import FILE, StoreError
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -56,7 +57,7 @@ def main() -> None:
 async def fill_once(home: Path, ballast: Path, rng: random.Random) -> Counter[str]:
     """Act on a disk that is nearly full, make room, and go on."""
     found, store = Counter({"times": 1}), Store(home)
-    session = Session(Server(store))
+    session = new_session(Server(store))
     assert await session.act("load example", name="iris")
     acknowledged = digest(session)
     fill(ballast, rng.randrange(MOST_FREE))
@@ -112,7 +113,7 @@ async def of_another_server(home: Path, analysis: str, known: str) -> Counter[st
 async def opened(home: Path, analysis: str) -> Session:
     """Open an analysis as after a new start."""
     with closing(Store(home)) as store:
-        session = Session(Server(store))
+        session = new_session(Server(store))
         assert await session.open(analysis), session.jobs.notices
         session.close()
         return session

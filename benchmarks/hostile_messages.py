@@ -23,9 +23,9 @@ from bokeh.protocol.receiver import Receiver
 from panel.io.state import set_curdoc
 
 from benchmarks.hostile_limits import Cost
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.hardening import problem_of
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell
 
 # After so many messages a page is made anew.
@@ -70,7 +70,7 @@ class _Page:
             self.left, self.document = STRIKES, Document()
             with set_curdoc(self.document):
                 pn.extension("tabulator")
-                Shell(Session(self.server)).view.server_doc(self.document)
+                Shell(new_session(self.server)).view.server_doc(self.document)
         self.left -= 1
         event = _event(rng, self.document)
         events = [event] * rng.choice([1, 1, 1, 2, 500])

@@ -25,6 +25,7 @@ from tornado.websocket import WebSocketClosedError, websocket_connect
 
 from benchmarks.hostile_limits import SECONDS, Cost, Outcome
 from clusterlens.ui.cli import SERVER_SETTINGS, make_server
+from clusterlens.ui.composition import AppViewState
 from clusterlens.ui.server.hardening import problem_of
 from clusterlens.ui.server.uploads import TABLE, Upload
 from clusterlens.ui.state.address import (
@@ -32,7 +33,6 @@ from clusterlens.ui.state.address import (
     plain_view_state,
     restore_view_state,
 )
-from clusterlens.ui.state.view_state import ViewState
 
 Strike = Callable[[random.Random], Outcome]
 # Pieces of text and numbers that break careless readers.
@@ -69,7 +69,10 @@ def attack_addresses(folder: Path) -> Strike:
     values = [None, True, 0, -1, 2**63, 1e308, 0.5, [], {}, [1, 2, 3, 4], ["a"]]
 
     def strike(rng: random.Random) -> Outcome:
-        names = rng.sample(sorted(ViewState.linked()), rng.randrange(6)) + ["page", "x"]
+        names = rng.sample(sorted(AppViewState.linked()), rng.randrange(6)) + [
+            "page",
+            "x",
+        ]
         view_state = {name: rng.choice([*values, *AWKWARD]) for name in names}
         view_state["page"] = rng.choice(["cns", "lessons", "data", *AWKWARD])
         written = json.dumps(view_state)
@@ -89,9 +92,9 @@ def _follow(query: str) -> str:
         _, plain = from_query(given)
     except ValueError as error:
         return str(error)
-    view_state = ViewState()
+    view_state = AppViewState()
     restore_view_state(view_state, plain)
-    again = ViewState()
+    again = AppViewState()
     restore_view_state(again, json.loads(json.dumps(plain_view_state(view_state))))
     if plain_view_state(again) != plain_view_state(view_state):
         raise AssertionError("a link to the page shows another page")

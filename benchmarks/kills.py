@@ -28,6 +28,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.store import FILE, Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -125,7 +126,7 @@ def listen(reports: int, child: int, seconds: float) -> tuple[dict, str]:
 async def work(folder: Path, reporting: int, seed: int) -> None:
     """Act without end; report each action begun and each one acknowledged."""
     rng = random.Random(seed)
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     entries = session.memory.store.entries()
     if entries:
         assert await session.open(entries[0].id), session.jobs.notices
@@ -183,7 +184,7 @@ def check(folder: Path, reported: dict, doing: str) -> dict[str, int]:
     db.close()
 
     async def opened() -> Session:
-        session = Session(Server(Store(folder)))
+        session = new_session(Server(Store(folder)))
         assert await session.open(reported["saved"]), session.jobs.notices
         return session
 

@@ -26,9 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import Step
 from tests.support.large_analysis import clocks, kept, made
 
@@ -38,7 +38,7 @@ SHOWN = ("ranking", "rows", "selected", "link_states", "constraints?")
 
 async def reopen(folder: Path) -> None:
     """Open the only analysis of a folder again."""
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     start = clocks()
     assert await session.open(session.memory.store.entries()[0].id)
     print("reopen", *(f"{b - a:.2f}" for a, b in zip(start, clocks(), strict=True)))
@@ -46,7 +46,7 @@ async def reopen(folder: Path) -> None:
 
 async def answer(n: int, n_models: int, answers: int) -> None:
     """Link pairs, one after the other, and wait for the ranking."""
-    session = Session(Server())
+    session = new_session(Server())
     session.history.do(Step("start", "Test", made(n, 10, n_models)))
     session.derived.watch(SHOWN, lambda results: None)
     while not session.jobs.at_rest:

@@ -18,15 +18,15 @@ import panel as pn
 from bokeh.core.json_encoder import serialize_json
 from bokeh.document import Document
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell
 
 
 async def main() -> None:
     """Make the pages and print."""
     pn.extension("tabulator")
-    shell = Shell(Session(Server()))
+    shell = Shell(new_session(Server()))
     document = shell.view.server_doc(Document())
     for name, page in shell.pages.items():
         steps = []

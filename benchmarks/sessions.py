@@ -317,13 +317,13 @@ def serve(port: int, rows: int) -> None:
     from tornado.web import RequestHandler
 
     from clusterlens.compute.pool.specs import pool_grids
+    from clusterlens.ui.composition import new_session
     from clusterlens.ui.opening import empty_page
-    from clusterlens.ui.pages import PAGES
     from clusterlens.ui.patches import send_everything
     from clusterlens.ui.server.hardening import harden
     from clusterlens.ui.server.server import Server
-    from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
+    from clusterlens.ui.state.pages import PAGES
 
     # Without remains of closed sessions, which would hold memory of their own.
     shown: dict[int, tuple[Any, Any]] = {}
@@ -354,7 +354,7 @@ def serve(port: int, rows: int) -> None:
     def page() -> None:
         pn.extension("tabulator")
         send_everything()
-        shell = Shell(Session(server))
+        shell = Shell(new_session(server))
         shell.view.servable()
         pn.state.onload(shell.begin)
         pn.state.on_session_destroyed(lambda context: shell.close())

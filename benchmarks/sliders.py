@@ -129,6 +129,7 @@ def serve(
     import panel as pn
     from tornado.web import RequestHandler
 
+    from clusterlens.ui.composition import new_session
     from clusterlens.ui.server.server import Server
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
@@ -137,7 +138,7 @@ def serve(
 
     def page() -> None:
         pn.extension("tabulator")
-        session = Session(Server())
+        session = new_session(Server())
         sessions.append(session)
         loaded = begin(session)
         shell = Shell(session)

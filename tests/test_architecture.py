@@ -154,7 +154,16 @@ UI_PACKAGES = [
     "pages",
     "top",
 ]
-TOP = {"explore", "leaving", "opening", "patches", "shell", "serving", "cli"}
+TOP = {
+    "composition",
+    "explore",
+    "leaving",
+    "opening",
+    "patches",
+    "shell",
+    "serving",
+    "cli",
+}
 UI_FILES = sorted((PACKAGE / "ui").rglob("*.py"))
 UI_MODULES = {module_name(path) for path in UI_FILES}
 PAGE_FILES = [path for path in UI_FILES if path.parts[-3:-1][0] == "pages"]
@@ -170,18 +179,10 @@ def ui_parts(module: str) -> list[str]:
 
 
 def ui_package(module: str) -> str | None:
-    """Return the package of a module of the app.
-
-    The table of pages has none: it imports a page on first use, and nothing else.
-    Results of a page (nodes) know no widgets, so that exports may read them.
-    """
+    """Return the package of a module of the app, None for other modules."""
     parts = ui_parts(module)
-    if not parts or parts == ["pages"]:
+    if not parts:
         return None
-    if parts[0] == "pages" and parts[-1].endswith("nodes"):
-        return "results"
-    if parts[0] == "pages" and parts[-1] == "view_state":
-        return "state"
     return "top" if parts[0] in TOP else parts[0]
 
 

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from clusterlens.ui import shell
-from clusterlens.ui.pages import PAGES as PAGES_OF_THE_APP
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server import manual
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
+from clusterlens.ui.state.pages import PAGES as PAGES_OF_THE_APP
 from clusterlens.ui.widgets.toolkit import safe
 from docs.mathml import to_mathml
 from tests.folders import ROOT
@@ -128,7 +128,7 @@ def test_the_app_names_the_manual_only_where_it_is_built(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", ["clusterlens"])
     assert not Server().has_manual
     for has_manual in (True, False):
-        session = Session(Server())
+        session = new_session(Server())
         session.server.has_manual = has_manual
         assert ("href='manual/index.html'" in shell._help(session).body) is has_manual
         assert (safe(manual.MISSING) in shell._help(session).body) is not has_manual

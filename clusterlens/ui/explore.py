@@ -15,9 +15,9 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES, VoteBy, vote_weights
 from clusterlens.compute.table.dataset import Dataset, make_dataset, prepare
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.widgets.toolkit import pn
@@ -78,7 +78,7 @@ def explore(
             f"X has {len(dataset.X)} rows for partitions of {ensemble.n_samples} "
             "samples; give one row per sample."
         )
-    session = Session(_server())
+    session = new_session(_server())
     entries = () if isinstance(data, Ensemble) or isinstance(pool, str) else pool
     made = Run(
         "r1", "run 1", dataset, tuple(entries), random_state, ensemble, votes=votes

@@ -13,6 +13,7 @@ from bokeh.util.warnings import BokehUserWarning
 from panel.io.resources import LOCAL_DIST
 
 from clusterlens.compute._run.process_settings import ignore_warnings
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.jobs.scheduler import is_serving
 from clusterlens.ui.opening import EXTENSIONS
@@ -87,7 +88,7 @@ async def _fill_in_turn(server: Server, file: Path | None, view: Any) -> None:
 
 async def _fill(server: Server, file: Path | None, view: Any) -> None:
     """Make the session of a browser, and fill its frame part by part."""
-    session = Session(server)
+    session = new_session(server)
     if server.startup_notice:
         session.jobs.notify("warning", server.startup_notice)
     pn.config.exception_handler = _handler(session)

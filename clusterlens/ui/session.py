@@ -11,10 +11,9 @@ from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.actions.action import Action
-from clusterlens.ui.jobs.derived import Derived
+from clusterlens.ui.jobs.derived import Derived, Node
 from clusterlens.ui.jobs.lanes import Job, Jobs, Notice, explain
 from clusterlens.ui.jobs.reading import read_in_process
-from clusterlens.ui.results.catalogue import NODES
 from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.server.memory.memory import Memory, SavedHistory, read
 from clusterlens.ui.server.memory.pools import OwnPools
@@ -51,18 +50,29 @@ class Session:
     ----------
     server : Server
         Owner of the resources that all sessions share.
+    nodes : mapping of str to Node
+        Derived results by name.
+    view_state : ViewState
+        View state of a new session.
     in_lesson : bool, default False
         Whether it belongs to a lesson; its pages omit what no lesson needs.
     """
 
-    def __init__(self, server: Server, *, in_lesson: bool = False) -> None:
-        self.server, self.in_lesson = server, in_lesson
+    def __init__(
+        self,
+        server: Server,
+        nodes: Mapping[str, Node],
+        view_state: ViewState,
+        *,
+        in_lesson: bool = False,
+    ) -> None:
+        self.server, self.nodes, self.in_lesson = server, nodes, in_lesson
         self.history = History()
-        self.view_state = ViewState()
+        self.view_state = view_state
         self.jobs = Jobs(server)
         self.checks = Checks()
         self.derived = Derived(
-            NODES, self.history, self.view_state, self.jobs, self.checks
+            nodes, self.history, self.view_state, self.jobs, self.checks
         )
         self.memory = Memory(
             server, self.history, self.view_state, self.checks, self.jobs.notify
@@ -90,6 +100,10 @@ class Session:
         key = hashlib.sha256(content).hexdigest()
         self.files[key] = content
         return key
+
+    def for_lessons(self) -> Session:
+        """Return a new session of the same server in which lessons are taken."""
+        return Session(self.server, self.nodes, type(self.view_state)(), in_lesson=True)
 
     async def act(
         self,
@@ -174,7 +188,7 @@ class Session:
         for name in self._asked.keys() - asked:
             memory.end(self._asked.pop(name))
         for name in asked - self._asked.keys():
-            title, view_state = NODES[name].title, {"page": self.view_state.page}
+            title, view_state = self.nodes[name].title, {"page": self.view_state.page}
             given: dict[str, Any] = {"node": name}
             if check := self.derived.check_of(name):
                 given["check"] = [*check]
@@ -195,7 +209,7 @@ class Session:
                 **intent.given,
             )
         self.memory.end(intent.id)
-        if (node := intent.given["node"]) not in NODES:
+        if (node := intent.given["node"]) not in self.nodes:
             self.jobs.notify("warning", f"This version does not know {node!r:.60}.")
             return False
         restore_view_state(self.view_state, intent.view_state)
@@ -286,7 +300,7 @@ class Session:
         with self.derived.paused():
             self.history.partial_run = run
             if (before is None) != (run is None):
-                self.view_state.forget(*ViewState.reset_at("run"))
+                self.view_state.forget(*self.view_state.reset_at("run"))
             elif run is not None:
                 self.derived.fill()
 
@@ -506,15 +520,15 @@ class Session:
             move()
             self.view_state.refused = ()
             if self.analysis.ensemble is not before:
-                self.view_state.forget(*ViewState.reset_at("run"))
+                self.view_state.forget(*self.view_state.reset_at("run"))
             if self.analysis.dataset is not dataset:
-                self.view_state.forget(*ViewState.reset_at("table"))
+                self.view_state.forget(*self.view_state.reset_at("table"))
             if self.analysis.cns != cns:
                 self.view_state.param.update(
                     cns_preview=None, cns_step=None, cns_version=""
                 )
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
-                self.view_state.forget(*ViewState.reset_at("either"))
+                self.view_state.forget(*self.view_state.reset_at("either"))
 
 
 def _other_page_notice(intent: Intent) -> Notice:

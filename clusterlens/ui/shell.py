@@ -22,13 +22,14 @@ from clusterlens.ui.components.status_bar import STATUS_BAR_HEIGHT, status_bar
 from clusterlens.ui.figures.keyboard_control import HOW
 from clusterlens.ui.jobs.scheduler import is_serving
 from clusterlens.ui.leaving import dispose_page, register_page
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.pages import page_class
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import restore_view_state, to_query
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.pages import PAGES
 from clusterlens.ui.widgets.explanations import GLOSSARY
 from clusterlens.ui.widgets.scripted import (
     Connection,
@@ -138,7 +139,7 @@ class Shell:
         self.session = session
         self.view = empty_frame() if view is None else view
         register_page(self)
-        self.pages = {spec.key: spec.page(session) for spec in PAGES}
+        self.pages = {spec.key: page_class(spec.key)(session) for spec in PAGES}
         self.classroom = self.pages["lessons"].classroom
         self._rail = Text(
             does=self._go,

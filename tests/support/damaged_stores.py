@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.pages.data import recent
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.pools import OwnPools
 from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.support.digest import digest
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -48,7 +48,7 @@ async def make_base(folder: Path) -> Base:
     """Keep three analyses, a pool, and a run that was interrupted."""
     store, digests = Store(folder / "closed"), {}
     for table in ("iris", "wine", "rings"):
-        session, known = Session(Server(store)), []
+        session, known = new_session(Server(store)), []
         for kind, values in (
             ("load example", {"name": table}),
             ("run pool", {"pool": POOL}),
@@ -286,7 +286,7 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
         recent._row(entry, False)
         listed.add(entry.id)
     for analysis, known in digests.items():
-        session = Session(Server(store))
+        session = new_session(Server(store))
         is_there = await session.open(analysis)
         notices = " ".join(notice.text for notice in session.jobs.notices)
         assert "failed unexpectedly" not in notices, notices
@@ -298,7 +298,7 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
             assert session.memory.state == "saved", session.memory.problem
             store.rename(analysis, "again")
             copy = store.duplicate(analysis, "copy")
-            assert await Session(Server(store)).open(copy)
+            assert await new_session(Server(store)).open(copy)
         elif analysis in listed or store.repair_report:
             messages.append(notices)
         else:

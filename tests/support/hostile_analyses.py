@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 import clusterlens as cl
 from clusterlens.ui.components.findings import NEEDED, gather
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import write_card
@@ -51,7 +52,7 @@ async def make_analysis(folder: Path) -> bytes:
     folder : Path
         A store is made there.
     """
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     rng = random.Random(0)
     lines = ["row,x,y,kind"]
     lines += [
@@ -113,7 +114,7 @@ async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
     why : str
         Forbidden content of a script, empty if there is none.
     """
-    session = Session(Server(store))
+    session = new_session(Server(store))
     try:
         if not await session.open(name):
             raise AssertionError(

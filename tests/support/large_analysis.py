@@ -11,9 +11,9 @@ import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 
@@ -46,7 +46,7 @@ def kept(home: Path, n: int, n_models: int) -> Path:
 
 
 async def _write(folder: Path, n: int, n_models: int) -> None:
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     session.view_state.page = "consensus"  # where it is left, and opened again
     session.history.do(Step("start", "Test", made(n, 10, n_models)))
     start = clocks()

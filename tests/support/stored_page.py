@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.store import FILE, Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.support.pages import PATIENCE, ROOT, Served
 
 POOL = [
@@ -66,7 +66,7 @@ def begin(home: Path) -> Held:
 
 async def analyse(home: Path) -> None:
     """Load an example and run a pool on it."""
-    session = Session(Server(Store(home)))
+    session = new_session(Server(Store(home)))
     assert await session.act("load example", name="iris")
     assert await session.act("run pool", pool=POOL)
 

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
 Step = tuple[str, Mapping[str, Any]]
@@ -28,7 +28,7 @@ def keep(home: Path, table: Path | str, *steps: Step, **view_state: Any) -> str:
     Returns the query of its address, with values of what the page looks at.
     """
     store = Store(home)
-    session = Session(Server(store))
+    session = new_session(Server(store))
 
     async def work() -> None:
         if isinstance(table, Path):

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.state.pages import PAGES
 from tests.support.pages import IDLE
 from tests.ui.conftest import opened, own_page
 from tests.ui.test_main_job import COUNT_CLICKS, LONG, picture

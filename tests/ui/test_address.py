@@ -5,20 +5,20 @@ import json
 import pytest
 
 from clusterlens.compute._plain import MOST_NESTED, read_plain
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.composition import AppViewState
 from clusterlens.ui.state.address import (
     from_query,
     plain_view_state,
     restore_view_state,
     to_query,
 )
-from clusterlens.ui.state.view_state import ViewState
+from clusterlens.ui.state.pages import PAGES
 
 
 def test_a_link_says_again_what_was_looked_at():
     view_state, again = (
-        ViewState(page="cns", model=3, report_without=("map",)),
-        ViewState(),
+        AppViewState(page="cns", model=3, report_without=("map",)),
+        AppViewState(),
     )
     analysis, values = from_query(to_query("a1", view_state))
     restore_view_state(again, values)
@@ -70,18 +70,18 @@ def test_values_are_nested_up_to_a_bound(open_, close):
     ],
 )
 def test_a_value_that_does_not_fit_is_left_out(values):
-    view_state = ViewState()
+    view_state = AppViewState()
     before = view_state.param.values()
     restore_view_state(view_state, values, {"model": 7})
     assert view_state.param.values() == before
 
 
 def test_every_page_can_be_named_and_no_other():
-    assert ViewState.param.page.objects == [key for key, *_ in PAGES]
+    assert AppViewState.param.page.objects == [key for key, *_ in PAGES]
 
 
 def test_a_link_of_before_restores_a_parameter_under_its_new_name():
-    view_state = ViewState()
+    view_state = AppViewState()
     restore_view_state(view_state, {"judged": "model:2"})
     assert view_state.label_source == "model:2"
     restore_view_state(view_state, {"judged": "column:\ud800"})

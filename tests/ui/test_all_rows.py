@@ -14,6 +14,7 @@ from clusterlens.compute.formatting import whole
 from clusterlens.compute.scale import labels
 from clusterlens.compute.scale import source as source_module
 from clusterlens.ui.actions.large_tables import given_of
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.all_rows import write_error
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.jobs.lanes import Progress
@@ -25,7 +26,6 @@ from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.server.large_tables import LargeTables
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.view_parameters import Viewport
 from tests.ui.loop import run, wait_until_idle
 
@@ -57,7 +57,7 @@ async def labelled(folder, server=None):
     """Return a session with landmarks, a run and a result."""
     server = server or Server()
     server.tables = LargeTables([folder])
-    session = Session(server)
+    session = new_session(server)
     for kind, values in (
         ("load landmarks", {"name": NAME, "n_landmarks": 200}),
         ("run pool", {"pool": POOL}),
@@ -252,7 +252,7 @@ def test_a_file_that_cannot_be_read_stops_or_is_left_out_by_choice(folder):
     async def main():
         server = Server()
         server.tables = LargeTables([folder])
-        session = Session(server)
+        session = new_session(server)
         given = {"name": NAME, "n_landmarks": 200}
         assert not await session.act("load landmarks", **given)
         assert "0.parquet' cannot be read" in session.jobs.notices[-1].text
@@ -271,7 +271,7 @@ def test_an_analysis_of_landmarks_is_read_back_and_shows_its_labels(folder, tmp_
         session = await labelled(folder, Server(store))
         assert await session.act("label rows"), session.jobs.notices
         before = session.analysis
-        again = Session(session.server)
+        again = new_session(session.server)
         assert await again.open(session.memory.analysis)
         assert again.analysis.large == before.large
         assert again.analysis.labelled == before.labelled
@@ -280,7 +280,7 @@ def test_an_analysis_of_landmarks_is_read_back_and_shows_its_labels(folder, tmp_
         assert again.derived.get("all_rows").value.n_labelled == N
         assert again.derived.get("labelling").value.is_current
         shutil.rmtree(session.server.tables.labels(NAME, before.labelled[0]))
-        last = Session(session.server)
+        last = new_session(session.server)
         assert await last.open(session.memory.analysis)
         page = AllRowsPage(last)
         page.make()
@@ -303,7 +303,7 @@ def test_an_analysis_of_landmarks_is_read_back_and_shows_its_labels(folder, tmp_
 def test_the_start_page_lists_the_tables_of_the_disk(folder):
     async def main():
         server = Server()
-        card = LoadTable(Session(server))
+        card = LoadTable(new_session(server))
         card.show(None)
         await asyncio.gather(*card._requests)
         assert not card._large.visible

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clusterlens.ui.results.catalogue import NODES
+from clusterlens.ui.composition import NODES
 from clusterlens.ui.results.nulls import null_key
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.checks import (

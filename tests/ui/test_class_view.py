@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.pages.lessons import class_view
 from clusterlens.ui.pages.lessons.class_view import ClassView
 from clusterlens.ui.pages.lessons.page import LessonsPage
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import from_query, restore_view_state, to_query
 from tests.ui.loop import run
 
@@ -22,7 +22,7 @@ class Pages:
         self.server, self.all = Server(), []
 
     def open(self, **view_state):
-        session = Session(self.server)
+        session = new_session(self.server)
         restore_view_state(session.view_state, view_state)
         page = LessonsPage(session)
         page.set_visible(True)

@@ -476,10 +476,10 @@ def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():
 
 
 def test_without_a_run_the_page_leads_to_the_pool():
+    from clusterlens.ui.composition import new_session
     from clusterlens.ui.server.server import Server
-    from clusterlens.ui.session import Session
 
-    session = Session(Server())
+    session = new_session(Server())
 
     async def then(page):
         bar = panel(page, "PartitionBar")

@@ -16,11 +16,11 @@ import clusterlens as cl
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.jobs import derived
 from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.pages.fuzzy.nodes import fuzzy_choices
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.view_parameters import Viewport
@@ -45,7 +45,7 @@ class Opened:
     """A session shown by the page."""
 
     def __init__(self):
-        self.session = Session(Server())
+        self.session = new_session(Server())
         self.page = CNSPage(self.session)
         self.page.set_visible(True)
         named = {type(panel).__name__: panel for panel in self.page.cards}

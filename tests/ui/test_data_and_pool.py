@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import expect
 
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.state.pages import PAGES
 from tests.support.pages import FIND
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"

@@ -12,6 +12,7 @@ import pytest
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.components import commands
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.pages.data import columns as columns_card
 from clusterlens.ui.pages.data.nodes import columns, preview, roles, shading, write_cell
@@ -20,7 +21,6 @@ from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.view_parameters import Viewport
 from clusterlens.ui.widgets.palette import NOISE_COLOUR, rgb
 from tests.ui.loop import run, wait_until_idle
@@ -44,7 +44,7 @@ class Opened:
     """A session shown by the page Data."""
 
     def __init__(self) -> None:
-        self.session = Session(Server())
+        self.session = new_session(Server())
         self.page = DataPage(self.session)
         self.page.set_visible(True)
 
@@ -487,10 +487,10 @@ def test_an_archive_of_arrays_without_a_usual_one_is_read_from_its_first():
 def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
     async def scenario():
         server = Server(store := Store(tmp_path))
-        session = Session(server)
+        session = new_session(server)
         await session.act("load example", name="iris")
         (entry,) = store.entries()
-        recent = Recent(Session(server))
+        recent = Recent(new_session(server))
         recent.set_visible(True)
         await wait_until_idle(recent.session)
         await recent._task
@@ -524,10 +524,10 @@ def test_an_analysis_of_any_time_is_opened_copied_and_deleted(
 ):
     async def scenario():
         server = Server(store := Store(tmp_path))
-        await Session(server).act("load example", name="iris")
+        await new_session(server).act("load example", name="iris")
         with store._transaction() as db:
             db.execute("UPDATE analysis SET changed = ?", (changed,))
-        recent = Recent(session := Session(server))
+        recent = Recent(session := new_session(server))
         recent.set_visible(True)
         await wait_until_idle(session)
         await recent._task
@@ -547,13 +547,13 @@ def test_a_damaged_analysis_hides_no_other_and_can_be_deleted(tmp_path, about):
     async def scenario():
         server = Server(store := Store(tmp_path))
         for _ in range(2):
-            await Session(server).act("load example", name="iris")
+            await new_session(server).act("load example", name="iris")
         damaged, sound = store.entries()
         with store._transaction() as db:
             db.execute(
                 "UPDATE analysis SET about = ? WHERE id = ?", (about, damaged.id)
             )
-        recent = Recent(Session(server))
+        recent = Recent(new_session(server))
         recent.set_visible(True)
         await wait_until_idle(recent.session)
         await recent._task

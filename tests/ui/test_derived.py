@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from clusterlens.compute._run.options import Cancelled, raise_if_cancelled
+from clusterlens.ui.composition import NODES, AppViewState
 from clusterlens.ui.jobs import derived
 from clusterlens.ui.jobs.derived import (
     Derived,
@@ -23,12 +24,10 @@ from clusterlens.ui.jobs.derived import (
     node,
 )
 from clusterlens.ui.jobs.lanes import Job, Jobs
-from clusterlens.ui.results.catalogue import NODES
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.checks import COPIES, Check, Checks
 from clusterlens.ui.state.history import History, Step
-from clusterlens.ui.state.view_state import ViewState
 from tests.ui.loop import run, wait_until_idle
 
 
@@ -36,7 +35,7 @@ class Bench:
     """Nodes over an analysis and a view state, with a record of computations."""
 
     def __init__(self, server: Server | None = None, **nodes: Node) -> None:
-        self.history, self.view_state = History(), ViewState()
+        self.history, self.view_state = History(), AppViewState()
         self.jobs = Jobs(server or Server())
         self.checks = Checks()
         self.derived = Derived(

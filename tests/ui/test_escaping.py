@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.composition import new_session
+from clusterlens.ui.pages import page_class
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import ClusterName, SoftTable
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.pages import PAGES
 from tests.ui.exports.test_files import BAD, hostile
 from tests.ui.loop import run, wait_until_idle
 
@@ -31,13 +33,14 @@ def marked_up() -> Session:
         part=("sheet", BAD),
         parts=(BAD, "b"),
     )
-    session = Session(Server())
+    session = new_session(Server())
     session.history.do(Step("load file", BAD, analysis, {"name": BAD, "sha256": BAD}))
     return session
 
 
 @pytest.mark.parametrize(
-    ("key", "make"), [(spec.key, spec.page) for spec in PAGES if spec.key != "lessons"]
+    ("key", "make"),
+    [(key, page_class(key)) for key, *_ in PAGES if key != "lessons"],
 )
 def test_no_name_of_data_is_markup_on_a_page(key, make):
     async def main():

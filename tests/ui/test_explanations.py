@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.composition import new_session
+from clusterlens.ui.pages import page_class
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
+from clusterlens.ui.state.pages import PAGES
 from clusterlens.ui.widgets.explanations import EXPLANATIONS, GLOSSARY
 from clusterlens.ui.widgets.toolkit import about
 from tests.ui.loop import run
@@ -24,8 +25,8 @@ def cards():
 
     async def main():
         for spec in PAGES:
-            session = Session(Server())
-            made = spec.page(session)
+            session = new_session(Server())
+            made = page_class(spec.key)(session)
             made.set_visible(True)
             await session.act("load example", name="iris")
             # Cards that lie over others, or in their place, are made when shown.

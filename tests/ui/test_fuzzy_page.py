@@ -20,13 +20,13 @@ from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Pair, match_hues
 from clusterlens.ui.pages.fuzzy.page import FuzzyPage
 from clusterlens.ui.pages.fuzzy.pairs import _cell, sorted_keys
 from clusterlens.ui.pages.fuzzy.toy import rank_with_ties
 from clusterlens.ui.results.lab import SIDES
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.view_parameters import Viewport
@@ -54,7 +54,7 @@ class Opened:
     """A session shown by the page."""
 
     def __init__(self):
-        self.session = Session(Server())
+        self.session = new_session(Server())
         self.page = FuzzyPage(self.session)
         self.view_state = self.session.view_state
         self.page.set_visible(True)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.compute.table.dataset import ROLES
 from clusterlens.compute.table.examples import load_example
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.state.pages import PAGES
 from tests.support.pages import FIND, IDLE
 from tests.ui.kept import Step, pool_run
 from tests.ui.test_all_rows import MODEL, NUMBERS

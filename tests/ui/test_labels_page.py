@@ -18,6 +18,7 @@ from clusterlens.compute.indices.class_match import label_match
 from clusterlens.compute.indices.evidence import merge_gains
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.figures.canvas import CANVAS_CSS
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
@@ -28,7 +29,6 @@ from clusterlens.ui.pages.labels.pairs import _cell
 from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.results.label_verdict import weigh
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.view_parameters import Brush, Viewport
@@ -47,7 +47,7 @@ class Opened:
     """A session shown by the page."""
 
     def __init__(self):
-        self.session = Session(Server())
+        self.session = new_session(Server())
         self.page = LabelsPage(self.session)
         self.view_state = self.session.view_state
         self.page.set_visible(True)

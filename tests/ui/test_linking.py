@@ -16,11 +16,11 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.components import card
 from clusterlens.ui.components.commands import link_from, press
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.figures.map_frame import DIMMED
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.results.links import column_deviations, differences
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.view_parameters import Brush, Viewport
@@ -50,7 +50,7 @@ class Opened:
     """A session with a run of iris, shown by the page Consensus."""
 
     def __init__(self) -> None:
-        self.session = Session(Server())
+        self.session = new_session(Server())
         self.page = ConsensusPage(self.session)
         self.page.set_visible(True)
         named = {type(panel).__name__: panel for panel in self.page.cards}

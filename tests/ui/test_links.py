@@ -15,6 +15,7 @@ from clusterlens.compute.ensemble.constraint_files import (
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.rows import links_to_csv, links_to_json
 from clusterlens.ui.results.links import link_states
 from clusterlens.ui.results.result import DisplayedPartition
@@ -41,7 +42,7 @@ def session_of(row_ids=None, n_models: int = 6) -> Session:
     dataset = prepare(make_dataset(table, name="t"))
     ensemble = Ensemble(rng.integers(0, 3, (n_models, N)))
     made = Run("r1", "run 1", dataset, (), 0, ensemble)
-    session = Session(Server())
+    session = new_session(Server())
     analysis = Analysis(dataset, {}, dataset, (made,), 1, "r1")
     session.history.do(Step("start", "Test", analysis))
     return session
@@ -192,7 +193,7 @@ def test_links_of_rows_that_a_run_leaves_out_stay_and_do_not_count():
 
 def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
     frame = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0], "y": [0.0, 1.0, 5.0, 2.0]})
-    session, table = Session(Server()), make_dataset(frame, name="t")
+    session, table = new_session(Server()), make_dataset(frame, name="t")
     analysis = Analysis(table, {}, prepare(table))
     session.history.do(Step("test", "Test", analysis))
     session.act_now("add link", kind="must", a=0, b=2)
@@ -216,7 +217,7 @@ def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
 def test_links_follow_their_rows_to_another_column_of_row_ids():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 2)), columns=[*"xy"])
     frame["word"] = [f"row {k}" for k in reversed(range(N))]
-    session, table = Session(Server()), make_dataset(frame, name="t")
+    session, table = new_session(Server()), make_dataset(frame, name="t")
     dataset = prepare(table)
     assert plain_ids(dataset.row_ids) == list(range(N))
     made = Run("r1", "run 1", dataset, (), 0, Ensemble(np.arange(2 * N).reshape(2, N)))
@@ -234,7 +235,7 @@ def test_links_follow_their_rows_to_another_column_of_row_ids():
     again = replace(made, id="r2", dataset=session.analysis.dataset)
     read = replace(session.analysis, runs=(made, again), run_id="r2")
     assert linked_positions(session) is None
-    later = Session(Server())
+    later = new_session(Server())
     later.history.do(Step("test", "Test", read))
     assert later.act_now("add link", kind="cannot", a="row 10", b="row 9")
     text = "kind,row_a,row_b\ncannot-link,row 0,row 9\n"
@@ -326,7 +327,7 @@ def test_a_file_keeps_unsure_pairs_and_the_library_reads_it(write):
     )
     read = constraints_from_csv if write is links_to_csv else constraints_from_json
     assert read(data, range(9)).n_pairs == 3
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -374,7 +375,7 @@ def test_a_file_that_is_no_list_of_known_links_is_refused(text, words):
 
 
 def test_a_file_is_taken_in_whole_or_not_at_all():
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -402,7 +403,7 @@ def csv_of(*rows):
 
 
 def test_rows_of_one_class_are_spanned_by_must_links():
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         await session.act("load example", name="iris")

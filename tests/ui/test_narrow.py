@@ -8,8 +8,8 @@ import pandas as pd
 from playwright.sync_api import Page, expect
 
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.pages import PAGES
 from clusterlens.ui.pages.data.columns import TITLES
+from clusterlens.ui.state.pages import PAGES
 from clusterlens.ui.widgets.words import score_words
 from tests.support.pages import IDLE
 from tests.ui.kept import pool_run

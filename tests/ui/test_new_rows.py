@@ -23,6 +23,7 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.projection import project
 from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.actions.new_rows import _write_new_table
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.data.recent import Recent
@@ -56,7 +57,6 @@ from clusterlens.ui.results.result_verdict import weigh_result
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
-from clusterlens.ui.session import Session
 from clusterlens.ui.shell import _taker
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.view_parameters import Viewport
@@ -364,7 +364,7 @@ def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
     now = pd.DataFrame({"x": np.repeat([20, 0, 45], 15) + rng.normal(size=45)})
 
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         key = session.keep_file(then.to_csv(index=False).encode())
         assert await session.act("load file", name="then.csv", sha256=key)
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -776,7 +776,7 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
     server = Server(store := Store(tmp_path))
 
     async def main():
-        session = Session(server)
+        session = new_session(server)
         session.history.do(planted().history.steps[-1])
         assert await kept(session)
         await taken(session, rows())
@@ -784,7 +784,7 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
         before = session.analysis
         (entry,) = store.entries()
         assert entry.about["segmentations"] == [NAME]
-        other = Session(server)
+        other = new_session(server)
         recent = Recent(other)
         recent.set_visible(True)
         await recent._task
@@ -808,7 +808,7 @@ def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_
     now = pd.DataFrame({"x": np.repeat([20, 0, 45], 15) + rng.normal(size=45)})
 
     async def main():
-        session = Session(server)
+        session = new_session(server)
         key = session.keep_file(then.to_csv(index=False).encode())
         assert await session.act("load file", name="then.csv", sha256=key)
         pool = [{"clusterer": "k-means", "n_clusters": [3, 4]}]
@@ -824,7 +824,7 @@ def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_
         assert not session.analysis.links
         await session.memory.settled()
 
-        other = Session(server)
+        other = new_session(server)
         assert await other.open(session.memory.analysis)
         assert other.analysis.segmentations[0].name == NAME
         assert other.analysis.table.name == "new.csv"

@@ -8,13 +8,13 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.pages.all_rows.page import AllRowsPage
 from clusterlens.ui.pages.data.load_table import LoadTable
 from clusterlens.ui.server.large_tables import LargeTables
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.view_parameters import Viewport
 from clusterlens.ui.widgets.palette import cluster_colour
 from tests.ui.loop import run, wait_until_idle
@@ -33,7 +33,7 @@ def made(folder):
 async def opened(folder, server=None):
     server = server or Server()
     server.tables = LargeTables([folder])
-    session = Session(server)
+    session = new_session(server)
     assert await session.act("open run", name=RUN), session.jobs.notices
     return session
 
@@ -114,7 +114,7 @@ def test_an_opened_run_is_read_back_and_may_be_gone(folder, made, tmp_path):
     async def main():
         store = Store(tmp_path / "home")
         session = await opened(folder, Server(store))
-        again = Session(session.server)
+        again = new_session(session.server)
         assert await again.open(session.memory.analysis)
         assert (
             again.analysis.labelled
@@ -164,7 +164,7 @@ def test_what_cannot_be_opened_is_named(folder, made):
     async def main():
         server = Server()
         server.tables = LargeTables([folder])
-        session = Session(server)
+        session = new_session(server)
         for name in ("tables/other", "../tables/<b>run", f"tables/{BAD}"):
             assert not await session.act("open run", name=name)
             assert "is not among the complete runs" in session.jobs.notices[-1].text
@@ -185,7 +185,7 @@ def test_models_of_other_landmarks_are_refused(folder, made):
     async def main():
         server = Server()
         server.tables = LargeTables([folder])
-        session = Session(server)
+        session = new_session(server)
         assert not await session.act("open run", name=RUN)
         assert "labels of 150 rows for 200" in session.jobs.notices[-1].text
         session.close()
@@ -212,7 +212,7 @@ def test_the_start_page_lists_runs_and_asks_for_no_landmarks_then(folder, made):
     async def main():
         server = Server()
         server.tables = LargeTables([folder])
-        session = Session(server)
+        session = new_session(server)
         card = LoadTable(session)
         card.show(None)
         await asyncio.gather(*card._requests)

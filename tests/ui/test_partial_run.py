@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.matrices import ConsensusMatrix
@@ -20,7 +21,6 @@ from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.partial_run import STATES
 from clusterlens.ui.state.view_parameters import Viewport
 from tests.ui.exports.test_script import partition_of
@@ -87,7 +87,7 @@ class Watched:
 
     def __init__(self, go_on):
         self.go_on = go_on
-        self.session = Session(Server())
+        self.session = new_session(Server())
         self.page = PoolPage(self.session)
         self.page.set_visible(True)
         self.progress = self.page.cards[-1]

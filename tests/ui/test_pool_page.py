@@ -12,11 +12,11 @@ from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.pages.pool.sizes import size_limits, size_line
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.widgets.toolkit import safe
@@ -28,7 +28,7 @@ class Opened:
     """A session with a table, shown by the page Pool."""
 
     def __init__(self, store: Store | None = None) -> None:
-        self.session = Session(Server(store))
+        self.session = new_session(Server(store))
         self.page = PoolPage(self.session)
         self.page.set_visible(True)
         named = {type(panel).__name__: panel for panel in self.page.cards}

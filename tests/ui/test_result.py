@@ -19,6 +19,7 @@ from clusterlens.ui.actions.partitions import keep_partition
 from clusterlens.ui.components.commands import choose_result
 from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.components.result_chip import ResultChip
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.pages.clusters.page import ClustersPage
@@ -27,7 +28,6 @@ from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.report.take_away import FILES
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.view_parameters import Brush, Viewport
 from clusterlens.ui.widgets.palette import clusters_of, file_labels, noise_last
 from tests.folders import ROOT
@@ -167,7 +167,7 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
 
 
 def test_a_name_leaves_with_its_rows_in_rows_report_and_script():
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -229,7 +229,7 @@ def test_a_name_is_of_its_rows_and_other_clusters_are_like_it():
 
 
 def test_a_result_outlives_its_run_and_is_there_in_a_run_of_some_of_its_rows():
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -272,7 +272,7 @@ def test_changed_links_are_told_and_change_nothing():
 
 @pytest.mark.parametrize("kind", ["tree", "kmeans with links", "noise", "group"])
 def test_the_script_makes_the_result_again(kind):
-    session = Session(Server())
+    session = new_session(Server())
     looks = {
         "tree": {"partition": "consensus", "partition_k": 4},
         "kmeans with links": {
@@ -308,7 +308,7 @@ def test_rows_of_the_page_and_of_the_script_are_one_file(tmp_path, model):
     x = np.random.default_rng(0).normal(np.arange(60)[:, None] % 3 * 4, 0.4, (60, 2))
     frame = pd.DataFrame(x, columns=["x", "y"]).round(3).assign(cluster="old")
     frame.loc[[5, 9], ["x", "y"]] = [[np.nan, np.nan], [9, -9]]
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         key = session.keep_file(frame.to_csv(index=False).encode())

@@ -13,11 +13,11 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import WorkerJob, Workers, run_jobs
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
 from clusterlens.ui.components.status_bar import job_bar
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.pages.pool.run_progress import RunProgress
 from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.widgets.words import ALL_AT_WORK
 from tests.ui.loop import run
 
@@ -57,7 +57,7 @@ def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
     async def main():
         server, shown, ended = Server(), [], threading.Event()
         workers = server.workers = Workers(1)
-        sessions = [Session(server) for _ in range(3)]
+        sessions = [new_session(server) for _ in range(3)]
         bar = job_bar(sessions[0])
         card = RunProgress(sessions[0])
         assert card.view

@@ -19,6 +19,7 @@ from clusterlens.ui.actions.action import Action
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.components.commands import KEYBOARD_COMMANDS
 from clusterlens.ui.components.status_bar import notices
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -39,7 +40,7 @@ def made_run(number: int, n_models: int = 5) -> Run:
 
 
 def session_with(*runs: Run) -> Session:
-    session = Session(Server())
+    session = new_session(Server())
     analysis = Analysis(
         table=runs[0].dataset,
         dataset=runs[0].dataset,
@@ -52,7 +53,7 @@ def session_with(*runs: Run) -> Session:
 
 
 def test_from_a_file_to_a_run_and_back_by_undo():
-    session = Session(Server())
+    session = new_session(Server())
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
     content = io.StringIO()
@@ -74,7 +75,7 @@ def test_from_a_file_to_a_run_and_back_by_undo():
 
 @pytest.mark.parametrize("content", [b"PAR1 no table PAR1", b""])
 def test_a_bad_file_changes_nothing_and_says_why(content):
-    session = Session(Server())
+    session = new_session(Server())
     key = session.keep_file(content)
 
     async def main():
@@ -86,7 +87,7 @@ def test_a_bad_file_changes_nothing_and_says_why(content):
 
 
 def test_a_table_that_cannot_be_prepared_is_kept_with_a_notice():
-    session = Session(Server())
+    session = new_session(Server())
     key = session.keep_file(b"name\na\nb\nc\nd\ne\n")
 
     async def main():
@@ -331,7 +332,7 @@ def test_values_that_are_not_plain_are_refused_before_any_work():
 
 
 def test_two_roles_changed_at_once_are_both_kept():
-    session = Session(Server())
+    session = new_session(Server())
     frame = pd.DataFrame(
         np.random.default_rng(0).normal(size=(30, 3)), columns=[*"abc"]
     )
@@ -372,7 +373,7 @@ class ScorePanel(Card):
 
 
 def test_a_control_shows_the_state_after_undo_and_writes_nothing_by_itself():
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         panel = ScorePanel(session)
@@ -424,7 +425,7 @@ def test_undo_stops_at_the_step_that_an_action_under_way_builds_on(monkeypatch):
 
 
 def test_a_pool_of_one_model_is_refused_before_it_is_fitted():
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -437,7 +438,7 @@ def test_a_pool_of_one_model_is_refused_before_it_is_fitted():
 
 
 def test_a_refused_wish_puts_the_control_back():
-    session = Session(Server())
+    session = new_session(Server())
 
     async def main():
         panel = ScorePanel(session)
@@ -469,7 +470,7 @@ def test_uploads_are_kept_as_long_as_a_step_names_them():
 
 
 def test_the_size_of_text_is_looked_at_and_not_logged():
-    session = Session(Server())
+    session = new_session(Server())
     KEYBOARD_COMMANDS["a"].make(session)
     assert session.view_state.large
     assert len(session.history.steps) == 1
@@ -486,7 +487,7 @@ def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
 
     monkeypatch.setattr(pools, "run_pool", fit)
     server = Server()
-    sessions = [Session(server), Session(server)]
+    sessions = [new_session(server), new_session(server)]
 
     async def main():
         for session in sessions:
@@ -501,6 +502,6 @@ def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
 
 
 def test_what_was_told_before_the_page_was_made_is_on_it():
-    session = Session(Server())
+    session = new_session(Server())
     session.jobs.notify("warning", "Nothing is kept: made by a newer version.")
     assert "made by a newer version" in notices(session).body

@@ -10,11 +10,11 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui import serving
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.jobs.lanes import Job
 from clusterlens.ui.server import uploads
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import FileTaker, Upload
-from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
 SERVER = SimpleNamespace(in_thread=asyncio.to_thread)
@@ -117,14 +117,14 @@ def test_stalled_uploads_leave_uploads_and_actions_of_others_alone():
 
     async def main():
         server, waits = Server(), []
-        stalled = [Session(server) for _ in range(20)]
+        stalled = [new_session(server) for _ in range(20)]
         for session in stalled:
             upload = Upload("t.csv", len(table))
             upload.take(pieces(table[:5], 5)[0])
             waits.append(asyncio.create_task(session.receive(upload)))
         while not all(s.jobs.shown for s in stalled):
             await asyncio.sleep(0.01)
-        one, other = Session(server), Session(server)
+        one, other = new_session(server), new_session(server)
         upload = Upload("t.csv", len(table))
         for piece in pieces(table, 7):
             upload.take(piece)
@@ -159,7 +159,7 @@ def test_the_file_of_the_command_line_is_read_and_hashed_beside_the_event_loop(
     file.write_bytes(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
 
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         keep_file = session.keep_file
 
         def kept(content):
@@ -188,7 +188,7 @@ def test_a_file_of_the_command_line_that_is_gone_or_too_large_is_told_on_the_pag
         file.write_bytes(content)
 
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         await serving._load_file(session, file)
         (notice,) = session.jobs.notices
         assert words in notice.text
@@ -220,7 +220,7 @@ def test_a_place_takes_one_file_at_a_time():
 
 def test_what_came_of_a_file_is_freed_when_its_page_ends():
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         hold, upload = threading.Event(), Upload("t.csv", 20)
         running = asyncio.create_task(
             session.jobs.act("Hold", lambda: lambda job: hold.wait(), kind="hold")

@@ -1,7 +1,7 @@
 """Tests of view parameters: defaults, and the events that reset them."""
 
+from clusterlens.ui.composition import AppViewState
 from clusterlens.ui.state.view_parameters import Viewport
-from clusterlens.ui.state.view_state import ViewState
 
 # Parameters that another run or another table leaves unchanged.
 STAYS = (
@@ -36,15 +36,15 @@ STAYS = (
 
 
 def test_every_parameter_is_forgotten_with_something_or_stays_on_purpose():
-    listed = [*ViewState.reset_at("run", "table", "either"), *STAYS]
+    listed = [*AppViewState.reset_at("run", "table", "either"), *STAYS]
     assert len(listed) == len(set(listed))
-    assert set(listed) == set(ViewState().param) - {"name"}
+    assert set(listed) == set(AppViewState().param) - {"name"}
 
 
 def test_what_is_forgotten_is_as_it_was_first_but_for_the_size_of_views():
-    view_state = ViewState(model=3, pair=(1, 2), shading="eq_hist")
+    view_state = AppViewState(model=3, pair=(1, 2), shading="eq_hist")
     view_state.map_view = Viewport((0.0, 1.0), (2.0, 3.0), 300, 200)
-    view_state.forget(*ViewState.reset_at("run"))
+    view_state.forget(*AppViewState.reset_at("run"))
     assert (view_state.model, view_state.pair) == (None, ())
     assert view_state.map_view == Viewport(width=300, height=200)
     assert view_state.shading == "eq_hist"

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from clusterlens.ui.components.status_bar import job_bar
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.jobs import warm
 from clusterlens.ui.jobs.lanes import Progress
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 
 DONE = "compiled", "loaded"
 ROOT = Path(__file__).parents[2]
@@ -30,6 +30,7 @@ from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.server.server import Server
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.session import Session
 from tests.ui.loop import run, wait_until_idle
 
@@ -47,7 +48,7 @@ async def look(X):
     pool = cl.pool_grids("default", len(X))[0]
     ensemble = cl.run_pool(dataset.X, pool, n_jobs=1)
     made = Run("r1", "run 1", dataset, tuple(pool), 0, ensemble)
-    session = Session(Server())
+    session = new_session(Server())
     page = ConsensusPage(session)
     page.set_visible(True)
     session.look.page = "consensus"
@@ -164,7 +165,7 @@ def test_the_first_steps_are_enough_for_the_first_consensus():
 
 
 def test_the_bar_of_the_work_says_that_kernels_are_compiled():
-    session = Session(Server())
+    session = new_session(Server())
     bar = job_bar(session)
     text = bar.objects[0]
     session.server.warming.message = "compiling once: 1 of 2"

@@ -14,9 +14,9 @@ from playwright.sync_api import Page, expect
 
 import clusterlens as cl
 from clusterlens.compute.ranking.voting import CHOSEN_VOTES
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.support.pages import FIND, PAUSE, begin_linking, places_at_rest
 from tests.ui.conftest import watched
 from tests.ui.loop import run
@@ -308,7 +308,7 @@ def many(server):
     names = [f"model {t}" for t in range(len(labels))]
     given = pd.DataFrame(labels.T, columns=names).rename_axis("id").reset_index()
     store = Store(server.home)
-    session = Session(Server(store))
+    session = new_session(Server(store))
 
     async def make():
         for kind, frame, more in (

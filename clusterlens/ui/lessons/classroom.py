@@ -18,7 +18,6 @@ from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.files import read_own_lessons
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way
-from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.view_parameters import Viewport
@@ -53,10 +52,10 @@ class Classroom(param.Parameterized):
     )
     opening = param.Boolean(False, doc="Whether a lesson or a step is being set up.")
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
-        self.session = Session(server, in_lesson=True)
-        own, self.problems = read_own_lessons()
+        self.session = session.for_lessons()
+        own, self.problems = read_own_lessons(self.session.view_state)
         self.lessons = {**LESSONS, **own}
         self._places: list[_Place] = []
         self._stops: list[Callable[[], None]] = []

@@ -78,7 +78,7 @@ _LESSON = record(
 )
 
 
-def read_own_lessons() -> tuple[dict[str, Lesson], list[str]]:
+def read_own_lessons(view_state: ViewState) -> tuple[dict[str, Lesson], list[str]]:
     """Read the lessons of the folder in the environment, in order of file names.
 
     Returns
@@ -101,13 +101,13 @@ def read_own_lessons() -> tuple[dict[str, Lesson], list[str]]:
         )
     for path in paths[:MOST_FILES]:
         try:
-            lessons[f"own/{path.stem}"] = read_lesson(path)
+            lessons[f"own/{path.stem}"] = read_lesson(path, view_state)
         except (OSError, ValueError) as error:
             problems.append(f"{path.name} is no lesson: {error}")
     return lessons, problems
 
 
-def read_lesson(path: Path) -> Lesson:
+def read_lesson(path: Path, view_state: ViewState) -> Lesson:
     """Read a lesson from a TOML file.
 
     Raises
@@ -141,11 +141,15 @@ def read_lesson(path: Path) -> Lesson:
         pool=tuple(plan["pool"]),
         page=plan["page"],
         robust=True,
-        steps=tuple(_task(at, step, names) for at, step in enumerate(steps, 1)),
+        steps=tuple(
+            _task(at, step, names, view_state) for at, step in enumerate(steps, 1)
+        ),
     )
 
 
-def _task(at: int, step: Mapping[str, Any], names: list[str]) -> Task:
+def _task(
+    at: int, step: Mapping[str, Any], names: list[str], view_state: ViewState
+) -> Task:
     """Make step number `at`, counted from 1, of a pool with these model names."""
     wanted = [name for name in _DOES if name in step]
     if len(wanted) > 1 or bool(wanted) != ("task" in step):
@@ -154,7 +158,7 @@ def _task(at: int, step: Mapping[str, Any], names: list[str]) -> Task:
             f"it has {', '.join(('task', *wanted) if 'task' in step else wanted)}."
         )
     try:
-        done, way = _goal(wanted[0], step[wanted[0]], names) if wanted else (None, ())
+        goals = [_goal(name, step[name], names, view_state) for name in wanted]
     except ValueError as error:
         raise ValueError(f"step {at}: {error}") from None
     target = step.get("target", "")
@@ -167,16 +171,21 @@ def _task(at: int, step: Mapping[str, Any], names: list[str]) -> Task:
         text=_markup(step["text"]),
         task=_markup(step.get("task", "")),
         target=target,
-        done=done,
-        way=way,
+        done=goals[0][0] if goals else None,
+        way=goals[0][1] if goals else (),
         after=_markup(step.get("after", "Done.")) if wanted else "",
     )
 
 
-def _goal(kind: str, wanted: Any, names: list[str]) -> tuple[Check, tuple[Way, ...]]:
+def _goal(
+    kind: str, wanted: Any, names: list[str], view_state: ViewState
+) -> tuple[Check, tuple[Way, ...]]:
     """Return how to tell that a step is done, and a way to do it."""
     if kind == "look":
-        seen = {n: _view_value(n, value) for n, value in present_names(wanted).items()}
+        seen = {
+            name: _view_value(name, value, view_state)
+            for name, value in present_names(wanted).items()
+        }
         return view_is(**seen), (set_view(**seen),)
     if kind == "model":
         if wanted not in names:
@@ -195,14 +204,14 @@ def _goal(kind: str, wanted: Any, names: list[str]) -> tuple[Check, tuple[Way, .
     return done, (act("set score", score=wanted),)
 
 
-def _view_value(name: str, value: Any) -> Any:
+def _view_value(name: str, value: Any, view_state: ViewState) -> Any:
     """Return a value of a parameter of `ViewState`; lists of an address are tuples."""
-    known = [one for one in ViewState.linked() if one not in _NOT_SET_BY_STEPS]
+    known = [one for one in view_state.linked() if one not in _NOT_SET_BY_STEPS]
     if name not in known:
         raise ValueError(f"look has no {name!r}; give one of {', '.join(known)}.")
     value = tuple(value) if isinstance(value, list) else value
     try:
-        ViewState(**{name: value})
+        type(view_state)(**{name: value})
     except (ValueError, TypeError):
         raise ValueError(f"look.{name} cannot be {value!r}.") from None
     return value

@@ -28,7 +28,7 @@ _RENAMED = {"judged": "label_source"}
 def plain_view_state(view_state: ViewState) -> dict[str, Any]:
     """Return the view state as plain values, without defaults."""
     plain = {}
-    for name in ViewState.linked():
+    for name in view_state.linked():
         value, default = getattr(view_state, name), view_state.param[name].default
         if isinstance(value, Viewport):
             if value.x is not None and value.y is not None:
@@ -60,14 +60,14 @@ def restore_view_state(
         Exclusive upper bounds of parameters that are positions.
     """
     plain = present_names(plain)
-    wanted = {name: plain[name] for name in ViewState.linked() if name in plain}
+    wanted = {name: plain[name] for name in view_state.linked() if name in plain}
     for name, value in list(wanted.items()):
         if isinstance(view := getattr(view_state, name), Viewport):
             wanted[name] = value = _viewport(value, view)
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             wanted[name] = value = tuple(value)
         try:
-            ViewState(**{name: value})
+            type(view_state)(**{name: value})
             _check(
                 value, view_state.param[name].default, (ends or {}).get(name, _LARGEST)
             )

@@ -6,12 +6,12 @@ from typing import Literal
 
 import param
 
-from clusterlens.ui.pages import PAGES
+from clusterlens.ui.state.pages import PAGES
 from clusterlens.ui.state.view_parameters import Brush, Viewport, rule, view_parameter
 
 
-class ViewState(*(view_state for spec in PAGES for view_state in spec.view_states)):  # type: ignore[misc]  # one base per page
-    """The view of the analyst: parameters of each page, and shared ones."""
+class ViewState(param.Parameterized):
+    """View parameters of several pages; the composition root adds those of each."""
 
     page = view_parameter(
         param.Selector(

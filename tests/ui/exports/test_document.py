@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clusterlens.ui.components.findings import gather
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import (
     SECTIONS,
@@ -27,7 +28,6 @@ from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.verdict.page import VerdictPage
 from clusterlens.ui.results.label_verdict import LIGHT_COLOURS
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.widgets.scripted import Text
 from tests.ui.exports.test_lab import plain
@@ -78,7 +78,7 @@ def reported():
     """A report after answers and checks, and the texts of the pages."""
 
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         await session.act("load example", name="iris")
         await session.act("run pool", pool=POOL, random_state=0)
         pages_shown = (
@@ -197,7 +197,7 @@ def test_a_preview_draws_only_the_pictures_that_changed(monkeypatch):
     )
 
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         await session.act("load example", name="iris")
         await session.act("run pool", pool=POOL, random_state=0)
         panel = ReportPreview(session)

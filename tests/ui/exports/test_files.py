@@ -17,6 +17,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports import pictures
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.rows import (
@@ -33,7 +34,6 @@ from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.report.take_away import FILES, TakeAway
 from clusterlens.ui.pages.report.timeline import Timeline
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, ClusterName, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import TREE
@@ -74,7 +74,7 @@ def hostile(n: int = 40) -> Analysis:
 
 async def on_screen(analysis: Analysis, model: int = 0):
     """Return the session of an analysis with its findings."""
-    session = Session(Server())
+    session = new_session(Server())
     session.history.do(Step("test", BAD, analysis))
     session.view_state.model = model
     session.derived.watch((*NEEDED, "robustness", "profiles"), lambda results: None)
@@ -247,7 +247,7 @@ def test_a_report_that_is_asked_for_early_waits_for_what_is_being_computed():
     sent = []
 
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         await session.act("load example", name="iris")
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
         await session.act("run pool", pool=pool, random_state=0)
@@ -286,7 +286,7 @@ def test_what_files_that_are_made_too_early_lack_is_said():
 
 def test_the_timeline_leads_back_and_forth():
     async def main():
-        session = Session(Server())
+        session = new_session(Server())
         panel = Timeline(session)
         await session.act("load example", name="iris")
         session.act_now("set score", score="aari")
@@ -375,7 +375,7 @@ def test_a_step_is_told_in_words(kind, values, words):
 
 
 def test_a_note_that_is_too_long_is_refused():
-    session = Session(Server())
+    session = new_session(Server())
     assert not session.act_now("write note", text="x" * 2001)
     assert "shorten" in session.jobs.notices[0].text
 

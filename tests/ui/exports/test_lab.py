@@ -7,11 +7,11 @@ import pytest
 
 import clusterlens as cl
 from clusterlens.ui.components.findings import gather
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.pages.fuzzy.nodes import MODELS
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.widgets.words import fixed
 from tests.ui.exports.test_files import BAD, hostile, on_screen
 from tests.ui.loop import run, wait_until_idle
@@ -25,7 +25,7 @@ LAB = ("cns", "fuzzy", "labels")
 
 async def iris(every=1):
     """Return a session with a saved pair and a visible report, of all or some rows."""
-    session = Session(Server())
+    session = new_session(Server())
     if every == 1:
         await session.act("load example", name="iris")
     else:

@@ -13,6 +13,7 @@ import pytest
 
 import clusterlens as cl
 from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
 from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices
@@ -21,7 +22,6 @@ from clusterlens.ui.pages.new_rows.nodes import segmentation
 from clusterlens.ui.results.evaluated_labels import evaluated_labels
 from clusterlens.ui.results.result import export_partition
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
 from clusterlens.ui.state.partitions import clusters_of_result, number_of
 from clusterlens.ui.state.view_parameters import Brush
@@ -125,7 +125,7 @@ class Worked:
     """
 
     def __init__(self):
-        self.session, self.texts, self.shown = Session(Server()), {}, {}
+        self.session, self.texts, self.shown = new_session(Server()), {}, {}
 
     async def act(self, kind, /, **values):
         done = await self.session.act(kind, **values)

@@ -17,6 +17,7 @@ import pytest
 import clusterlens as cl
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.preset_versions import PresetUsed
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_card, write_script
 from clusterlens.ui.jobs.lanes import Job
@@ -56,7 +57,7 @@ async def analysed(
 
     With `again` the run is of some clustered rows; with `distinct` noise is silent.
     """
-    session = Session(Server(store))
+    session = new_session(Server(store))
     rng = np.random.default_rng(0)
     lines = ["row,x,y,<b>,kind"] + [
         f"r{k},{a:.4f},{b:.4f},{c},k{k % 3}"
@@ -216,7 +217,7 @@ def test_a_run_that_the_log_does_not_make_is_refused_with_the_reason():
 
 
 def test_without_a_run_there_is_no_script():
-    session = Session(Server())
+    session = new_session(Server())
     run(session.act("load example", name="iris"))
     with pytest.raises(ScriptError, match="no run"):
         write_script(session.history.done, None)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from clusterlens.ui.composition import AppViewState, new_session
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.files import FOLDER, MOST_BYTES, MOST_FILES, read_lesson
 from clusterlens.ui.pages.lessons.lesson_list import LessonList
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
 MANUAL = Path(__file__).parents[3] / "docs" / "pages" / "lessons.md"
@@ -29,7 +29,7 @@ def walk(key):
     """Walk a lesson by Next; return the titles of its steps."""
 
     async def main():
-        classroom, titles = Classroom(Server()), []
+        classroom, titles = Classroom(new_session(Server())), []
         await classroom.open(key)
         while classroom.lesson is not None:
             titles.append(classroom.task.title)
@@ -51,7 +51,7 @@ def walk(key):
 
 def test_the_lesson_of_the_manual_is_listed_behind_the_others_and_walked(folder):
     (folder / "moons.toml").write_text(MOONS)
-    classroom = Classroom(Server())
+    classroom = Classroom(new_session(Server()))
     assert list(classroom.lessons) == [*LESSONS, "own/moons"]
     assert not classroom.problems
     classroom.session.close()
@@ -103,9 +103,9 @@ def test_a_file_that_is_no_lesson_says_why(folder, content, message):
     path = folder / "bad.toml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=message):
-        read_lesson(path)
+        read_lesson(path, AppViewState())
     (folder / "moons.toml").write_text(MOONS)
-    classroom = Classroom(Server())
+    classroom = Classroom(new_session(Server()))
     assert list(classroom.lessons)[len(LESSONS) :] == ["own/moons"]
     (problem,) = classroom.problems
     assert problem.startswith("bad.toml is no lesson: ")
@@ -115,12 +115,12 @@ def test_a_file_that_is_no_lesson_says_why(folder, content, message):
 def test_a_folder_that_is_none_and_too_many_files_are_told(folder, monkeypatch):
     for k in range(MOST_FILES + 1):
         (folder / f"{k:03}.toml").write_text(MOONS)
-    classroom = Classroom(Server())
+    classroom = Classroom(new_session(Server()))
     assert len(classroom.lessons) == len(LESSONS) + MOST_FILES
     assert classroom.problems == [f"{FOLDER} has 51 files; the first 50 are read."]
     classroom.session.close()
     monkeypatch.setenv(FOLDER, str(folder / "none"))
-    classroom = Classroom(Server())
+    classroom = Classroom(new_session(Server()))
     assert list(classroom.lessons) == list(LESSONS)
     assert "is no folder" in classroom.problems[0]
     classroom.session.close()
@@ -137,8 +137,8 @@ def test_markup_in_a_file_is_text(folder):
             .replace("Two bent groups", f"{evil} **bold")
         )
     (folder / f"{evil} bad.toml").write_text("")
-    session = Session(Server())
-    classroom = Classroom(session.server)
+    session = new_session(Server())
+    classroom = Classroom(session)
     panel = LessonList(session, classroom)
     panel.show()
     assert "<img src=x" not in panel._text.body

@@ -15,6 +15,7 @@ from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.components.more_models import MoreModels
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.lessons import (
     LESSONS,
     answers,
@@ -32,7 +33,6 @@ from clusterlens.ui.pages.fuzzy.page import SIDE, FuzzyPage
 from clusterlens.ui.pages.lessons.page import PLACES, LessonsPage
 from clusterlens.ui.pages.new_rows.page import AREAS, NewRowsPage
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import from_query, restore_view_state, to_query
 from tests.ui.loop import run
 
@@ -44,7 +44,7 @@ class Pupil:
     """A user of a lesson, with access to the results of its claims."""
 
     def __init__(self, key, classroom=None):
-        self.classroom, self.key = classroom or Classroom(SERVER), key
+        self.classroom, self.key = classroom or Classroom(new_session(SERVER)), key
         self.session = self.classroom.session
 
     async def wait_until_idle(self):
@@ -146,7 +146,7 @@ def test_a_lesson_is_walked_from_its_start_to_its_end_by_names_on_the_page(key):
     assert lesson.page in PLACES
 
     async def main():
-        session = Session(SERVER)
+        session = new_session(SERVER)
         page = LessonsPage(session)
         page.set_visible(True)
         pupil = Pupil(key, page.classroom)
@@ -224,14 +224,14 @@ def test_a_lesson_opens_at_a_step_with_the_steps_before_it_done():
 
 def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
     async def main():
-        first = Session(SERVER)
+        first = new_session(SERVER)
         page = LessonsPage(first)
         page.set_visible(True)
         page.classroom.finished = frozenset({"noise"})
         await page.classroom.open("rings", 2)
         analysis, view_state = from_query(to_query(None, first.view_state))
         assert analysis is None
-        second = Session(SERVER)
+        second = new_session(SERVER)
         again = LessonsPage(second)
         restore_view_state(second.view_state, view_state)
         assert again.classroom.key == ""
@@ -253,7 +253,7 @@ def test_the_address_brings_back_the_lesson_its_step_and_finished_ones():
 )
 def test_an_address_of_no_lesson_opens_the_list(plain):
     async def main():
-        session = Session(SERVER)
+        session = new_session(SERVER)
         page = LessonsPage(session)
         restore_view_state(session.view_state, plain)
         page.set_visible(True)
@@ -325,11 +325,11 @@ def test_forty_pupils_share_what_one_run_found():
 
 def test_the_links_of_a_lesson_offer_no_more_models():
     for in_lesson, offered in ((False, 2), (True, 0)):
-        session = Session(SERVER, in_lesson=in_lesson)
+        session = new_session(SERVER, in_lesson=in_lesson)
         parts = LinksTab(session).parts
         assert sum(isinstance(part, MoreModels) for part in parts) == offered
         session.close()
-    classroom = Classroom(SERVER)
+    classroom = Classroom(new_session(SERVER))
     assert classroom.session.in_lesson
     classroom.session.close()
 

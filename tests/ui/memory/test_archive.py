@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports import document
 from clusterlens.ui.pages.report import timeline
 from clusterlens.ui.server.memory import archive as archive_module
@@ -17,7 +18,6 @@ from clusterlens.ui.server.memory.archive import (
 )
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.ui.loop import run
 from tests.ui.memory.test_memory import assert_same_history, begun, opened
 
@@ -147,7 +147,7 @@ def test_a_file_that_leads_out_of_the_store_is_refused(saved, tmp_path):
 
 def test_hostile_names_travel_as_they_are(tmp_path):
     async def main():
-        session = Session(Server(Store(tmp_path / "one")))
+        session = new_session(Server(Store(tmp_path / "one")))
         name = "<script>alert(1)</script>'; DROP TABLE step; --.csv"
         key = session.keep_file(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
         assert await session.act("load file", name=name, sha256=key)

@@ -23,6 +23,7 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.ui.actions import pools
 from clusterlens.ui.components.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.jobs.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.pages.clusters import k_nodes
@@ -224,7 +225,7 @@ def measured():
 
 async def begun(server, checks=None) -> Session:
     """Return a session with a run and an evaluated leader, with some checks."""
-    session = Session(server)
+    session = new_session(server)
     session.checks.replace(checks or {})
     assert await session.act("load example", name="iris")
     assert await session.act("run pool", pool=POOL, random_state=0)
@@ -293,13 +294,13 @@ def kept(tmp_path_factory):
 
 async def reopened(kept, tmp_path, measured):
     folder, analysis, _, _ = kept
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     assert await session.open(analysis)
     return session
 
 
 async def imported(kept, tmp_path, measured):
-    session = Session(Server(Store(tmp_path / "other")))
+    session = new_session(Server(Store(tmp_path / "other")))
     assert await session.take_in(kept[-1]), session.jobs.notices
     return session
 
@@ -307,7 +308,7 @@ async def imported(kept, tmp_path, measured):
 async def duplicated(kept, tmp_path, measured):
     folder, analysis, _, _ = kept
     store = Store(folder)
-    session = Session(Server(store))
+    session = new_session(Server(store))
     assert await session.open(store.duplicate(analysis, "a copy"))
     return session
 
@@ -315,7 +316,7 @@ async def duplicated(kept, tmp_path, measured):
 async def beside(kept, tmp_path, measured):
     """Return a tab that was open before another one measured everything."""
     server = Server(Store(tmp_path / "tabs"))
-    first, second = await begun(server), Session(server)
+    first, second = await begun(server), new_session(server)
     assert await second.open(first.memory.analysis)
     await ask(first)
     await second.memory.settled()
@@ -352,7 +353,7 @@ def test_what_was_saved_is_there_after_a_kill(kept, tmp_path, measured):
 
     async def main():
         measured.clear()
-        session = Session(Server(Store(tmp_path)))
+        session = new_session(Server(Store(tmp_path)))
         assert await session.open(ended.stdout.strip())
         found = seen(await shown(session))
         assert {name: one[::2] for name, one in found.items()} == {
@@ -475,7 +476,7 @@ def test_what_was_stopped_is_told_after_reopening_and_in_the_report(tmp_path):
         server.store.note(session.memory.analysis, [intent])
         server.store.leave(["left"])
         data = export_analysis(server.store, session.memory.analysis)
-        other = Session(server)
+        other = new_session(server)
         assert await other.open(session.memory.analysis)
         other.derived.watch((*NEEDED, *WELCOME), lambda results: None)
         results = await shown(other)
@@ -485,7 +486,7 @@ def test_what_was_stopped_is_told_after_reopening_and_in_the_report(tmp_path):
         # Of two checks, each in the verdict and in its own section.
         assert html.count("Unfinished: stopped at 40 of 100.") == 4
         assert "is unfinished (stopped at 7 of 100)" in html
-        third = Session(Server(Store(tmp_path / "third")))
+        third = new_session(Server(Store(tmp_path / "third")))
         assert await third.take_in(data)
         assert (await shown(third))["null_check"].stopped == "stopped at 40 of 100; "
 
@@ -630,7 +631,7 @@ def test_a_damaged_check_is_left_out_and_told(kept, tmp_path):
         analysis = import_analysis(store, kept[-1])
         row = store.checks(analysis)[0][0]
         store.contents.path(row.content).write_bytes(b"damaged")
-        session = Session(Server(store))
+        session = new_session(Server(store))
         assert await session.open(analysis)
         assert any("1 check cannot be read" in n.text for n in session.jobs.notices)
         assert len(session.checks.held) == len(store.checks(analysis)[0]) - 1

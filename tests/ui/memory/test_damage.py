@@ -11,6 +11,7 @@ import tracemalloc
 
 import pytest
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.jobs.shared_results import Results
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.server.memory import store as module
@@ -19,7 +20,6 @@ from clusterlens.ui.server.memory.presence import Presence, is_there
 from clusterlens.ui.server.memory.rows import Lost
 from clusterlens.ui.server.memory.store import FILE, Intent, Row, Store, Stored
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.support.damaged_stores import DAMAGE, Base, judge, make_base, mutate
 from tests.ui.loop import run
 
@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_the_page_goes_on(base, fold
     assert store.entries() == []
 
     async def main():
-        session = Session(Server(store))
+        session = new_session(Server(store))
         assert await session.act("load example", name="iris")
         return session.memory.state
 
@@ -99,7 +99,7 @@ def test_a_file_whose_head_says_that_it_is_only_read_is_set_aside(base, folder):
     )
 
     async def main():
-        session = Session(Server(store))
+        session = new_session(Server(store))
         assert await session.open(next(iter(base.digests)))
         assert await session.act("set link weight", weight=0.25)
         return session.memory.state
@@ -199,7 +199,7 @@ def test_the_start_page_says_where_a_damaged_store_lies(folder):
     (folder / FILE).write_bytes(b"x" * 5000)
 
     async def main():
-        session = Session(Server(Store(folder)))
+        session = new_session(Server(Store(folder)))
         panel = Recent(session)
         panel.show(None)
         await panel._task
@@ -211,7 +211,7 @@ def test_the_start_page_says_where_a_damaged_store_lies(folder):
 
 def test_an_error_of_the_file_is_told_in_words(folder):
     async def main():
-        session = Session(Server(Store(folder)))
+        session = new_session(Server(Store(folder)))
         analysis = session.memory.store.entries()[0].id
         with sqlite3.connect(folder / FILE) as db:
             db.execute("DROP TABLE holds")
@@ -233,7 +233,7 @@ def test_a_damaged_note_of_what_was_under_way_is_told(base, folder, note):
     db.close()
 
     async def main():
-        session = Session(Server(Store(folder)))
+        session = new_session(Server(Store(folder)))
         assert await session.open(next(iter(base.digests)))
         assert session.memory.interrupted == ()
         return session.jobs.notices
@@ -305,7 +305,7 @@ def test_a_content_that_is_no_plain_file_is_told_and_written_anew(tmp_path, kind
 @pytest.mark.parametrize("place", ["contents", "found", "present", ""])
 def test_what_lies_in_the_folder_hides_no_analysis(folder, place, kind):
     async def main():
-        session = Session(Server(store := Store(folder)))
+        session = new_session(Server(store := Store(folder)))
         put_in_the_way(folder / place / f"{FILE}{'0' * 64}", kind)
         panel = Recent(session)
         panel.show(None)

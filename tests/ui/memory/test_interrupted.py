@@ -16,7 +16,7 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.pool import PoolModel, estimate_pool
 from clusterlens.ui.actions import pools
 from clusterlens.ui.components.interrupted import interrupted
-from clusterlens.ui.results.catalogue import NODES
+from clusterlens.ui.composition import NODES, new_session
 from clusterlens.ui.server.memory import memory as module
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.presence import Presence, is_there
@@ -38,6 +38,7 @@ from clusterlens.ui.actions import pools
 from clusterlens.ui.server.memory import memory
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.session import Session
 
 memory._NOTE_SECONDS = 0.0
@@ -49,7 +50,7 @@ def endless(X, pool, *, progress, **options):
 async def main():
     pools.run_pool = endless
     store = Store(Path(sys.argv[1]))
-    session = Session(Server(store))
+    session = new_session(Server(store))
     await session.act("load example", name="iris")
     pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
     running = asyncio.create_task(session.act("run pool", pool=pool, random_state=7))
@@ -105,14 +106,14 @@ def held_pool(monkeypatch, quick_pool):
 
 
 async def opened(folder, analysis) -> Session:
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     assert await session.open(analysis), session.jobs.notices
     return session
 
 
 async def running(folder) -> tuple[Session, asyncio.Task]:
     """Return a session with a run that the store has recorded, and its task."""
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     assert await session.act("load example", name="iris")
     task = asyncio.create_task(session.act("run pool", pool=POOL, random_state=3))
     while not session.memory.store.under_way(session.memory.analysis)[0]:
@@ -124,7 +125,7 @@ async def running_beside(folder) -> tuple[Session, asyncio.Task, Session]:
     """Return the same, and another session with that analysis."""
     session, task = await running(folder)
     await session.memory.settled()
-    other = Session(session.server)
+    other = new_session(session.server)
     assert await other.open(session.memory.analysis)
     return session, task, other
 
@@ -178,7 +179,7 @@ def test_a_killed_run_is_offered_with_its_pool_and_gives_the_same_again(
         assert intent.given == {"pool": POOL, "random_state": 7}
         assert await session.again(intent)
         assert session.memory.interrupted == session.memory.under_way == ()
-        direct = Session(Server())
+        direct = new_session(Server())
         await direct.act("load example", name="iris")
         await direct.act("run pool", pool=POOL, random_state=7)
         labels = [s.analysis.ensemble.labels for s in (session, direct)]
@@ -434,7 +435,7 @@ def test_a_run_whose_page_was_gone_for_too_long_is_offered(tmp_path, held_pool):
         session, task = await running(tmp_path)
         session.close()
         assert not await task
-        again = Session(session.server)
+        again = new_session(session.server)
         while not again.memory.interrupted:
             assert await again.open(session.memory.analysis)
         assert again.memory.interrupted[0].given["random_state"] == 3
@@ -447,7 +448,7 @@ def test_of_two_pages_and_two_servers_one_does_it_again(killed, quick_pool):
 
     async def main():
         server = Server(Store(folder))
-        one, beside = Session(server), Session(server)
+        one, beside = new_session(server), new_session(server)
         other = await opened(folder, analysis)
         for session in (one, beside):
             assert await session.open(analysis)
@@ -469,7 +470,7 @@ def test_what_is_dismissed_is_gone_for_good_and_on_every_page(killed):
 
     async def main():
         server = Server(Store(folder))
-        one, other = Session(server), Session(server)
+        one, other = new_session(server), new_session(server)
         assert await one.open(analysis)
         assert await other.open(analysis)
         await one.memory.dismiss(one.memory.interrupted[0])
@@ -521,7 +522,7 @@ def test_the_offer_says_how_far_it_was_and_what_about(killed):
 
 def test_data_borne_words_of_the_offer_are_escaped_and_a_lost_file_is_said(tmp_path):
     async def main():
-        session = Session(Server(Store(tmp_path)))
+        session = new_session(Server(Store(tmp_path)))
         assert await session.act("load example", name="iris")
         given = {"name": "<img src=x>", "sha256": "0" * 64}
         session.memory.interrupted = (
@@ -553,7 +554,7 @@ def test_a_check_that_was_asked_for_is_offered_and_begins_again(
     monkeypatch.setitem(NODES, "null_check", check)
 
     async def main():
-        session = Session(Server(Store(tmp_path)))
+        session = new_session(Server(Store(tmp_path)))
         assert await session.act("load example", name="iris")
         assert await session.act("run pool", pool=POOL)
         store, analysis = session.memory.store, session.memory.analysis

@@ -15,6 +15,7 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.ui import cli, serving
 from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import make_server
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.server import holding
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -134,7 +135,7 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
             assert session.memory.state == "saved"
         finally:
             server.stop()
-        again = Session(Server(Store(tmp_path)))
+        again = new_session(Server(Store(tmp_path)))
         assert await again.open(session.memory.analysis)
         assert again.analysis.ensemble.n_partitions == 6
 
@@ -155,7 +156,7 @@ def test_a_page_that_was_left_is_held_for_as_long_as_its_run_is_followed(
         server.start()
         try:
             session, running, page = await begin_and_leave(server, sessions, begun)
-            again = Session(session.server)
+            again = new_session(session.server)
             assert await again.open(session.memory.analysis)
             while not session.jobs.followers:
                 await asyncio.sleep(0.01)
@@ -341,7 +342,7 @@ def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_serv
     expect(page.locator(".cl-headline")).to_contain_text("Closest to")
     expect(offer).to_have_count(0)
 
-    session = Session(Server(Store(held.home)))
+    session = new_session(Server(Store(held.home)))
     (entry,) = session.memory.store.entries()
     assert run(session.open(entry.id))
     assert session.memory.interrupted == ()

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui import session
 from clusterlens.ui.actions import pools
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.exports.script import script_lines
 from clusterlens.ui.pages.pool.grid import PoolGrid
 from clusterlens.ui.server.memory import memory as memory_of_a_page
@@ -30,14 +31,14 @@ POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 
 
 async def begun(folder) -> Session:
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     assert await session.act("load example", name="iris")
     assert await session.act("run pool", pool=POOL)
     return session
 
 
 async def opened(folder, analysis) -> Session:
-    session = Session(Server(Store(folder)))
+    session = new_session(Server(Store(folder)))
     assert await session.open(analysis), session.jobs.notices
     return session
 
@@ -59,11 +60,11 @@ def assert_same_history(one: Session, other: Session):
 
 def test_a_page_that_is_turned_to_while_an_analysis_opens_stays(tmp_path):
     async def main():
-        left = Session(Server(Store(tmp_path)))
+        left = new_session(Server(Store(tmp_path)))
         assert await left.act("load example", name="iris")
         left.view_state.page = "fuzzy"
         await left.memory.settled()
-        session = Session(left.server)
+        session = new_session(left.server)
         opening = asyncio.create_task(session.open(left.memory.analysis))
         await asyncio.sleep(0)
         session.view_state.page = "clusters"
@@ -250,7 +251,7 @@ def test_what_is_done_while_the_step_of_another_page_is_read_is_kept(
 def test_two_pages_on_one_analysis_see_what_the_other_did(tmp_path, quick_pool):
     async def main():
         one = await begun(tmp_path)
-        other = Session(one.server)
+        other = new_session(one.server)
         await other.open(one.memory.analysis)
         await one.act("set score", score="aari")
         await asyncio.sleep(0)
@@ -408,7 +409,7 @@ def test_a_page_that_is_opened_during_a_run_says_so_and_gets_the_run(
         running = asyncio.create_task(session.act("run pool", pool=other_pool))
         while session.jobs.shown is None:
             await asyncio.sleep(0.01)
-        again = Session(session.server)
+        again = new_session(session.server)
         assert await again.open(session.memory.analysis)
         assert "Run the pool is under way" in again.jobs.notices[-1].text
         assert len(again.analysis.runs) == 1
@@ -484,7 +485,7 @@ def test_a_full_disk_under_sqlite_is_told_and_survived(tmp_path, quick_pool):
 
 def test_uploaded_files_are_kept_and_leave_the_memory(tmp_path):
     async def main():
-        session = Session(Server(Store(tmp_path)))
+        session = new_session(Server(Store(tmp_path)))
         key = session.keep_file(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
         assert await session.act("load file", name="<b>.csv", sha256=key)
         assert key not in set(session.files)
@@ -506,7 +507,7 @@ def test_a_lost_or_damaged_result_is_told_when_an_analysis_is_opened(
         contents = session.memory.store.contents
         for path in contents.folder.iterdir():
             path.write_bytes(b"damaged")
-        again = Session(Server(Store(tmp_path)))
+        again = new_session(Server(Store(tmp_path)))
         assert not await again.open(analysis)
         assert "damaged" in again.jobs.notices[0].text
         assert again.analysis.table is None
@@ -516,7 +517,7 @@ def test_a_lost_or_damaged_result_is_told_when_an_analysis_is_opened(
 
 def test_an_unknown_analysis_is_told(tmp_path):
     async def main():
-        session = Session(Server(Store(tmp_path)))
+        session = new_session(Server(Store(tmp_path)))
         assert not await session.open("no such")
         return session.jobs.notices
 
@@ -535,7 +536,7 @@ def test_saving_does_not_hold_up_the_event_loop(tmp_path, quick_pool, monkeypatc
     monkeypatch.setattr(Store, "write", slow)
 
     async def main():
-        session = Session(Server(Store(tmp_path)))
+        session = new_session(Server(Store(tmp_path)))
 
         async def tick():
             while True:
@@ -560,7 +561,7 @@ class History(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         # The browser's loop may be running in this thread.
         self.thread = ThreadPoolExecutor(1)
-        self.session = Session(Server(Store(self.folder)))
+        self.session = new_session(Server(Store(self.folder)))
         self.done, self.undone = [], []
         self._act("load example", name="iris")
 
@@ -611,7 +612,7 @@ class History(RuleBasedStateMachine):
     def reopen(self):
         analysis = self.session.memory.analysis
         self.session.close()
-        self.session = Session(Server(Store(self.folder)))
+        self.session = new_session(Server(Store(self.folder)))
         assert self._run(self.session.open(analysis))
 
     @invariant()
@@ -671,7 +672,7 @@ def test_the_event_loop_never_waits_for_a_store_that_is_being_cleaned_up(tmp_pat
     async def main():
         store = Store(tmp_path)
         server = Server(store)
-        first, second = Session(server), Session(server)
+        first, second = new_session(server), new_session(server)
         assert await first.act("load example", name="iris")
         assert await second.open(first.memory.analysis)
         grid = PoolGrid(first)
@@ -703,7 +704,7 @@ def test_a_step_is_written_though_the_process_ends_right_after(tmp_path, monkeyp
     server = Server(Store(tmp_path))
 
     async def answer():
-        session = Session(server)
+        session = new_session(server)
         assert await session.act("load example", name="iris")
         assert session.act_now("add link", kind="must", a=1, b=2)
         await asyncio.sleep(0)
@@ -737,10 +738,10 @@ def test_the_store_is_used_on_its_own_thread_only(tmp_path):
     async def main():
         server = Server(Store(tmp_path))
         server.store._db = RecordsThread(server.store._db)
-        session = Session(server)
+        session = new_session(server)
         await session.act("load example", name="iris")
         await session.memory.settled()
-        again = Session(server)
+        again = new_session(server)
         await again.open(session.memory.analysis)
         await asyncio.to_thread(session.own_pools.save, "mine", ())
         await asyncio.to_thread(server.store.clean)

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from clusterlens.ui.composition import new_session
 from clusterlens.ui.jobs import shared_results
 from clusterlens.ui.server.memory import database as module
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.store import FILE, Conflict, Row, Store, Stored
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.folders import ROOT
 from tests.ui.loop import run
 
@@ -229,7 +229,7 @@ def test_all_that_is_kept_is_for_its_owner_alone(tmp_path, monkeypatch):
         server = Server(Store(home))
 
         async def main():
-            session = Session(server)
+            session = new_session(server)
             assert await session.act("load example", name="iris")
             assert await session.memory.settled()
 

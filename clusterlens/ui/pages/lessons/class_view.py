@@ -64,7 +64,11 @@ class ClassView(Card):
             f"word' value='{safe(word)}'> <span class='muted'>A word of your choice; "
             "then you see here how many pages of the class are at which step. Nothing "
             "else is counted, and nothing is stored.</span></p>"
-        ) + (_link(word) + _table(counts, self.classroom.lessons) if word else "")
+        ) + (
+            _link(self.session.view_state) + _table(counts, self.classroom.lessons)
+            if word
+            else ""
+        )
 
     def _choose(self, request: str) -> None:
         """Take the word that was typed, or say why it is none."""
@@ -78,9 +82,11 @@ class ClassView(Card):
             self.session.view_state.class_word = word
 
 
-def _link(word: str) -> str:
+def _link(view_state: ViewState) -> str:
     """Return a link to the list of lessons for the class alone, without an analysis."""
-    query = urlencode(to_query(None, ViewState(page="lessons", class_word=word)))
+    word = view_state.class_word
+    shown = type(view_state)(page="lessons", class_word=word)
+    query = urlencode(to_query(None, shown))
     return (
         f"<p><a style='color:inherit' href='?{safe(query)}' target='_blank' "
         f"rel='noopener'>Link for the class <b>{safe(word)}</b></a>: give its address "

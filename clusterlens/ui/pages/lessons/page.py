@@ -64,7 +64,7 @@ class LessonsPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.classroom = Classroom(session.server)
+        self.classroom = Classroom(session)
         self.places = {
             key: page(self.classroom.session) for key, page in PLACES.items()
         }
