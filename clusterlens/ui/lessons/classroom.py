@@ -46,6 +46,7 @@ class Classroom(param.Parameterized):
     key = param.String("", doc="Key of the lesson that is open, or none.")
     step = param.Integer(0, doc="Position of the step that is taken.")
     reached = param.Boolean(False, doc="Whether what the step asks for was reached.")
+    holds = param.Boolean(False, doc="Whether the outcome of the step is displayed.")
     mistaken = param.Boolean(False, doc="Whether the step was taken for another.")
     finished = param.ClassSelector(
         class_=frozenset, default=frozenset(), doc="Lessons read to their end."
@@ -81,7 +82,7 @@ class Classroom(param.Parameterized):
         self._watch(None)
         self._places = []
         # The page appears at once and shows the progress.
-        self.param.update(key=key, step=0, reached=False, opening=True)
+        self.param.update(key=key, step=0, opening=True, **_UNDONE)
         session.view_state.forget(
             *(n for n in session.view_state.param if n not in _KEPT)
         )
@@ -139,13 +140,13 @@ class Classroom(param.Parameterized):
         """Leave the lesson; its state stays until another one is opened."""
         self._watch(None)
         self.session.jobs.cancel()
-        self.param.update(key="", step=0, reached=False, mistaken=False, opening=False)
+        self.param.update(key="", step=0, opening=False, **_UNDONE)
 
     async def _enter(self, step: int) -> None:
         key, lesson = self.key, self.lessons[self.key]
         self._watch(None)
         self._shown = None
-        self.param.update(step=step, reached=False, mistaken=False, opening=True)
+        self.param.update(step=step, opening=True, **_UNDONE)
         await self._go(lesson.steps[step].begin)
         if (self.key, self.step) != (key, step):
             return
@@ -174,7 +175,7 @@ class Classroom(param.Parameterized):
             session.put(place.steps, place.cursor)
             session.view_state.param.update(**place.view_state)
         self._shown = None
-        self.param.update(step=step, reached=False, mistaken=False)
+        self.param.update(step=step, **_UNDONE)
         self._watch(self.lessons[self.key].steps[step])
 
     def _watch(self, task: Task | None) -> None:
@@ -186,10 +187,11 @@ class Classroom(param.Parameterized):
             return
 
         def reach(holds: bool) -> None:
-            self.reached |= holds
+            holds |= task.lasts and self.reached
+            self.param.update(reached=self.reached or holds, holds=holds)
 
         def mistake(holds: bool) -> None:
-            self.mistaken = holds and not self.reached
+            self.mistaken = holds
 
         for check, notice in ((task.done, reach), (task.wrong, mistake)):
             if check is not None:
@@ -208,3 +210,5 @@ def _notice(
 
 # View parameters that belong to the analyst and not to the lesson.
 _KEPT = ("name", "large", "help", "pool_draft")
+# Parameters of the classroom at the start of a step.
+_UNDONE = {"reached": False, "holds": False, "mistaken": False}

@@ -57,7 +57,9 @@ class Task:
     begin : tuple of callable
         Setup before the step.
     after : str
-        Explanation of the outcome, markup.
+        Explanation of the outcome, markup; shown while `done` holds.
+    lasts : bool, default False
+        Whether the explanation stays true, whatever the page shows afterwards.
     wrong : Check, optional
         Condition that another, similar thing was done.
     hint : str
@@ -73,6 +75,7 @@ class Task:
     button: str = ""
     begin: tuple[Way, ...] = ()
     after: str = ""
+    lasts: bool = False
     wrong: Check | None = None
     hint: str = ""
 

@@ -63,6 +63,8 @@ LESSON = Lesson(
             begin=choose(FEW),
             done=Check(("view.cns_step",), lambda step: step is not None),
             way=(set_view(cns_step=0),),
+            # The smoothing ends with the solution itself.
+            lasts=True,
             after="The colours spread along the rings. After 5 steps <b>16%</b> of "
             "the rows are settled, in the cluster that they keep; after 50 steps "
             "<b>66%</b>.",

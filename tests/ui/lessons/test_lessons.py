@@ -311,6 +311,43 @@ def test_a_step_is_reached_in_any_way_and_stays_so():
     taken("rings", scenario)
 
 
+def test_the_coach_tells_an_outcome_only_while_the_page_shows_it():
+    async def main():
+        session = Session(SERVER)
+        page = LessonsPage(session)
+        page.set_visible(True)
+        pupil = Pupil("matrix", page.classroom)
+        await pupil.open()
+        coach = page.view.select(lambda part: "cl-coach-text" in part.css_classes)[0]
+        set_view, names = (
+            pupil.session.view_state,
+            pupil.session.analysis.ensemble.names,
+        )
+        for name, told in (("k=2", True), ("k=4", False), ("k=2", True)):
+            view_state.model = names.index(f"k-means {name}")
+            await pupil.wait_until_idle()
+            assert pupil.classroom.reached
+            assert ("The map shows its two clusters" in coach.body) is told
+            assert ("<figcaption" in coach.body) is told
+            assert ("Do it once more" in coach.body) is not told
+        page.set_visible(False)
+        page.close()
+        session.close()
+
+    run(main(), 300)
+
+
+def test_an_outcome_that_lasts_is_told_after_the_smoothing_has_ended():
+    async def scenario(pupil):
+        await pupil.next()
+        await pupil.do()
+        pupil.session.view_state.cns_step = None
+        await pupil.wait_until_idle()
+        assert pupil.classroom.holds
+
+    taken("smoothing", scenario)
+
+
 def test_forty_pupils_share_what_one_run_found():
     async def main():
         pupils = [Pupil("crowd") for _ in range(40)]

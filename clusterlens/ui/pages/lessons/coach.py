@@ -65,6 +65,11 @@ _ASK = (
 )
 
 
+_GONE = (
+    "You did this, but the page has changed since. Do it once more to read the outcome."
+)
+
+
 class Coach(Card):
     """Card of the present step, with the controls of the lesson."""
 
@@ -84,7 +89,7 @@ class Coach(Card):
         classroom = self.classroom
         classroom.param.watch(
             lambda *events: self.show(),
-            ["key", "step", "reached", "mistaken", "opening"],
+            ["key", "step", "reached", "holds", "mistaken", "opening"],
         )
         classroom.session.jobs.param.watch(self._tell, ["shown"])
         place = pn.Column(
@@ -112,7 +117,7 @@ class Coach(Card):
         """Write the step."""
         classroom, task = self.classroom, self.classroom.task
         selects = task is not None and task.done and "selected" in task.done.needs
-        self._compare(bool(self._is_visible and classroom.reached and selects))
+        self._compare(bool(self._is_visible and classroom.holds and selects))
         self._write()
 
     def _compare(self, wanted: bool) -> None:
@@ -145,7 +150,7 @@ class Coach(Card):
             + _steps(lesson, classroom.step)
         )
         self._buttons.body = _ASK if self._asks else _buttons(lesson, task, classroom)
-        points = self._is_visible and not (classroom.reached or classroom.opening)
+        points = self._is_visible and not (classroom.holds or classroom.opening)
         self._pointer.target = task.target if points else ""
 
     _is_visible = _asks = False
@@ -191,16 +196,20 @@ def _body(task: Task, classroom: Classroom, beside: str) -> str:
     if task.task:
         mark, kind = ("✓", "done") if classroom.reached else (classroom.step + 1, "")
         press = ""
-        if task.button and not (classroom.reached or classroom.opening):
+        if task.button and not (classroom.holds or classroom.opening):
             press = f"<p>{link(safe(task.button), 'show', kind='main')}</p>"
         text += (
             f"<div class='task'><span class='{kind}'>{mark}</span>"
             f"<div>{task.task}{press}</div></div>"
         )
-    reached = f"<p>{task.after}</p>" if classroom.reached else ""
-    if classroom.mistaken and not classroom.reached:
-        reached = f"<p class='warn'>{task.hint}</p>"
-    return f"{text}{beside}<div role='status' class='cl-coach-after'>{reached}</div>"
+    outcome = ""
+    if classroom.holds:
+        outcome = f"<p>{task.after}</p>"
+    elif classroom.mistaken:
+        outcome = f"<p class='warn'>{task.hint}</p>"
+    elif classroom.reached:
+        outcome = f"<p class='muted'>{_GONE}</p>"
+    return f"{text}{beside}<div role='status' class='cl-coach-after'>{outcome}</div>"
 
 
 def _steps(lesson: Lesson, step: int) -> str:
@@ -217,7 +226,7 @@ def _buttons(lesson: Lesson, task: Task, classroom: Classroom) -> str:
     back = _button("plain", "back", "Back", off=opening or not classroom.step)
     following = _button("main", "next", "Finish" if last else "Next", off=opening)
     show = ""
-    if task.way and not (classroom.reached or task.button or opening):
+    if task.way and not (classroom.holds or task.button or opening):
         show = link("Show me", "show")
     return (
         f"<div class='foot'>{back}{following}{show}"
