@@ -188,6 +188,10 @@ def test_consensus_another_model_is_read(iris):
     app.keyboard.press("ArrowDown")
     second = app.locator(".cl-ranking-table .ranked").nth(1)
     expect(second).to_have_class(re.compile("front"))
+    for key, row in (("End", "last"), ("Home", "first")):
+        app.keyboard.press(key)
+        end = getattr(app.locator(".cl-ranking-table .ranked"), row)
+        expect(end).to_have_class(re.compile("front"))
 
 
 def test_consensus_links_are_one_stop_of_tab(iris):
@@ -195,6 +199,21 @@ def test_consensus_links_are_one_stop_of_tab(iris):
     links = [("add link", {"kind": "must", "a": a, "b": b}) for a, b in pairs]
     app = iris("consensus", ".cl-links table", *links, tab="links")
     walk_table(app, "[data-do^=show], [data-do^=swap]", most=80)
+
+
+def test_consensus_a_removed_link_leaves_the_focus_in_the_list(iris):
+    pairs = ((1, 2), (60, 110))
+    links = [("add link", {"kind": "must", "a": a, "b": b}) for a, b in pairs]
+    app = iris("consensus", ".cl-links table", *links, tab="links")
+    expect(app.locator(".cl-remove")).to_have_count(2)
+    app.wait_for_function(IDLE, timeout=LONG)
+    app.locator(".cl-remove").last.focus()
+    for place in ("[data-do='remove 0']", ".cl-links"):
+        app.keyboard.press("Enter")
+        app.wait_for_function(IS_AT, arg=[place, ""], timeout=LONG)
+    expect(app.locator(".cl-links")).to_contain_text("No links yet")
+    app.keyboard.press("Tab")
+    assert app.evaluate(IS_AT, [".cl-links-count", ""])
 
 
 def test_consensus_rows_like_the_inspected_one_are_one_stop_of_tab(iris):
@@ -322,6 +341,14 @@ def test_fuzzy_a_pair_is_opened_in_the_square_of_all_pairs(iris):
     assert not app.evaluate(IS_AT, [".cl-fuzzy-pairs", ""])
 
 
+def test_fuzzy_a_chosen_random_model_keeps_the_focus(iris):
+    app = iris("fuzzy", ".cl-fuzzy-values button[data-do=flat]")
+    app.locator(".cl-fuzzy-values button[data-do=flat]").focus()
+    app.keyboard.press("Enter")
+    chosen = app.locator(".cl-fuzzy-values button[data-do=flat][aria-pressed=true]")
+    expect(chosen).to_be_focused()
+
+
 def test_cns_all_three_settings_are_steered(iris):
     app = iris("cns", ".cl-n-clusters")
     summary = app.locator(".cl-cns-summary")
@@ -352,6 +379,7 @@ def test_lessons_a_lesson_is_opened_and_its_first_step_shown(kept):
     first = title.inner_text()
     show = coach.get_by_role("button", name="Show me")
     expect(show).to_be_visible(timeout=2 * LONG)  # once the lesson is open
+    assert app.evaluate(IS_AT, [".cl-coach-text", ""])
     go_to(app, ".cl-coach-foot", "Show me", most=10)
     app.keyboard.press("Enter")
     expect(coach.locator(".cl-coach-after")).not_to_be_empty(timeout=2 * LONG)
@@ -359,3 +387,6 @@ def test_lessons_a_lesson_is_opened_and_its_first_step_shown(kept):
     expect(coach.get_by_role("button", name="Next")).to_be_focused()
     app.keyboard.press("Enter")
     expect(title).not_to_have_text(first)
+    go_to(app, "[data-do=close]", most=10, key="Shift+Tab")
+    app.keyboard.press("Enter")
+    app.wait_for_function(IS_AT, arg=["button.lesson", ""], timeout=LONG)

@@ -69,6 +69,27 @@ const leadOn = (event) => {
   event.preventDefault();
 };
 
+// The control that has the place of one that took itself out of its row or table.
+const placesOf = (box) => [...box.querySelectorAll('[data-roving]')];
+const placeOf = (box, active) => {
+  const place = active?.closest('[data-roving]'), nth = placesOf(box).indexOf(place);
+  const within = nth < 0 ? -1 : stopsOf(place).indexOf(active);
+  return () => {
+    const beside = within < 0 ? [] : stopsOf(placesOf(box)[nth] ?? box);
+    return beside[Math.min(within, beside.length - 1)];
+  };
+};
+// The control of the same purpose; a row of the same purpose may be around it.
+const sameAs = (box, active, does) => {
+  const all = does ? [...box.querySelectorAll(`[data-do="${CSS.escape(does)}"]`)] : [];
+  return all.find((one) => one.tagName === active.tagName);
+};
+// The whole text has the focus, without being a stop of Tab.
+const focusAll = (box) => {
+  if (!box.hasAttribute('tabindex')) box.tabIndex = -1;
+  box.focus();
+};
+
 const Text = {
   render({model}) {
     const box = document.createElement('div');
@@ -79,11 +100,17 @@ const Text = {
       const active = box.getRootNode().activeElement, does = active?.dataset?.do;
       const unfolded = folds().map((one) => one.open);
       const within = folds().findIndex((one) => one.firstElementChild === active);
+      const beside = placeOf(box, active);
       box.innerHTML = model.body;
       enterEach(box);
       folds().forEach((one, at) => { one.open = unfolded[at] ?? one.open; });
-      if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
       folds()[within]?.firstElementChild.focus();
+      if (does) {
+        const again = sameAs(box, active, does) ?? beside()
+          ?? box.querySelector('button.main:not([aria-disabled])');
+        if (again) again.focus();
+        else focusAll(box);
+      }
       if (model.scrolls) requestAnimationFrame(reach);
     };
     // Whoever has no pointer scrolls with the keys, where there is something to scroll.
@@ -121,6 +148,16 @@ const Text = {
     tellClicks(box, model);
     leadAlong(box);
     model.on('body', write);
+    model.on('msg:custom', (css) => {
+      const look = (times) => {
+        const part = css ? box.querySelector(css) : box;
+        if (!part?.getClientRects().length) {
+          if (times) setTimeout(look, 50, times - 1);
+        } else if (css) part.focus();
+        else focusAll(box);
+      };
+      look(40);
+    });
     place(); write();
     if (model.scrolls) new ResizeObserver(reach).observe(box);
     return box;
@@ -143,10 +180,10 @@ const Excerpt = {
     // Asked when the page is laid out anyway, as above.
     const fit = () => root.classList.toggle('shortened', cut());
     const write = () => {
-      const does = root.getRootNode().activeElement?.dataset?.do;
+      const active = root.getRootNode().activeElement, does = active?.dataset?.do;
       box.innerHTML = model.body;
       if (whole.matches(':popover-open')) whole.innerHTML = model.body;
-      if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+      sameAs(box, active, does)?.focus();
       requestAnimationFrame(fit);
     };
     more.addEventListener('click', () => {
@@ -173,21 +210,17 @@ const Form = {
   render({model}) {
     const box = document.createElement('div');
     const fields = () => [...box.querySelectorAll('[data-enter]')];
-    const places = () => [...box.querySelectorAll('[data-roving]')];
     const write = () => {
       const active = box.getRootNode().activeElement;
       const held = active?.dataset?.enter ?? active?.dataset?.do;
       const typing = active?.dataset?.enter && !active.sent ? active.value : null;
-      const place = active?.closest('[data-roving]'), nth = places().indexOf(place);
-      const within = place && box.contains(place) ? stopsOf(place).indexOf(active) : -1;
+      const beside = placeOf(box, active);
       box.innerHTML = model.body;
       enterEach(box);
       if (held == null) return;
-      // Where a button takes itself out, the one in its place has the focus.
-      const beside = within < 0 ? [] : stopsOf(places()[nth] ?? box);
       const again = fields().find((e) => e.dataset.enter === held)
         ?? [...box.querySelectorAll('[data-do]')].find((e) => e.dataset.do === held)
-        ?? beside[Math.min(within, beside.length - 1)];
+        ?? beside();
       if (!again) return;
       if (typing) again.value = typing;
       again.focus();

@@ -139,7 +139,7 @@ def test_markup_in_a_file_is_text(folder):
     (folder / f"{evil} bad.toml").write_text("")
     session = new_session(Server())
     classroom = Classroom(session)
-    panel = LessonList(session, classroom)
+    panel = LessonList(session, classroom, on_open=lambda: None)
     panel.show()
     assert "<img src=x" not in panel._text.body
     assert panel._text.body.count("&lt;img src=x") >= 4

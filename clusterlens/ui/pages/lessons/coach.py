@@ -61,7 +61,7 @@ button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }
 _ASK = (
     "<div class='foot' role='alertdialog' aria-label='Begin again'>"
     "<span>Begin this lesson again?</span>"
-    f"{link('Begin again', 'reset', kind='main')}{link('Go on', 'stay')}</div>"
+    f"{link('Begin again', 'reset')}{link('Go on', 'stay', kind='main')}</div>"
 )
 
 
@@ -73,8 +73,10 @@ _GONE = (
 class Coach(Card):
     """Card of the present step, with the controls of the lesson."""
 
-    def __init__(self, session: Session, classroom: Classroom) -> None:
-        self.classroom = classroom
+    def __init__(
+        self, session: Session, classroom: Classroom, on_leave: Callable[[str], Any]
+    ) -> None:
+        self.classroom, self._on_leave = classroom, on_leave
         super().__init__(session)
 
     def build(self) -> Any:
@@ -106,6 +108,10 @@ class Coach(Card):
             css="cl-coach",
             stylesheets=[":host { border-color: var(--panel-primary-color); }"],
         )
+
+    def focus(self) -> None:
+        """Move the focus to the text of the step."""
+        self._text.focus()
 
     def set_visible(self, visible: bool) -> None:
         """Point at nothing while hidden."""
@@ -169,13 +175,15 @@ class Coach(Card):
         )
 
     async def _do(self, what: str) -> None:
-        classroom = self.classroom
+        classroom, key = self.classroom, self.classroom.key
         if what in ("next", "show"):
             await (classroom.next() if what == "next" else classroom.show())
         elif what in ("back", "reset", "close"):
             getattr(classroom, what)()
         self._asks = what == "ask"
         self._write()
+        if classroom.lesson is None:
+            self._on_leave(key)
 
 
 def _head(lesson: Lesson, at: int, step: int) -> str:

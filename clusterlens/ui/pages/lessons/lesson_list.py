@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from clusterlens.compute.table.examples import EXAMPLES
@@ -34,14 +35,14 @@ button.lesson b, button.lesson span { display: block; }
 class LessonList(Card):
     """A card for each lesson; a click opens it."""
 
-    def __init__(self, session: Session, classroom: Classroom) -> None:
-        self.classroom = classroom
+    def __init__(
+        self, session: Session, classroom: Classroom, on_open: Callable[[], Any]
+    ) -> None:
+        self.classroom, self._on_open = classroom, on_open
         super().__init__(session)
 
     def build(self) -> Any:
-        self._text = Text(
-            does=self.classroom.open, css_classes=["cl-lesson-list"], scrolls=True
-        )
+        self._text = Text(does=self._open, css_classes=["cl-lesson-list"], scrolls=True)
         self._text.stylesheets = [TEXT_CSS, CSS]
         note = Text(
             "<p class='muted'>The working pages on small examples; you do every step "
@@ -50,6 +51,15 @@ class LessonList(Card):
         )
         self.classroom.param.watch(lambda event: self.show(), ["finished"])
         return card("Lessons", self._text, note=note, css="cl-lessons-card")
+
+    def focus(self, key: str) -> None:
+        """Move the focus to a lesson."""
+        self._text.focus(f"[data-do='{key}']")
+
+    async def _open(self, key: str) -> None:
+        """Open a lesson, whose coach takes the focus from the list."""
+        self._on_open()
+        await self.classroom.open(key)
 
     def show(self) -> None:
         """List the lessons, with a check mark on finished ones."""

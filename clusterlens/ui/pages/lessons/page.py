@@ -70,11 +70,11 @@ class LessonsPage(Page):
         }
 
     def build(self) -> Steps:
+        classroom = self.classroom
         group, listed, coach = yield from self.each(
-            *(
-                partial(kind, classroom=self.classroom)
-                for kind in (ClassView, LessonList, Coach)
-            )
+            partial(ClassView, classroom=classroom),
+            partial(LessonList, classroom=classroom, on_open=lambda: coach.focus()),
+            partial(Coach, classroom=classroom, on_leave=lambda key: listed.focus(key)),
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         pages = pn.Column(
