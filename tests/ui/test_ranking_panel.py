@@ -74,6 +74,10 @@ def test_of_several_runs_the_one_read_is_chosen_and_the_choice_stays():
         session.undo()
         assert list(panel._run.options.values()) == ["r1", "r2"]
         assert not shown
+        # Another table or lesson begins, and no undo brings the runs back.
+        session.put(session_with(made_run(1)).history.steps, 1)
+        assert list(panel._run.options.values()) == ["r1"]
+        assert not panel._run.visible
 
     run(main())
 

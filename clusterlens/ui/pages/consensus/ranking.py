@@ -151,7 +151,9 @@ class RankingTable(Card):
             self._run_names = names
             # Hidden for a moment, as by undo and redo of a run, it would lose the focus
             # and close its menu under the hand.
-            offered = self._run.visible or len(names) > 1
+            steps = self.session.history.steps
+            returns = any(len(step.analysis.runs) > 1 for step in steps)
+            offered = len(names) > 1 or (self._run.visible and returns)
             self._run.param.update(options=names, visible=offered)
         return analysis.run_id
 
