@@ -125,11 +125,12 @@ def brief(name: str) -> str:
 
 
 def drop_shared_settings(names: Sequence[str]) -> list[str]:
-    """Drop settings shared by all models of a clusterer, if it made several."""
+    """Drop settings and variants shared by all models of a clusterer, if several."""
     made: dict[str, list[set[str]]] = {}
     for name in names:
         clusterer, *words = name.split(" ")
-        made.setdefault(clusterer, []).append({word for word in words if "=" in word})
+        settings = {word for word in words if "=" in word or word.startswith("(")}
+        made.setdefault(clusterer, []).append(settings)
     shared = {key: set.intersection(*all_) for key, all_ in made.items() if all_[1:]}
     return [
         " ".join(

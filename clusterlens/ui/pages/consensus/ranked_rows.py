@@ -20,12 +20,12 @@ ROW_CSS = scaled("""
 .rows, .heads { overflow-y: auto; scrollbar-gutter: stable; scrollbar-width: thin; }
 .heads { overflow: hidden; flex: none; }
 .rows { flex: 1 1 0; min-height: 0; position: relative; }
-.row { display: grid; align-items: center; height: 26px; gap: 0 5px; cursor: pointer;
+.row { display: grid; align-items: center; height: 26px; gap: 0 3px; cursor: pointer;
   grid-template-columns: var(--wide); padding: 0 2px; content-visibility: auto;
   border-bottom: 1px solid color-mix(in srgb, currentColor 16%, transparent);
   font-variant-numeric: tabular-nums; }
 @media (max-width: 1150px) {
-  .row { grid-template-columns: var(--narrow); gap: 0 3px; }
+  .row { grid-template-columns: var(--narrow); }
   .row > .wide { display: none; }
 }
 .row.head { cursor: default; font-size: 12px; line-height: 1.15; height: auto;
@@ -53,6 +53,7 @@ ROW_CSS = scaled("""
 .moved .since { display: inline-block; }
 .ranked > .bar { position: relative; display: flex; gap: 1px; height: 9px;
   background: color-mix(in srgb, currentColor 9%, transparent); }
+.ranked > .bar { margin-left: 2px; }
 .bar > i { background: #0b7d7d; }
 .bar > i + i { background: #c2570c; }
 .bar > b { position: absolute; right: 0; top: -3px; font-weight: 400;
@@ -239,6 +240,12 @@ export function render({model}) {
   box.addEventListener('click', (event) => {
     const k = made.findIndex(({row}) => row.contains(event.target));
     if (k >= 0) model.send_msg(k);
+  });
+  box.addEventListener('keydown', (event) => {
+    const k = {Home: 0, End: made.length - 1}[event.key];
+    if (k === undefined || !made.length) return;
+    model.send_msg(k);
+    event.preventDefault();
   });
   model.on('table', draw);
   model.on('selected', () => { mark(); show(); });

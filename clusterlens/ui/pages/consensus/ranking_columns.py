@@ -159,7 +159,7 @@ def model(
     }
 
 
-@column("k", width="20px")
+@column("k", width="18px")
 def k(ensemble: Ensemble, rows: np.ndarray) -> Values:
     """Return the numbers of clusters."""
     return ensemble.n_clusters[rows].tolist()
@@ -175,7 +175,7 @@ def distance(ranking: Ranking, rows: np.ndarray, constraints: Result) -> Values:
     return {"score": score, "charge": charge, "broken": broken, "tick": none}
 
 
-@column("fits your answers", kind="bar", width=_px(36), bars="fits")
+@column("fits your answers", kind="bar", width=_px(28), bars="fits")
 def fit(answers: Answers, rows: np.ndarray) -> Values:
     """Return the probabilities with the answers and before them."""
     return {
@@ -228,7 +228,7 @@ def majority(rows: np.ndarray, robustness: Result) -> Values:
     return robustness.value.ranks_majority[rows].astype(str).tolist()
 
 
-@column("not kept", width=_px(30), bars="fits")
+@column("not kept", width=_px(26), bars="fits")
 def not_kept(ranking: Ranking, rows: np.ndarray, constraints: Result) -> Values:
     """Return how many answers each model contradicts."""
     return _or_nothing(_broken(ranking, rows, constraints)[0])
