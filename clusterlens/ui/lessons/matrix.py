@@ -27,7 +27,7 @@ LESSON = Lesson(
             text="Five models clustered these 900 points: k-means with two to six "
             "clusters. A model says of each pair of points <b>together</b> (1) or "
             "<b>apart</b> (0). Its answers for all pairs are its connectivity matrix.",
-            task="Select <b>k-means k=2</b> in the ranking.",
+            task="Select <b>k-means</b> with k = <b>2</b> in the ranking.",
             target="cl-ranking-table",
             done=selects(COARSE),
             way=(select(COARSE),),
@@ -77,7 +77,7 @@ LESSON = Lesson(
             title="Where they disagree",
             text="Cells between 0 and 1 are pairs about which the models disagree. The "
             "map can show which points they belong to.",
-            task="Set <b>Colour</b> of the map to <b>disagreement of the pool</b>.",
+            task="Set <b>Colour</b> of the map to <b>disagreement</b>.",
             target="cl-colour-by",
             done=view_is(colour_by="disagreement"),
             way=(set_view(colour_by="disagreement"),),

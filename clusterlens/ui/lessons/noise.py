@@ -12,7 +12,7 @@ from clusterlens.ui.lessons.lesson import (
     view_is,
 )
 
-LEADER = "Gaussian mixture (full) k=4"
+LEADER, OTHER = "Gaussian mixture (full) k=4", "k-means k=3"
 POOL = tuple(QUICK)
 
 LESSON = Lesson(
@@ -28,9 +28,11 @@ LESSON = Lesson(
             title="A leader of nothing",
             text="These 800 points were drawn uniformly from a square: no groups, no "
             "gaps. Fourteen models were run on them, and a ranking has no way to say "
-            "“none”.",
+            "“none”. The map shows one of them, k-means with three clusters.",
             task="Select the <b>first row</b> of the ranking.",
             target="cl-ranking-table",
+            # Without a choice the first row is marked already.
+            begin=(select(OTHER),),
             done=Check(
                 ("view.model", "ranking"),
                 lambda model, ranking: ranking.ranks[model] == 1,
@@ -44,7 +46,7 @@ LESSON = Lesson(
             title="Where they disagree",
             text="If the pieces were groups, the models would disagree only about a "
             "few points between them.",
-            task="Set <b>Colour</b> of the map to <b>disagreement of the pool</b>.",
+            task="Set <b>Colour</b> of the map to <b>disagreement</b>.",
             target="cl-colour-by",
             done=view_is(colour_by="disagreement"),
             way=(set_view(colour_by="disagreement"),),

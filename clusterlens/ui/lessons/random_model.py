@@ -19,8 +19,8 @@ LESSON = Lesson(
         Task(
             title="Choose before you look",
             text="Fuzzy c-means and a Gaussian mixture say how far each of 750 points "
-            "belongs to each of three groups. Their concordance is <b>0.743</b>, but "
-            "how much of that is chance? It depends on what chance means, and you "
+            "belongs to each of three groups. Their concordance (NDC) is <b>0.743</b>, "
+            "but how much of that is chance? It depends on what chance means, and you "
             "should decide that before you see the values.",
             task="Tick <b>hide values while choosing</b>.",
             target="cl-fuzzy-guide",

@@ -387,6 +387,9 @@ def test_claims_about_a_consensus_matrix():
         pairs = np.triu_indices(ensemble.n_samples, 1)
         joined = np.array([(one[:, None] == one)[pairs] for one in ensemble.labels])
         models, mean = joined.sum(axis=0), joined.mean()
+        # The ranking writes the number of clusters in a column of its own.
+        assert_numbers(pupil.classroom.task.task, "2")
+        assert "<b>k-means</b>" in pupil.classroom.task.task
         after = await pupil.do()
         assert ensemble.names == tuple(f"k-means k={k}" for k in range(2, 7))
         assert_numbers(after, *(f"{joined[t].mean():.0%}" for t in (0, 4)))
@@ -478,6 +481,10 @@ def test_claims_about_the_rings():
 
 def test_claims_about_noise():
     async def scenario(pupil):
+        # The first row is not marked before it is chosen.
+        names = pupil.session.analysis.ensemble.names
+        assert names[pupil.session.view_state.model] == noise.OTHER
+        assert await pupil.rank(noise.OTHER) > 1
         after = await pupil.do()
         assert await pupil.leader() == noise.LEADER
         robust = await pupil.get("robustness")

@@ -42,7 +42,7 @@ from clusterlens.ui.widgets.toolkit import (
 
 COLOURS = {
     "clusters": "model",
-    "disagreement of the pool": "disagreement",
+    "disagreement": "disagreement",
     "given labels": "labels",
 }
 # Widths of dot and gaps of a legend entry, in characters.
