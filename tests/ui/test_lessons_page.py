@@ -193,6 +193,41 @@ def test_all_answers_and_values_of_the_lesson_on_random_models_are_in_sight(app)
         assert page.locator(css).evaluate(IS_WHOLE), css
 
 
+def open_step(kept, lesson, step):
+    """Open a lesson at a step, and wait until its page shows a ranking."""
+    app = kept("iris", page="lessons", lesson=lesson, lesson_step=step)
+    coach = app.locator(".cl-coach")
+    expect(coach).to_contain_text(f"step {step + 1} of", timeout=2 * LONG)
+    expect(coach.get_by_role("button", name="Next")).to_be_enabled(timeout=2 * LONG)
+    row = app.locator(".cl-page-lessons .cl-ranking-table .ranked.front")
+    expect(row).to_be_visible(timeout=2 * LONG)
+    return app, app.locator(".cl-page-lessons")
+
+
+def test_what_a_task_names_is_shown_whole_and_outlined(kept):
+    _, page = open_step(kept, "crowd", 0)
+    table = page.locator(".cl-ranking-table")
+    expect(table).to_have_css("outline", "rgb(224, 123, 0) solid 2px")
+    # Its place clips everything outside.
+    expect(table).to_have_css("outline-offset", "-2px")
+    name = table.locator(".ranked", has_text="HDBSCAN").first.locator(".lead")
+    expect(name).to_have_text("HDBSCAN size=9")
+    assert name.evaluate("part => part.scrollWidth <= part.clientWidth")
+
+
+def test_the_drawer_leaves_the_headline_in_sight(kept):
+    app, page = open_step(kept, "one link", 2)
+    weight = page.locator(".cl-paper-weight")
+    expect(weight).to_have_css("outline", "rgb(224, 123, 0) solid 2px")
+    expect(weight).to_be_in_viewport()
+    for large in (False, True):
+        if large:
+            enlarge_text(app)
+        headline = page.locator(".cl-headline").bounding_box()
+        drawer = page.locator(".cl-inspector").bounding_box()
+        assert headline["y"] + headline["height"] <= drawer["y"]
+
+
 def test_next_is_off_while_a_step_is_set_up(app):
     app.get_by_role("button", name="Lessons", exact=True).click()
     app.locator("button.lesson", has_text="Labels that are no clusters").click()

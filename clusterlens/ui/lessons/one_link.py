@@ -87,7 +87,7 @@ LESSON = Lesson(
             text="You choose how much a model pays for broken links. This lesson "
             "charges 0.20; the published method charges 1.",
             task="Press <b>use the paper's weight</b> below the list of links.",
-            target="cl-link-cost",
+            target="cl-paper-weight",
             done=Check(("link_weight",), lambda weight: weight == 1),
             way=(act("set link weight", weight=1.0),),
             after="Now every model that keeps the link ranks above every model that "

@@ -466,6 +466,18 @@ const find = (root, name) => {
   }
   return null;
 };
+// Whether an outline around a part would be cut off by what clips or scrolls the part.
+const isAtEdge = (part) => {
+  const inner = part.getBoundingClientRect();
+  for (let at = part.parentNode; at; at = at.parentNode ?? at.host) {
+    if (!at.matches || getComputedStyle(at).overflowX === 'visible') continue;
+    const outer = at.getBoundingClientRect();
+    const gaps = [inner.left - outer.left, inner.top - outer.top,
+      outer.right - inner.right, outer.bottom - inner.bottom];
+    if (gaps.some((gap) => gap < 4)) return true;
+  }
+  return false;
+};
 export function render({model}) {
   let shown = null, timer = 0, looks = 0;
   const clear = () => {
@@ -479,8 +491,8 @@ export function render({model}) {
       shown = find(document, model.target);
       if (!shown) return;
       shown.style.outline = '2px solid #e07b00';
-      // Outside of a card it would be cut off.
-      shown.style.outlineOffset = shown.matches('.cl-card') ? '-3px' : '2px';
+      shown.style.outlineOffset =
+        shown.matches('.cl-card') ? '-3px' : isAtEdge(shown) ? '-2px' : '2px';
       looks = 5;
     }
     // What arrives above it pushes it out of sight at first.

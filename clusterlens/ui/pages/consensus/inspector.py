@@ -21,8 +21,9 @@ TABS = {
     "selection": ("Selection", SelectionTab),
     "links": ("Links", LinksTab),
 }
-# On a narrower page the inspector is a strip that opens a drawer. If it describes
-# samples of the map, it lies below the map, at its width, so that they stay visible.
+# On a narrower page the inspector is a strip that opens a drawer below the headline. If
+# it describes samples of the map, it lies below the map, at its width, so that they
+# stay visible.
 NARROW = "(max-width: 1062px)"
 _OUTER = f"""
 @container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
@@ -30,7 +31,8 @@ _OUTER = f"""
 _DRAWER = f"""
 :host {{ padding: 0 12px 8px; }}
 @container {NARROW} {{
-  :host {{ position: absolute !important; right: 44px; top: 0; bottom: 0;
+  :host {{ position: absolute !important; right: 44px; bottom: 0;
+    top: calc(110px + (var(--cl-scale, 1) - 1) * 250px); height: auto !important;
     width: 318px !important; min-width: 318px !important; z-index: 20;
     display: none !important;
     box-shadow: 0 4px 24px rgba(0, 0, 0, .35); }}

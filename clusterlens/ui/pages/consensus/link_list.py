@@ -138,7 +138,7 @@ class LinkList(Card):
         self._weight.param.update(value=weight, end=max(1.0, weight), visible=True)
         paper = ""
         if weight != PAPER_WEIGHT:
-            paper = link("use the paper's weight", "paper")
+            paper = link("use the paper's weight", "paper", css="cl-paper-weight")
         self._cost.body = (
             f"<p class='muted'>{_cost(ranking, links, weight)}</p>"
             f"<p class='muted'>{_SHARE} {paper}</p>"
