@@ -99,7 +99,7 @@ LESSON = Lesson(
             text="A row that belongs nowhere still has a nearest cluster. Its name "
             "and its distance show whether a cluster has moved or a group is new.",
             task="Set <b>First</b> above the placed rows to <b>belong nowhere</b>.",
-            target="cl-assigned-rows",
+            target="cl-new-rows-order",
             begin=(set_view(new_rows_cards=("map", "list")),),
             done=view_is(new_rows_first="nowhere"),
             way=(set_view(new_rows_first="nowhere"),),
