@@ -299,6 +299,7 @@ def test_new_rows_a_segmentation_is_kept_and_given_a_table(iris, tmp_path):
     go_to(app, ".cl-keep-segmentation", most=10)
     app.keyboard.press("Enter")
     expect(app.locator(".cl-segmentation")).to_contain_text("3")
+    app.wait_for_function(IS_AT, arg=[".cl-new-rows-headline", ""], timeout=LONG)
     path = tmp_path / "new.csv"
     load_example("iris").table.head(20).to_csv(path, index=False)
     app.wait_for_function(IDLE, timeout=LONG)

@@ -84,10 +84,11 @@ const sameAs = (box, active, does) => {
   const all = does ? [...box.querySelectorAll(`[data-do="${CSS.escape(does)}"]`)] : [];
   return all.find((one) => one.tagName === active.tagName);
 };
-// The whole text has the focus, without being a stop of Tab.
+// The heading of a text has the focus, or all of it, without being a stop of Tab.
 const focusAll = (box) => {
-  if (!box.hasAttribute('tabindex')) box.tabIndex = -1;
-  box.focus();
+  const part = box.querySelector('h2, h3') ?? box;
+  if (!part.hasAttribute('tabindex')) part.tabIndex = -1;
+  part.focus();
 };
 
 const Text = {
@@ -100,9 +101,10 @@ const Text = {
       const active = box.getRootNode().activeElement, does = active?.dataset?.do;
       const unfolded = folds().map((one) => one.open);
       const within = folds().findIndex((one) => one.firstElementChild === active);
-      const beside = placeOf(box, active);
+      const beside = placeOf(box, active), isHeading = /^H\d$/.test(active?.tagName);
       box.innerHTML = model.body;
       enterEach(box);
+      if (isHeading) focusAll(box);
       folds().forEach((one, at) => { one.open = unfolded[at] ?? one.open; });
       folds()[within]?.firstElementChild.focus();
       if (does) {

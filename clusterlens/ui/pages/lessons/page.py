@@ -71,10 +71,10 @@ class LessonsPage(Page):
 
     def build(self) -> Steps:
         classroom = self.classroom
-        group, listed, coach = yield from self.each(
+        group, self._lessons, self._coach = yield from self.each(
             partial(ClassView, classroom=classroom),
-            partial(LessonList, classroom=classroom, on_open=lambda: coach.focus()),
-            partial(Coach, classroom=classroom, on_leave=lambda key: listed.focus(key)),
+            partial(LessonList, classroom=classroom, on_open=self._lead_to_coach),
+            partial(Coach, classroom=classroom, on_leave=self._lead_to_list),
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         pages = pn.Column(
@@ -85,8 +85,8 @@ class LessonsPage(Page):
         )
         work = pn.Column(pages, styles=COLUMN, stylesheets=[_PART], **fill)
         # A hidden component must not set its own display style.
-        grid = pn.Column(coach.view, work, stylesheets=[GRID], **fill)
-        self._list = under(group.view, listed.view, css="cl-lessons-page")
+        grid = pn.Column(self._coach.view, work, stylesheets=[GRID], **fill)
+        self._list = under(group.view, self._lessons.view, css="cl-lessons-page")
         self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
         self.classroom.param.watch(self._arrange, ["key"])
         self.classroom.param.watch(self._keep, ["key", "step", "finished"])
@@ -138,6 +138,14 @@ class LessonsPage(Page):
         )
         if self.is_visible and lesson in classroom.lessons and lesson != classroom.key:
             self._opening = go_on(classroom.open(lesson, step))
+
+    def _lead_to_coach(self) -> None:
+        """Move the focus from the list, which is about to be hidden."""
+        self._coach.focus()
+
+    def _lead_to_list(self, key: str) -> None:
+        """Move the focus from the coach, which is hidden, to the card of its lesson."""
+        self._lessons.focus(key)
 
     def close(self) -> None:
         """End the lesson finally."""

@@ -142,7 +142,10 @@ class NewRowsHeadline(Card):
     async def _keep_result(self, event: Any) -> None:
         view_state: Mapping[str, Any] = {"segmentation": None}
         name = self._name.value_input or self._name.value
-        await self.session.act("keep segmentation", view_state=view_state, name=name)
+        if await self.session.act(
+            "keep segmentation", view_state=view_state, name=name
+        ):
+            self._text.focus()  # its button is hidden
 
     async def _refit_it(self, event: Any) -> None:
         if (kept := self._kept) is None:
