@@ -228,6 +228,19 @@ def test_the_drawer_leaves_the_headline_in_sight(kept):
         assert headline["y"] + headline["height"] <= drawer["y"]
 
 
+def test_on_a_narrow_page_the_top_of_a_long_ranking_is_shown(kept):
+    app, page = open_step(kept, "matrix", 0)
+    coach = app.locator(".cl-coach")
+    app.set_viewport_size({"width": 1024, "height": 768})
+    enlarge_text(app)
+    go_on(coach, "The mean of five")
+    wait_for_pictures(app, ".cl-consensus-matrix")
+    first = page.locator(".cl-ranking-table .ranked").first
+    expect(first).not_to_be_in_viewport()
+    coach.get_by_role("button", name="Back").click()
+    expect(first).to_be_in_viewport()
+
+
 def test_next_is_off_while_a_step_is_set_up(app):
     app.get_by_role("button", name="Lessons", exact=True).click()
     app.locator("button.lesson", has_text="Labels that are no clusters").click()

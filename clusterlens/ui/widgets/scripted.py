@@ -466,17 +466,27 @@ const find = (root, name) => {
   }
   return null;
 };
-// Whether an outline around a part would be cut off by what clips or scrolls the part.
+// What clips or scrolls a part.
+const clipsOf = (part) => {
+  const found = [];
+  for (let at = part.parentNode; at; at = at.parentNode ?? at.host)
+    if (at.matches && getComputedStyle(at).overflowX !== 'visible') found.push(at);
+  return found;
+};
+// Whether an outline around a part would be cut off.
 const isAtEdge = (part) => {
   const inner = part.getBoundingClientRect();
-  for (let at = part.parentNode; at; at = at.parentNode ?? at.host) {
-    if (!at.matches || getComputedStyle(at).overflowX === 'visible') continue;
+  return clipsOf(part).some((at) => {
     const outer = at.getBoundingClientRect();
     const gaps = [inner.left - outer.left, inner.top - outer.top,
       outer.right - inner.right, outer.bottom - inner.bottom];
-    if (gaps.some((gap) => gap < 4)) return true;
-  }
-  return false;
+    return gaps.some((gap) => gap < 4);
+  });
+};
+// Of a part that is higher than its place, the top is shown.
+const scrollTo = (part) => {
+  const isHigh = clipsOf(part).some((at) => at.clientHeight < part.offsetHeight);
+  part.scrollIntoView({block: isHigh ? 'start' : 'nearest', inline: 'nearest'});
 };
 export function render({model}) {
   let shown = null, timer = 0, looks = 0;
@@ -496,7 +506,7 @@ export function render({model}) {
       looks = 5;
     }
     // What arrives above it pushes it out of sight at first.
-    if (looks-- > 0) shown.scrollIntoView({block: 'nearest', inline: 'nearest'});
+    if (looks-- > 0) scrollTo(shown);
   };
   const move = () => {
     clear();
