@@ -55,7 +55,10 @@ class Opened:
         self.headline, self.pairs = named["LabelsHeadline"], named["LabelPairs"]
         self.scales, self.pair = named["LabelScales"], named["ClassPair"]
         self.agreement, self.merges = named["LabelAgreement"], named["LabelMerges"]
-        self.verdict, self.evidence = named["LabelVerdictCard"], named["ClusterEvidence"]
+        self.verdict, self.evidence = (
+            named["LabelVerdictCard"],
+            named["ClusterEvidence"],
+        )
 
     async def read(self, table, *, pool=None, size=(240, 160)):
         analysis = Analysis(table=table, dataset=prepare(table))

@@ -313,16 +313,14 @@ def test_a_step_is_reached_in_any_way_and_stays_so():
 
 def test_the_coach_tells_an_outcome_only_while_the_page_shows_it():
     async def main():
-        session = Session(SERVER)
+        session = new_session(SERVER)
         page = LessonsPage(session)
         page.set_visible(True)
         pupil = Pupil("matrix", page.classroom)
         await pupil.open()
         coach = page.view.select(lambda part: "cl-coach-text" in part.css_classes)[0]
-        set_view, names = (
-            pupil.session.view_state,
-            pupil.session.analysis.ensemble.names,
-        )
+        view_state = pupil.session.view_state
+        names = pupil.session.analysis.ensemble.names
         for name, told in (("k=2", True), ("k=4", False), ("k=2", True)):
             view_state.model = names.index(f"k-means {name}")
             await pupil.wait_until_idle()
