@@ -121,7 +121,14 @@ export function render({model}) {
 }"""
 
 
-class Keys(JSComponent):
+class _Script(JSComponent):
+    """Component that only runs its script and shows nothing in its place."""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
+class Keys(_Script):
     """Send the pressed key if it is wanted, outside of fields, menus and lists.
 
     Names are like "m", "ctrl+shift+z", "?", "escape", "space". One more key moves the
@@ -204,7 +211,7 @@ export function render({model}) {
 }"""
 
     def __init__(self, pressed: Callable[[str], Any], **params: Any) -> None:
-        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+        super().__init__(**params)
         self._pressed = pressed
 
     def _handle_msg(self, data: Any) -> Any:
@@ -212,7 +219,7 @@ export function render({model}) {
             return self._pressed(str(data))
 
 
-class Download(JSComponent):
+class Download(_Script):
     """Component that sends files to the browser; a thread makes their content."""
 
     _esm = """
@@ -232,9 +239,6 @@ export function render({model}) {
   return document.createElement('span');
 }"""
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
-
     async def send(self, name: str, content: bytes) -> None:
         """Save a file in the browser, in pieces that let other work run in between."""
         ends = range(0, max(1, len(content)), _PIECE_BYTES)
@@ -245,7 +249,7 @@ export function render({model}) {
             await asyncio.sleep(0)
 
 
-class Query(JSComponent):
+class Query(_Script):
     """Query arguments in the address of the page, changed in place.
 
     Panel's own location adds an entry to the browser's history for every change; here
@@ -289,14 +293,14 @@ export function render({model}) {
 }"""
 
     def __init__(self, asked: Callable[[str], Any], **params: Any) -> None:
-        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+        super().__init__(**params)
         self._asked = asked
 
     def _handle_msg(self, data: Any) -> Any:
         return self._asked(str(data))
 
 
-class Connection(JSComponent):
+class Connection(_Script):
     """Overlay that reports a lost connection and restores it.
 
     It comes with the content of the page and removes the sentence about its opening.
@@ -377,11 +381,8 @@ export function render({model, view}) {
   return document.createElement('span');
 }"""
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
 
-
-class Theme(JSComponent):
+class Theme(_Script):
     """Component that applies the theme chosen in this browser, dark or light.
 
     The choice survives a reload. Without one the page follows the system.
@@ -417,11 +418,8 @@ export function render({model, view}) {
   return document.createElement('span');
 }"""
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
 
-
-class TextSize(JSComponent):
+class TextSize(_Script):
     """Component that scales all text on the page; figures keep theirs.
 
     The choice of larger text survives a reload, in this browser.
@@ -447,11 +445,8 @@ export function render({model}) {
   return document.createElement('span');
 }"""
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
 
-
-class Pointer(JSComponent):
+class Pointer(_Script):
     """Component that outlines a part of the page and scrolls to it."""
 
     target = param.String("", doc="CSS class of the part; empty for none.")
@@ -519,6 +514,3 @@ export function render({model}) {
   move();
   return document.createElement('span');
 }"""
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
