@@ -50,7 +50,14 @@ from clusterlens.compute._validation import (
 # A worker imports this file, and so all clusterers, before the clock of a fit starts.
 from clusterlens.compute.pool import catalogue  # noqa: F401
 from clusterlens.compute.pool.paces import Seen
-from clusterlens.compute.pool.sharing import Made, Shelf, Step, save_step
+from clusterlens.compute.pool.sharing import (
+    Made,
+    Shelf,
+    Step,
+    describe,
+    one_line,
+    save_step,
+)
 
 _FEATURES = "X.npy"
 
@@ -210,7 +217,7 @@ def _ended(job: Job, outcome: Done | WorkerDied, folder: Path) -> Done:
     if isinstance(outcome, Done):
         return outcome
     if isinstance(job, StepJob):
-        save_step(folder, job.step, Made(error=_described(outcome)))
+        save_step(folder, job.step, Made(error=describe(outcome)))
         return Done((), Fit())
     return Done(job.models, Fit(error=_failure(outcome)))
 
@@ -324,7 +331,7 @@ def _fit_job(X: FloatArray, job: FitJob, inputs: Sequence[Made]) -> Fit:
             fit = Fit(error=_failure(error))
         seconds = time.perf_counter() - start
     messages = [text for made in inputs for text in made.warnings]
-    messages += [_one_line(warning.message) for warning in caught]
+    messages += [one_line(warning.message) for warning in caught]
     return replace(
         fit, seconds=seconds / len(job.models), warnings=tuple(dict.fromkeys(messages))
     )
@@ -371,14 +378,4 @@ def _check_membership(membership: Any, n_samples: int) -> FloatArray:
 
 def _failure(error: Exception) -> str:
     """Say how a model failed."""
-    return f"failed, {_described(error)}"
-
-
-def _described(error: Exception) -> str:
-    """Name an error and its message."""
-    return f"{type(error).__name__}: {_one_line(error)}"
-
-
-def _one_line(message: object) -> str:
-    """Return a message without its line breaks."""
-    return " ".join(str(message).split())
+    return f"failed, {describe(error)}"

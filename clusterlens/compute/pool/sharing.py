@@ -259,12 +259,17 @@ def _compute(X: FloatArray, step: Step, inputs: Sequence[Arrays]) -> Made:
         try:
             arrays = step.make(X, step.size, *inputs)
         except Exception as error:
-            return Made(error=f"{type(error).__name__}: {_one_line(error)}")
-    messages = tuple({_one_line(warning.message): None for warning in caught})
+            return Made(error=describe(error))
+    messages = tuple({one_line(warning.message): None for warning in caught})
     kept = tuple(read_only(np.ascontiguousarray(array)) for array in arrays)
     return Made(kept, messages, perf_counter() - start)
 
 
-def _one_line(message: object) -> str:
+def describe(error: Exception) -> str:
+    """Name an error and its message."""
+    return f"{type(error).__name__}: {one_line(error)}"
+
+
+def one_line(message: object) -> str:
     """Return a message without its line breaks."""
     return " ".join(str(message).split())
