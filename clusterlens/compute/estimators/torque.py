@@ -28,7 +28,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators._blocked_search import squared_distance
-from clusterlens.compute.estimators._input import validate_features
+from clusterlens.compute.estimators._input import to_metric, validate_features
 from clusterlens.compute.estimators.neighbors import neighbor_table
 
 LISTED = 32
@@ -110,7 +110,7 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
         check_choice(self.metric, ("euclidean", "cosine"), name="metric")
         if not is_auto(self.n_clusters):
             check_range(self.n_clusters, 1, len(data), name="n_clusters", integer=True)
-        pairs, masses, squares, rounds = _connect_all(_points(data, self.metric))
+        pairs, masses, squares, rounds = _connect_all(to_metric(data, self.metric))
         # One minus the cosine is half the squared distance of the unit vectors.
         distances = squares if self.metric == "euclidean" else (squares / 2) ** 2
         torques = masses * distances
@@ -125,20 +125,6 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
         self.labels_ = components(self.connections_[cut:], len(data))
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
-
-
-def _points(X: FloatArray, metric: str) -> FloatArray:
-    """Return X, or for "cosine" its rows scaled to length 1, shape (n, d)."""
-    if metric == "euclidean":
-        return X
-    lengths = np.linalg.norm(X, axis=1)
-    if not lengths.all():
-        raise ValueError(
-            f"X has row {int(np.argmin(lengths))} equal to zero, so it has no "
-            "direction for metric='cosine'; remove such rows or use "
-            "metric='euclidean'."
-        )
-    return X / lengths[:, None]
 
 
 def _gaps(masses: FloatArray, distances: FloatArray, rounds: IntArray) -> FloatArray:

@@ -30,7 +30,7 @@ from clusterlens.compute._validation import (
     is_auto,
     warn_caller,
 )
-from clusterlens.compute.estimators._input import validate_features
+from clusterlens.compute.estimators._input import to_metric, validate_features
 from clusterlens.compute.estimators.cns._seeds import VERSIONS, Version
 from clusterlens.compute.estimators.cns._solution import (
     Solution,
@@ -361,21 +361,6 @@ class CNS(ClusterMixin, BaseEstimator):
             )
         for text in messages:
             warn_caller(text)
-
-
-def to_metric(X: FloatArray, metric: Metric, center: FloatArray) -> FloatArray:
-    """Return X, or for "cosine" its centred rows scaled to length 1, shape (n, d)."""
-    if metric == "euclidean":
-        return X
-    centered = X - center
-    lengths = np.linalg.norm(centered, axis=1)
-    if not lengths.all():
-        row = int(np.argmin(lengths))
-        raise ValueError(
-            f"X has row {row} equal to the column means, so it has no direction for "
-            "metric='cosine'; remove such rows or use metric='euclidean'."
-        )
-    return centered / lengths[:, None]
 
 
 def largest_neighborhood(given: Any, version: str, n_samples: int) -> int:

@@ -33,6 +33,7 @@ from clusterlens.compute._validation import (
     check_range,
     is_auto,
 )
+from clusterlens.compute.estimators._input import to_metric
 from clusterlens.compute.estimators.cns._previews import Previews
 from clusterlens.compute.estimators.cns._seeds import VERSIONS
 from clusterlens.compute.estimators.cns._solution import (
@@ -41,7 +42,7 @@ from clusterlens.compute.estimators.cns._solution import (
     solve_graph,
 )
 from clusterlens.compute.estimators.cns._solvers import iterate
-from clusterlens.compute.estimators.cns.cns import Metric, to_metric
+from clusterlens.compute.estimators.cns.cns import Metric
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.live import (
     LiveSolution,
