@@ -110,6 +110,22 @@ def first_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def with_capital(text: str) -> str:
+    """Begin a text with a capital letter and leave its other letters as they are.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    text : str
+        For example "The ARI".
+    """
+    return text[:1].upper() + text[1:]
+
+
 def abridge(text: str, most: int) -> str:
     """Cut a long text, with an ellipsis in place of its end.
 

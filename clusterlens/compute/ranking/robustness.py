@@ -34,7 +34,7 @@ from clusterlens.compute.ensemble.constraints import Constraints, check_constrai
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
 from clusterlens.compute.ensemble.pairs import joined_votes, pair_layout, sum_costs
-from clusterlens.compute.formatting import all_of
+from clusterlens.compute.formatting import all_of, with_capital
 from clusterlens.compute.ranking._evidence import Weight, check_weight, weigh_links
 from clusterlens.compute.ranking.ranking import (
     SCORES,
@@ -144,8 +144,7 @@ class Robustness(Frozen):
         if np.isnan(low):
             first = f"What becomes of rank {rank} without a family is not known"
         else:
-            begun = subject[:1].upper() + subject[1:]
-            first = f"{begun} {_move(rank, int(low), int(high))}"
+            first = f"{with_capital(subject)} {_move(rank, int(low), int(high))}"
             first += (
                 f" (without {self.highest_without[model]})"
                 if high > rank

@@ -13,6 +13,7 @@ from clusterlens.ui.state.drafts import PoolDraft, read_entries
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import link, quoting
+from clusterlens.ui.widgets.words import write_sentence
 
 # Largest number of clusterers of a pool that are named.
 _NAMED = 8
@@ -77,7 +78,7 @@ def _about(session: Session, intent: Intent) -> str:
         step = Step(intent.kind, intent.title, session.analysis, given)
         parts.append(step_words(step))
     text = "; ".join(part for part in parts if part)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return write_sentence(text) if text else ""
 
 
 async def _answer(session: Session, what: str) -> None:

@@ -72,6 +72,7 @@ from clusterlens.ui.widgets.words import (
     voters,
     who_votes,
     with_minus,
+    write_sentence,
 )
 
 if TYPE_CHECKING:
@@ -681,7 +682,7 @@ def _pool(found: Findings) -> str:
     made = ", ".join(f"{counts[k]} {safe(families[k])}" for k in order)
     ensemble, run = found.ranking.ensemble, found.analysis.run
     preset = safe(run.preset_words) if run else ""
-    preset = f"{preset[0].upper()}{preset[1:]}. " if preset else ""
+    preset = f"{write_sentence(preset)} " if preset else ""
     return (
         f"<p>{preset}{whole(ensemble.n_partitions)} models, "
         f"{whole(len(found.rows))} of them distinct: {made}. "
@@ -703,7 +704,7 @@ def _who_votes(run: Run | None) -> str:
         return ""
     words = who_votes(run.votes, run.ensemble)
     words += ", those most like the others" * (run.votes == "typical")
-    return f" {words[0].upper()}{words[1:]}."
+    return f" {write_sentence(words)}"
 
 
 def _clusters(found: Findings) -> str:

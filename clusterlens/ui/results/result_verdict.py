@@ -14,6 +14,7 @@ from clusterlens.compute.formatting import count
 from clusterlens.ui.results import verdict_answers
 from clusterlens.ui.results.evidence import Evidence, Row
 from clusterlens.ui.results.label_verdict import Light
+from clusterlens.ui.widgets.words import write_sentence
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class Verdict:
             for row in self._in_role("decides")
             if row.light in ("no", "in part")
         ]
-        return verdict_answers.write_sentence("; ".join(found)) if found else ""
+        return write_sentence("; ".join(found)) if found else ""
 
     @property
     def paragraph(self) -> str:

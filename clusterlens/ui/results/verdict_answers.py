@@ -9,7 +9,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from clusterlens.compute.formatting import all_of, count, decimals_below, percent, whole
+from clusterlens.compute.formatting import (
+    all_of,
+    count,
+    decimals_below,
+    first_of,
+    percent,
+    whole,
+)
 from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
@@ -22,7 +29,7 @@ from clusterlens.ui.results.partition_verdict import (
     passing,
 )
 from clusterlens.ui.widgets.palette import cluster_name
-from clusterlens.ui.widgets.words import fixed
+from clusterlens.ui.widgets.words import fixed, write_sentence
 
 # Clusters below this many rows, or below this share of them, are small.
 _FEWEST_ROWS, _SMALL = 5, 0.02
@@ -452,14 +459,9 @@ def _name(cluster: int, found: Evidence) -> str:
     return name if name == cluster_name(int(cluster)) else f"“{name}”"
 
 
-def write_sentence(text: str) -> str:
-    """Begin a text with a capital letter and end it with a full stop."""
-    return f"{text[0].upper()}{text[1:]}."
-
-
 def list_names(parts: Sequence[str]) -> str:
     """List a few things in words."""
     if len(parts) > _LISTED:
-        parts = [*parts[:_LISTED], f"{len(parts) - _LISTED} more"]
+        return first_of(parts, _LISTED)
     *most, last = parts
     return f"{', '.join(most)} and {last}" if most else last

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
-from clusterlens.compute.formatting import minus, whole
+from clusterlens.compute.formatting import minus, whole, with_capital
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy
@@ -203,6 +203,11 @@ def duration(seconds: float) -> str:
     if seconds < 5400:
         return f"about {seconds / 60:.0f} min"
     return f"about {seconds / 3600:.1f} h"
+
+
+def write_sentence(text: str) -> str:
+    """Begin a text with a capital letter and end it with a full stop."""
+    return f"{with_capital(text)}."
 
 
 def size_in_bytes(size: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clusterlens.compute.formatting import count
+from clusterlens.compute.formatting import count, with_capital
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components.card import Card
@@ -98,7 +98,7 @@ def _next(found: Labelling | None) -> str:
     if found is None:
         return ""
     if found.obstacle:
-        why = found.obstacle[:1].upper() + found.obstacle[1:]
+        why = with_capital(found.obstacle)
         return f"{safe(why)} {link('Open Clusters', 'clusters')}"
     return (
         "The models of the run and the result label all rows in the background; after "

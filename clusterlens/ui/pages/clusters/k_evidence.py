@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.formatting import whole
+from clusterlens.compute.formatting import whole, with_capital
 from clusterlens.compute.pool.k_selection import KSelection
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.jobs.derived import Result
@@ -172,7 +172,7 @@ def _write_selection(selection: Result, seconds: Result) -> str:
         )
         return (
             f"<details class='cl-why-k'><summary><b>{safe(first)}</b>{p_value} · "
-            f"why?</summary>{safe(_capital(why))} "
+            f"why?</summary>{safe(with_capital(why))} "
             f"<span class='muted' title='{safe(notes)}'>"
             f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
             f"{whole(found.n_samples)} samples{compared}, {selection.settings}. "
@@ -196,10 +196,6 @@ def _write_selection(selection: Result, seconds: Result) -> str:
     return (
         f"{button} <span class='muted spare'>k-means on subsamples and on copies</span>"
     )
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute.formatting import count, percent
+from clusterlens.compute.formatting import count, percent, with_capital
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.results.answers import Answers, Outlook
@@ -94,7 +94,7 @@ def _enough(found: Answers, outlook: Result) -> str:
     if ahead.enough:
         text = (
             f"<p><b>{count(found.n_answers, 'answer')}: enough.</b> "
-            f"{reason[0].upper()}{reason[1:]}, {enough_words(found)}. "
+            f"{with_capital(reason)}, {enough_words(found)}. "
             f"{link('Open the leader on Clusters', 'clusters', kind='pill')}</p>"
         )
     else:
