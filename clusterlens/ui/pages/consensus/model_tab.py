@@ -108,11 +108,10 @@ class ModelTab(Tab):
         held: Result,
     ) -> str:
         facts = _score(shown.model, ranking) if shown.model is not None else {}
-        facts["clusters"] = count(len(sizes.keys() - {-1}), "cluster") + (
-            f", {count(sizes[-1], 'sample')} {self._outside_name()}"
-            if -1 in sizes
-            else ""
-        )
+        facts["clusters"] = count(len(sizes.keys() - {-1}), "cluster")
+        if -1 in sizes:
+            outside = safe(cluster_name(-1, self._names))
+            facts["clusters"] += f", {count(sizes[-1], 'sample')} {outside}"
         if shown.model is not None and np.isfinite(ensemble.seconds[shown.model]):
             seconds = ensemble.seconds[shown.model]
             settings = safe(plain_settings(ensemble.specs[shown.model]))
@@ -148,10 +147,6 @@ class ModelTab(Tab):
         if model is not None and ensemble is not None:
             labels, choice = ensemble.labels[model], Choice("model", model=model)
             await choose_result(self.session, choice, labels, self._clusters)
-
-    def _outside_name(self) -> str:
-        """Return the name of the samples outside of all clusters."""
-        return safe(cluster_name(-1, self._names))
 
     def _section(
         self, cluster: int, size: int, profiles: Result, held: Result, answered: Result
