@@ -20,7 +20,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures import matrix, sample_map
 from clusterlens.ui.figures.canvas import Canvas, apart, data_address
 from clusterlens.ui.pages.consensus import threshold_figure as threshold
-from clusterlens.ui.pages.data.prepared_map import PreparedMap
+from clusterlens.ui.pages.data.preparation import PreparedMap
 from clusterlens.ui.plots.matrix import draw_matrix
 from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.results.pictures import number_places

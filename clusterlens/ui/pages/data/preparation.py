@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterlens.compute.formatting import count, percent, whole
@@ -16,9 +16,9 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.components.copies import answer, ready_line
 from clusterlens.ui.figures.keyboard_control import with_keyboard_control
+from clusterlens.ui.figures.map_frame import MapFrame
 from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.pages.data.nodes import Axes, Shading
-from clusterlens.ui.pages.data.prepared_map import PreparedMap
 from clusterlens.ui.plots.axes import plane_words, spoken_axes
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.widgets.palette import NOISE_COLOUR, SHADES
@@ -47,6 +47,21 @@ _BARS = """
   overflow: hidden; }
 .bars > div { width: 100%; }
 """
+
+
+class PreparedMap(MapFrame):
+    """Prepared samples on two numeric columns, or on two principal components.
+
+    Parameters
+    ----------
+    on_change : callable
+        As for `Frame`.
+    """
+
+    def __init__(self, on_change: Callable[..., None]) -> None:
+        super().__init__(
+            on_change, css="cl-prepared-figure", tools=["box_zoom", "save"]
+        )
 
 
 class Preparation(Card):
