@@ -145,9 +145,21 @@ def _steps() -> tuple[Mapping[str, Callable[[], None]], int]:
 
 def _draw() -> None:
     """Draw a small picture of each kind, so that Datashader compiles its code."""
-    from clusterlens.ui.plots.warm import draw_each
+    import numpy as np
 
-    draw_each()
+    from clusterlens.compute.consensus.tiles import Tile
+    from clusterlens.ui.plots.matrix import draw_matrix
+    from clusterlens.ui.plots.samples import draw_map
+    from clusterlens.ui.state.view_parameters import Viewport
+
+    edges = np.arange(3)
+    for kind in ("consensus", "binarised"):
+        tile = Tile(np.eye(2, dtype=np.float32), edges, edges, kind, None, exact=True)
+        for shading in ("linear", "eq_hist"):
+            draw_matrix(tile, shading)
+    xy, colours = np.eye(2), np.zeros((2, 3), np.uint8)
+    for triangles in (None, np.array([True, False])):
+        draw_map(xy, colours, Viewport(width=200, height=200), triangles=triangles)
 
 
 def _read_colours() -> None:
