@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterlens.ui.jobs.derived import collect_nodes
+from clusterlens.ui.jobs.nodes import collect_nodes
 from clusterlens.ui.pages import page_files
 from clusterlens.ui.results import (
     agreement,

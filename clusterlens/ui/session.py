@@ -11,8 +11,9 @@ from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.actions.action import Action
-from clusterlens.ui.jobs.derived import Derived, Node
+from clusterlens.ui.jobs.derived import Derived
 from clusterlens.ui.jobs.lanes import Job, Jobs, Notice, explain
+from clusterlens.ui.jobs.nodes import Node
 from clusterlens.ui.jobs.reading import read_in_process
 from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.server.memory.memory import Memory, SavedHistory, read

@@ -15,15 +15,9 @@ import pytest
 from clusterlens.compute._run.options import Cancelled, raise_if_cancelled
 from clusterlens.ui.composition import NODES, AppViewState
 from clusterlens.ui.jobs import derived
-from clusterlens.ui.jobs.derived import (
-    Derived,
-    Later,
-    Node,
-    Result,
-    collect_nodes,
-    node,
-)
+from clusterlens.ui.jobs.derived import Derived, Result
 from clusterlens.ui.jobs.lanes import Job, Jobs
+from clusterlens.ui.jobs.nodes import Later, Node, collect_nodes, node
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.checks import COPIES, Check, Checks

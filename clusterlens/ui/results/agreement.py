@@ -40,8 +40,8 @@ from clusterlens.compute.ranking.robustness import (
 )
 from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.jobs.shared_results import ensemble_key
 from clusterlens.ui.state.analysis import EVIDENCE, AnalysisResult
 

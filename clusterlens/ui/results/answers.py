@@ -10,8 +10,8 @@ from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.formatting import count
 from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.ranking import Ranking, Weight
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.results.agreement import ScoredWithLinks
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.links import PlainId, as_constraints, rows_without

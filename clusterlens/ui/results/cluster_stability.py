@@ -23,8 +23,8 @@ from clusterlens.compute.pool.stability import (
     cluster_stability,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.results.result import ExportPartition
 from clusterlens.ui.state.analysis import Run

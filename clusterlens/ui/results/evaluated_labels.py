@@ -13,8 +13,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.indices.evidence import merge_classes
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.results.result import numbered_like
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
 from clusterlens.ui.state.links import plain_ids

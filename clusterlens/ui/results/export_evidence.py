@@ -20,8 +20,9 @@ from clusterlens.compute.table.distributions import (
     column_distributions,
 )
 from clusterlens.compute.table.profiles import ClusterProfiles
-from clusterlens.ui.jobs.derived import Later, Result, node
+from clusterlens.ui.jobs.derived import Result
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.results.cluster_stability import (
     measure_separation,
     renumbered,

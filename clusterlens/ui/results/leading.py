@@ -16,7 +16,7 @@ from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.formatting import count, percent, whole
 from clusterlens.compute.pool.nulls import LEVEL, NullAgreement
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
-from clusterlens.ui.jobs.derived import Later, node
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.results.answers import Answers, Outlook, answers_words
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.widgets.toolkit import safe

@@ -13,8 +13,8 @@ from clusterlens.compute.ranking.preview import preview_link
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.results.result import DisplayedPartition
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.links import (

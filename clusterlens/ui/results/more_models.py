@@ -17,8 +17,8 @@ from clusterlens.compute.pool.pool import estimate_pool
 from clusterlens.compute.pool.preset_versions import sized_grids
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.actions.pools import MOST_OBEYING
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.state.analysis import Run
 
 

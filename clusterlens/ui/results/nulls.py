@@ -11,8 +11,8 @@ from clusterlens.compute.pool.nulls import (
     null_agreement_seconds,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.state.checks import COPIES, check_key, features_digest
 
 DRAWS = 19

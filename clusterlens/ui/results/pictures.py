@@ -29,8 +29,8 @@ from clusterlens.ui.figures.matrix import (
     join_selected,
     visible_items,
 )
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.plots.matrix import LINEAR_SCALE, draw_matrix, scale_of
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.view_parameters import Brush, Viewport

@@ -12,8 +12,8 @@ from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName, Link, Run
 from clusterlens.ui.state.partitions import clusters_of_result, names_of
 from clusterlens.ui.widgets.palette import noise_last

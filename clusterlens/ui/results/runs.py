@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterlens.compute.ranking.run_comparison import RunComparison, compare_runs
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.state.analysis import Run
 
 # A sample's neighbours count as changed if its rows of both consensus matrices differ

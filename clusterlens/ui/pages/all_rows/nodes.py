@@ -12,8 +12,8 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.scale.result import ScaledRun, read_run
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.large_tables import given_of, labels_digest
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.plots.all_rows import draw_parts
 from clusterlens.ui.plots.samples import Picture
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult, LargeTable, Run

@@ -10,8 +10,8 @@ import pandas as pd
 from clusterlens.compute.scale.parts import read_part
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.ui.actions.large_tables import open_large
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.state.analysis import LargeTable
 
 SHOWN_ROWS, SHOWN_COLUMNS = 40, 8

@@ -14,8 +14,8 @@ from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.pages.clusters.nodes import (
     Chosen,
     Partition,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clusterlens.compute.pool.k_selection import KSelection, select_k, select_k_seconds
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.state.checks import NUMBERS, check_key
 
 LARGEST = 10

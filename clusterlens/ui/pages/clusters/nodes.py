@@ -30,8 +30,8 @@ from clusterlens.compute.table.profiles import (
     cluster_profiles,
     group_profile,
 )
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.results.cluster_stability import (
     StabilityModel,
     choose_stability_model,

@@ -9,8 +9,8 @@ from clusterlens.compute.pool.nulls import NullAgreement
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.pages.clusters.nodes import Chosen, Partition
 from clusterlens.ui.results.cluster_stability import (
     measure_separation,

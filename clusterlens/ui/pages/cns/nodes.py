@@ -14,8 +14,8 @@ from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.cns.live import LiveSolution, SmoothingStep
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.results.lab import Automatic, Setting, Summary
 from clusterlens.ui.state.view_parameters import Viewport

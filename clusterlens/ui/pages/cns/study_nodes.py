@@ -21,8 +21,8 @@ from clusterlens.compute.indices.indices import external_index
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.canvas import data_address
-from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.pages.cns.nodes import Fitted, step_colours
 from clusterlens.ui.plots.samples import draw_map
 from clusterlens.ui.results.lab import Setting

@@ -17,8 +17,8 @@ from clusterlens.compute.table.dataset import ColumnFacts, Dataset
 from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.projection import Projection
 from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.view_parameters import Viewport
 from clusterlens.ui.widgets.palette import shades

@@ -28,8 +28,8 @@ from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.actions.lines import keywords
-from clusterlens.ui.jobs.derived import Node, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Node, node
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.results.lab import SIDES, Adjusted
 from clusterlens.ui.state.analysis import SoftTable

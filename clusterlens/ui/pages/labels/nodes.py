@@ -28,8 +28,8 @@ from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.profiles import cluster_profiles
-from clusterlens.ui.jobs.derived import Later, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Later, node
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.results.evaluated_labels import EvaluatedLabels
 from clusterlens.ui.results.lab import Grounds, Reached

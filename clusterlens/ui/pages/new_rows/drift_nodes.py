@@ -16,8 +16,8 @@ from clusterlens.compute.assigning.migrating import Migration, migration
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.pages.new_rows.nodes import NewCells
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.widgets.words import number

@@ -13,8 +13,8 @@ from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.plane import map_samples
 from clusterlens.compute.table.preparation import PreparedRows
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.pages.new_rows.nodes import NOISE, NewCells, is_nowhere
 from clusterlens.ui.plots.samples import Picture, draw_map
 from clusterlens.ui.state.analysis import KeptPartition

@@ -20,8 +20,8 @@ from clusterlens.compute.assigning.segmentation import Segmentation, is_nowhere
 from clusterlens.compute.formatting import percent
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.jobs.shared_results import content_key
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.partitions import number_of

@@ -13,8 +13,8 @@ from clusterlens.compute.assigning.counterfactuals import smallest_changes
 from clusterlens.compute.assigning.explained import Company, company, pulls
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
 from clusterlens.ui.pages.new_rows.nodes import NewCells, is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition

@@ -13,8 +13,8 @@ from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.pool.pool import PoolEstimate, estimate_pool
 from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import node
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.drafts import Entries, PoolDraft, draft_entries
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.jobs.derived import Node, node
 from clusterlens.ui.jobs.lanes import Job
+from clusterlens.ui.jobs.nodes import Node, node
 from clusterlens.ui.pages.fuzzy.nodes import (
     MODELS,
     Choices,
