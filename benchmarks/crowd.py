@@ -48,7 +48,7 @@ from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.preset_versions import FORMER_PRESETS, sized_grids
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.presets import POOLS
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 from clusterlens.compute.ranking.voting import VOTES, vote_weights
 

@@ -38,7 +38,7 @@ from clusterlens.compute.indices._clusters import Clusters
 from clusterlens.compute.indices._pairs import SmallestDistances
 from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.presets import POOLS
 from clusterlens.compute.ranking.ranking import TIE_DECIMALS, rank_partitions
 
 COLLECTIONS = {

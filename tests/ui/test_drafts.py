@@ -6,7 +6,8 @@ import pytest
 
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.preset_versions import PRESET_VERSIONS, preset_of
-from clusterlens.compute.pool.specs import POOLS, pool_specs
+from clusterlens.compute.pool.presets import POOLS
+from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.ui.state.drafts import (
     Entry,
     PoolDraft,

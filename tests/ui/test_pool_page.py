@@ -11,7 +11,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.formatting import count
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.specs import POOLS, pool_grids
+from clusterlens.compute.pool.presets import POOLS
+from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.ui.composition import new_session
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.pages.pool.sizes import size_limits, size_line

@@ -24,6 +24,7 @@ from .pool import (
     iter_pool as iter_pool,
     run_pool as run_pool,
 )
+from .presets import POOLS as POOLS
 from .resampling import (
     ResampledConsensus as ResampledConsensus,
     resample_consensus as resample_consensus,
@@ -33,7 +34,6 @@ from .separation import (
     cluster_separation as cluster_separation,
 )
 from .specs import (
-    POOLS as POOLS,
     pool_grids as pool_grids,
     pool_specs as pool_specs,
 )

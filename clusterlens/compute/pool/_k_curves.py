@@ -25,6 +25,7 @@ from clusterlens.compute._validation import FloatArray, IntArray, check_mapping
 from clusterlens.compute.pool._kmeans import kmeans_seconds, subsampled_kmeans
 from clusterlens.compute.pool._valleys import least_valleys
 from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.clusterer import Spec
 from clusterlens.compute.pool.nulls import COPIES
 from clusterlens.compute.pool.resampling import (
     SubsampledClusterer,
@@ -32,7 +33,6 @@ from clusterlens.compute.pool.resampling import (
     measure_labels,
     number_parameter,
 )
-from clusterlens.compute.pool.specs import Spec
 
 MEMORY_LIMIT = 4e9
 LONGEST_BLOCK = 0.5

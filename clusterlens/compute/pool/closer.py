@@ -15,9 +15,10 @@ from clusterlens.compute._validation import RandomState, check_features, check_r
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.formatting import count
 from clusterlens.compute.pool.catalogue import neighbour_quantile, sample_share
+from clusterlens.compute.pool.clusterer import Spec
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.preset_versions import sized_grids
-from clusterlens.compute.pool.specs import Pool, Spec
+from clusterlens.compute.pool.specs import Pool
 from clusterlens.compute.ranking.answers import AnswerPosterior
 from clusterlens.compute.ranking.likeness import likeness
 

@@ -15,6 +15,7 @@ from typing import Any
 from clusterlens.compute.pool.sharing import Share
 
 Parameters = Mapping[str, Any]
+Spec = Mapping[str, Any]  # a clusterer and its parameters, plain (`specs.py`)
 Law = Callable[[int, int, Parameters], float]
 
 
@@ -113,7 +114,7 @@ class Clusterer:
     meaning: str = ""
     share: Share | None = None
     neighbors: Callable[[int, Parameters], int | None] | None = None
-    beyond: Callable[[Mapping[str, Any]], list[dict[str, Any]]] | None = None
+    beyond: Callable[[Spec], list[dict[str, Any]]] | None = None
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

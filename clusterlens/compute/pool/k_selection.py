@@ -46,6 +46,7 @@ from clusterlens.compute.pool._k_curves import (
     stack_curves,
 )
 from clusterlens.compute.pool._k_curves import Curves as Curves
+from clusterlens.compute.pool.clusterer import Spec
 from clusterlens.compute.pool.nulls import MAX_COMPARED
 from clusterlens.compute.pool.pool import estimate_pool
 from clusterlens.compute.pool.resampling import (
@@ -53,7 +54,6 @@ from clusterlens.compute.pool.resampling import (
     checked_numbers,
     number_parameter,
 )
-from clusterlens.compute.pool.specs import Spec
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -53,14 +53,9 @@ from clusterlens.compute.pool.estimate import (
     notes_of_steps,
 )
 from clusterlens.compute.pool.paces import Seen, known_paces, learn
+from clusterlens.compute.pool.presets import POOLS
 from clusterlens.compute.pool.sharing import merge_steps
-from clusterlens.compute.pool.specs import (
-    POOLS,
-    Pool,
-    plan_pool,
-    pool_grids,
-    pool_specs,
-)
+from clusterlens.compute.pool.specs import Pool, plan_pool, pool_grids, pool_specs
 
 if TYPE_CHECKING:
     from distributed import Client

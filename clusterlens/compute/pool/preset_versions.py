@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clusterlens.compute.pool.specs import (
-    POOLS,
-    Spec,
-    default_grids,
-    pool_grids,
-    preset_forms,
-)
+from clusterlens.compute.pool.clusterer import Spec
+from clusterlens.compute.pool.presets import POOLS, default_grids
+from clusterlens.compute.pool.specs import pool_grids, preset_forms
 
 PRESET_VERSIONS: dict[str, int] = {**dict.fromkeys(POOLS, 1), "default": 2}
 

@@ -39,9 +39,10 @@ from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool._k_curves import REFERENCES
 from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.clusterer import Spec
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.resampling import seeded_clone
-from clusterlens.compute.pool.specs import Spec, pool_specs
+from clusterlens.compute.pool.specs import pool_specs
 
 if TYPE_CHECKING:
     from distributed import Client

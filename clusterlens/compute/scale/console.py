@@ -22,7 +22,7 @@ import numpy as np
 from clusterlens.compute._run.console import INTERRUPTED, end_progress, refuse
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.formatting import count, percent, whole
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.presets import POOLS
 from clusterlens.compute.scale.result import ScaledRun
 from clusterlens.compute.scale.run import N_LANDMARKS, run_at_scale
 

@@ -20,7 +20,8 @@ from clusterlens.compute.pool.preset_versions import (
     preset_of,
     sized_grids,
 )
-from clusterlens.compute.pool.specs import QUICK, plan_pool
+from clusterlens.compute.pool.presets import QUICK
+from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from clusterlens.compute.pool.specs import QUICK
+from clusterlens.compute.pool.presets import QUICK
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act
 from clusterlens.ui.session import Session
 

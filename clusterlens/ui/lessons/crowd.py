@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute.pool.specs import QUICK
+from clusterlens.compute.pool.presets import QUICK
 from clusterlens.ui.lessons.lesson import (
     Check,
     Lesson,

@@ -1,6 +1,6 @@
 """Lesson: uniform noise has a leader, too; only structureless copies reveal it."""
 
-from clusterlens.compute.pool.specs import QUICK
+from clusterlens.compute.pool.presets import QUICK
 from clusterlens.ui.lessons.lesson import (
     Check,
     Lesson,

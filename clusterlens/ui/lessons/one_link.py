@@ -1,6 +1,6 @@
 """Lesson: one link can outweigh everything; two rows decide against 150."""
 
-from clusterlens.compute.pool.specs import QUICK
+from clusterlens.compute.pool.presets import QUICK
 from clusterlens.ui.lessons.lesson import (
     Check,
     Lesson,

@@ -17,7 +17,8 @@ from clusterlens.compute._plain import read_plain
 from clusterlens.compute.ensemble.ensemble import NoiseMeans
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
+from clusterlens.compute.pool.presets import POOLS
+from clusterlens.compute.pool.specs import pool_grids, preset_forms
 
 # Meaning of a share, by parameter.
 SHARES = {

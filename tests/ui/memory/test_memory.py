@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.presets import POOLS
 from clusterlens.ui import session
 from clusterlens.ui.actions import pools
 from clusterlens.ui.composition import new_session

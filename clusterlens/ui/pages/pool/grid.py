@@ -12,7 +12,7 @@ from typing import Any
 from clusterlens.compute.formatting import count as counted
 from clusterlens.compute.formatting import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.presets import POOLS
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components.card import Card
 from clusterlens.ui.components.settings import HIDDEN, WORDS, named, plain_value

@@ -8,7 +8,8 @@ import numpy as np
 
 from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.notes import as_note
-from clusterlens.compute.pool.specs import POOLS, pool_grids
+from clusterlens.compute.pool.presets import POOLS
+from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.widgets.toolkit import safe
 

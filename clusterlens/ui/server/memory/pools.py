@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.pool.presets import POOLS
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.state.drafts import Entries, read_entries, write_entries
 
