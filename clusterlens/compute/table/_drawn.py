@@ -24,14 +24,11 @@ from clusterlens.compute.table._binary import (
     check_bytes,
     check_shape,
 )
-from clusterlens.compute.table._delimited import (
-    SEPARATORS,
-    TextSize,
-    has_decimal_comma,
-    holds_several_numbers,
-)
+from clusterlens.compute.table._delimited import TextSize
 from clusterlens.compute.table._encoding import to_utf8
 from clusterlens.compute.table._header import SAMPLE, find_header, names_numbers
+from clusterlens.compute.table._layout import has_decimal_comma, holds_several_numbers
+from clusterlens.compute.table._splitting import SEPARATORS
 
 _HEAD = 1 << 16
 _FIRST_LINES = 30  # the first rule is among these lines that are not blank

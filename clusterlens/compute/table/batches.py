@@ -21,11 +21,12 @@ import pyarrow.parquet as pq
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Content
-from clusterlens.compute.table._delimited import SEPARATORS, sniff_layout
 from clusterlens.compute.table._drawn import is_drawn
 from clusterlens.compute.table._encoding import known_encoding
 from clusterlens.compute.table._files import BYTES_LIMIT
 from clusterlens.compute.table._header import MOST_LINES, count_footer
+from clusterlens.compute.table._layout import sniff_layout
+from clusterlens.compute.table._splitting import SEPARATORS
 from clusterlens.compute.table._summary_rows import last_summaries, summary_note
 
 _HEAD = 1 << 18

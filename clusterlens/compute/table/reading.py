@@ -20,7 +20,6 @@ from clusterlens.compute._validation import as_pandas, check_choice, check_optio
 from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Parsed
 from clusterlens.compute.table._cells import may_hold_text
-from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._encoding import TITLES
 from clusterlens.compute.table._features import FEATURE_ROLES
 from clusterlens.compute.table._files import (
@@ -31,6 +30,7 @@ from clusterlens.compute.table._files import (
     file_parts,
     read_file,
 )
+from clusterlens.compute.table._splitting import BLANKS, SEPARATORS
 from clusterlens.compute.table.dataset import Dataset, make_dataset
 
 __all__ = [

@@ -13,14 +13,10 @@ import pytest
 
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.importing import load_partitions
-from clusterlens.compute.table._delimited import (
-    _is_column_of_decimals,
-    _tabbed,
-    _without_blank_lines,
-    _without_blanks_around_quotes,
-    has_decimal_comma,
-)
+from clusterlens.compute.table._delimited import _without_blank_lines
 from clusterlens.compute.table._header import find_header, is_number
+from clusterlens.compute.table._layout import _is_column_of_decimals, has_decimal_comma
+from clusterlens.compute.table._splitting import tabbed, without_blanks_around_quotes
 from clusterlens.compute.table.reading import load_table
 
 SEPARATORS = [",", ";", "\t", "|"]
@@ -717,8 +713,8 @@ LOOKED_AT = {
     "number": is_number,
     "decimal comma": lambda text: has_decimal_comma([[text]]),
     "one column": lambda text: _is_column_of_decimals([text, "1,5"]),
-    "cells between blanks": lambda text: _tabbed(text.encode()),
-    "blanks around quotes": lambda text: _without_blanks_around_quotes(text, ","),
+    "cells between blanks": lambda text: tabbed(text.encode()),
+    "blanks around quotes": lambda text: without_blanks_around_quotes(text, ","),
     "lines of blanks": lambda text: _without_blank_lines(text.encode(), ","),
     "like those below": lambda text: find_header([[text, "1"], ["r2", "2"]], 2),
 }
