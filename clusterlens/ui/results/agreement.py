@@ -24,6 +24,7 @@ from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.ranking.answers import AnswerPosterior, weigh_ranking
 from clusterlens.compute.ranking.hubs import Hubs, find_hubs
 from clusterlens.compute.ranking.likeness import NEAR_COPY, likeness
+from clusterlens.compute.ranking.makeups import Makeups, score_makeups
 from clusterlens.compute.ranking.model_map import ModelMap, map_models
 from clusterlens.compute.ranking.ranking import (
     SCORES,
@@ -32,12 +33,7 @@ from clusterlens.compute.ranking.ranking import (
     rank_partitions,
     rank_values,
 )
-from clusterlens.compute.ranking.robustness import (
-    Makeups,
-    Robustness,
-    rank_makeups,
-    score_makeups,
-)
+from clusterlens.compute.ranking.robustness import Robustness, rank_makeups
 from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.jobs.lanes import Job
