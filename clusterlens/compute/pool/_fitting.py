@@ -33,12 +33,7 @@ from clusterlens.compute._run.process_settings import (
     one_thread,
     record_warnings,
 )
-from clusterlens.compute._run.processes import (
-    WorkerDied,
-    WorkerJob,
-    Workers,
-    run_jobs,
-)
+from clusterlens.compute._run.processes import WorkerDied, WorkerJob, Workers, run_jobs
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,

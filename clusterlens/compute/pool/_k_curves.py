@@ -15,12 +15,7 @@ from clusterlens.compute._run.cluster import run_on_workers
 from clusterlens.compute._run.folder_locks import working_folder
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
-from clusterlens.compute._run.processes import (
-    WorkerDied,
-    WorkerJob,
-    Workers,
-    run_jobs,
-)
+from clusterlens.compute._run.processes import WorkerDied, WorkerJob, Workers, run_jobs
 from clusterlens.compute._validation import FloatArray, IntArray, check_mapping
 from clusterlens.compute.pool._kmeans import kmeans_seconds, subsampled_kmeans
 from clusterlens.compute.pool._valleys import least_valleys

@@ -10,12 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._run.context import takes_running
-from clusterlens.compute._run.options import (
-    Cancel,
-    Progress,
-    RunOptions,
-    stretches,
-)
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
 from clusterlens.compute._validation import as_pandas, check_choice, check_optional_text
 from clusterlens.compute.formatting import count
 from clusterlens.compute.table._binary import Parsed

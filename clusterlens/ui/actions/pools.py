@@ -15,11 +15,7 @@ from clusterlens.compute.formatting import count, whole
 from clusterlens.compute.pool.answer_models import models_for_answers
 from clusterlens.compute.pool.closer import FINER, most_alike
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
-from clusterlens.compute.pool.preset_versions import (
-    PresetUsed,
-    preset_of,
-    sized_grids,
-)
+from clusterlens.compute.pool.preset_versions import PresetUsed, preset_of, sized_grids
 from clusterlens.compute.pool.presets import QUICK
 from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.ranking.answers import answer_posterior

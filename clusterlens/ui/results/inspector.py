@@ -9,10 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._validation import read_only
-from clusterlens.compute.consensus.cohesion import (
-    ClusterConsensus,
-    cluster_consensus,
-)
+from clusterlens.compute.consensus.cohesion import ClusterConsensus, cluster_consensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.votes import mean_consensus, votes_together
 from clusterlens.compute.table.dataset import Dataset

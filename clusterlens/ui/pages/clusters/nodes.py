@@ -13,10 +13,7 @@ from clusterlens.compute.consensus.closest import closest_cut
 from clusterlens.compute.consensus.cohesion import ClusterConsensus
 from clusterlens.compute.consensus.tree import ConsensusTree
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.contingency import (
-    contingency_table,
-    match_clusters,
-)
+from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.formatting import abridge
 from clusterlens.compute.pool.stability import ClusterStability
