@@ -51,7 +51,7 @@ async def look(X):
     session = new_session(Server())
     page = ConsensusPage(session)
     page.set_visible(True)
-    session.look.page = "consensus"
+    session.view_state.page = "consensus"
     analysis = Analysis(dataset, {}, dataset, (made,), 1, "r1")
     session.history.do(Step("test", "Test", analysis))
     await wait_until_idle(session)
