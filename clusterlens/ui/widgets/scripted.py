@@ -60,9 +60,9 @@ class Text(JSComponent):
         super().__init__(body=body, stylesheets=styles, **params)
         self._does = does
 
-    def focus(self, css: str = "") -> None:
-        """Move the focus to a part of the text, or to all of it, once it is visible."""
-        self._send_msg(css)
+    def focus(self, does: str = "") -> None:
+        """Move the focus to the button of an action, or to the text, once visible."""
+        self._send_msg(does)
 
     def _handle_msg(self, data: Any) -> Any:
         if self._does is None:

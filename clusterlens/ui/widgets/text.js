@@ -150,15 +150,16 @@ const Text = {
     tellClicks(box, model);
     leadAlong(box);
     model.on('body', write);
-    model.on('msg:custom', (css) => {
-      const look = (times) => {
-        const part = css ? box.querySelector(css) : box;
+    // A text may be shown only after this message.
+    model.on('msg:custom', (does) => {
+      const focusSoon = (times) => {
+        const part = does ? box.querySelector(`[data-do="${CSS.escape(does)}"]`) : box;
         if (!part?.getClientRects().length) {
-          if (times) setTimeout(look, 50, times - 1);
-        } else if (css) part.focus();
+          if (times) setTimeout(focusSoon, 50, times - 1);
+        } else if (does) part.focus();
         else focusAll(box);
       };
-      look(40);
+      focusSoon(40);
     });
     place(); write();
     if (model.scrolls) new ResizeObserver(reach).observe(box);

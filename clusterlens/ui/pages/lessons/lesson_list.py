@@ -54,7 +54,7 @@ class LessonList(Card):
 
     def focus(self, key: str) -> None:
         """Move the focus to a lesson."""
-        self._text.focus(f"[data-do='{key}']")
+        self._text.focus(key)
 
     async def _open(self, key: str) -> None:
         """Open a lesson, whose coach takes the focus from the list."""
