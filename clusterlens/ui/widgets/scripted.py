@@ -6,7 +6,7 @@ import asyncio
 import base64
 import inspect
 from collections.abc import Callable
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import param
@@ -32,9 +32,9 @@ def go_on(done: Any) -> Any:
     return task
 
 
-def _read_script(name: str) -> str:
-    """Read the script of a component, a file beside this one."""
-    return (files(__package__) / name).read_text(encoding="utf-8")
+def read_script(module: str, name: str) -> str:
+    """Read the script of a component, a file beside its module (`__file__`)."""
+    return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
 class Text(JSComponent):
@@ -96,7 +96,7 @@ class RowSlider(JSComponent):
     end = param.Integer(10, doc="Number of the last row.")
     label = param.String("", doc="What is set, for screen readers.")
 
-    _esm = _read_script("row_slider.js")
+    _esm = read_script(__file__, "row_slider.js")
 
 
 class _Script(JSComponent):
@@ -117,7 +117,7 @@ class Keys(_Script):
     wanted = param.List(default=[], doc="Names of the keys to take.")
     step = param.String("n", constant=True, doc="Name of the key of the next step.")
 
-    _esm = _read_script("keys.js")
+    _esm = read_script(__file__, "keys.js")
 
     def __init__(self, pressed: Callable[[str], Any], **params: Any) -> None:
         super().__init__(**params)
@@ -131,7 +131,7 @@ class Keys(_Script):
 class Download(_Script):
     """Component that sends files to the browser; a thread makes their content."""
 
-    _esm = _read_script("download.js")
+    _esm = read_script(__file__, "download.js")
 
     async def send(self, name: str, content: bytes) -> None:
         """Save a file in the browser, in pieces that let other work run in between."""
@@ -158,7 +158,7 @@ class Query(_Script):
 
     text = param.String("", doc="With its question mark; empty leaves it as it is.")
 
-    _esm = _read_script("query.js")
+    _esm = read_script(__file__, "query.js")
 
     def __init__(self, asked: Callable[[str], Any], **params: Any) -> None:
         super().__init__(**params)
@@ -185,7 +185,7 @@ class Connection(_Script):
     unsaved = param.String("", doc="What is not saved.")
     is_kept = param.Boolean(True, doc="Whether loading anew takes nothing away.")
 
-    _esm = _read_script("connection.js")
+    _esm = read_script(__file__, "connection.js")
 
 
 class Theme(_Script):
@@ -194,7 +194,7 @@ class Theme(_Script):
     The choice survives a reload. Without one the page follows the system.
     """
 
-    _esm = _read_script("theme.js")
+    _esm = read_script(__file__, "theme.js")
 
 
 class TextSize(_Script):
@@ -206,7 +206,7 @@ class TextSize(_Script):
     large = param.Boolean(False, doc="Whether text is larger than usual.")
     scale = param.Number(1.3, constant=True, doc="Factor of larger text.")
 
-    _esm = _read_script("text_size.js")
+    _esm = read_script(__file__, "text_size.js")
 
 
 class Pointer(_Script):
@@ -214,4 +214,4 @@ class Pointer(_Script):
 
     target = param.String("", doc="CSS class of the part; empty for none.")
 
-    _esm = _read_script("pointer.js")
+    _esm = read_script(__file__, "pointer.js")
