@@ -173,6 +173,24 @@ def test_the_slider_cuts_the_tree_and_larger_halves_keep_their_colour():
     opened(session, then)
 
 
+def test_the_slider_has_the_number_of_clusters_of_any_partition():
+    session = planted()
+    n_clusters = session.analysis.run.ensemble.n_clusters
+    few, many = int(np.argmin(n_clusters)), int(np.argmax(n_clusters))
+    assert n_clusters[few] < n_clusters[many]
+    session.view_state.param.update(partition="model", model=many)
+
+    async def then(page):
+        slider = panel(page, "KEvidence")._slider
+        for model in (many, few):
+            session.view_state.model = model
+            await wait_until_idle(session)
+            assert slider.value == n_clusters[model]
+            assert session.view_state.partition_k is None
+
+    opened(session, then)
+
+
 def test_the_slider_leads_on_to_twenty_clusters_and_keeps_the_closest_cut_in_sight():
     session = planted()
     groups, rng = np.arange(60) % 15, np.random.default_rng(1)

@@ -255,9 +255,12 @@ table.profile th { font-size: 12px; }
 .row-of-k .closest { color: #0b8a8a; vertical-align: 1px; }
 .rows-of-k > .row-of-k { container-type: size; grid-template-rows: minmax(0, 1fr); }
 .parts { display: flex; gap: 1px; height: calc(100% - 3px); max-height: 22px; }
-.parts > div { overflow: hidden; text-align: center; border-radius: 2px;
-  font-size: 12px; min-width: 0; display: flex; align-items: center;
-  justify-content: center; font-variant-numeric: tabular-nums; }
+.parts > div { overflow: hidden; border-radius: 2px; font-size: 12px; min-width: 0;
+  display: flex; flex-wrap: wrap; justify-content: center; align-content: flex-start;
+  font-variant-numeric: tabular-nums; }
+/* A number that does not fit beside this goes to a next line, out of sight. */
+.parts > div::before { content: ""; height: 100%; width: 1px; }
+.parts span { display: flex; align-items: center; height: 100%; }
 @container (max-height: 16px) { .parts { height: calc(100% - 1px); }
   .parts > div { line-height: 1; } }
 @container (max-height: 10px) {

@@ -25,8 +25,6 @@ _LINE = 17  # smallest height of a row with evidence, in pixels
 _AROUND = 108  # height of the title, the heads and the sentence, in pixels
 _AXIS = {**COLUMN, "flex": "1 1 0", "display": "flex"}
 _BEYOND = 2  # rows below the chosen number, so that larger numbers can be chosen
-# On narrower parts a number does not fit, relative to the width.
-_NARROW = 0.045
 # Marks the cut that is closest to the models.
 _MARK = "<span class='closest' title='closest to the models'>◆</span>"
 
@@ -35,7 +33,7 @@ class KEvidence(Card):
     """Slider, cuts of the consensus tree, and the evidence for each number."""
 
     needs = ("choice", "partition_tree")
-    also = ("k_selection", "k_seconds", "closest")
+    also = ("k_selection", "k_seconds", "closest", "chosen")
 
     def build(self) -> Any:
         self._slider = self.control(
@@ -89,9 +87,17 @@ class KEvidence(Card):
         return view
 
     def _k(self) -> int:
-        chosen = self.session.derived.get("choice")
-        k = self._cut(chosen.value) if chosen.ready else 0
-        return int(k or self.session.view_state.partition_k or self._slider.start)
+        """Return the number of clusters of the displayed partition."""
+        derived = self.session.derived
+        choice, chosen = derived.get("choice"), derived.get("chosen")
+        k = self._cut(choice.value) if choice.ready else 0
+        view_state = self.session.view_state
+        if not k and view_state.partition == "consensus":
+            k = view_state.partition_k or 0
+        if not k and chosen.ready:
+            k = sum(number >= 0 for number in chosen.value.sizes)
+        least, most = self._slider.start, self._slider.end
+        return int(min(max(k, least), most))
 
     def _cut(self, choice: Choice) -> int:
         """Return the number of clusters of the displayed consensus, otherwise 0."""
@@ -113,6 +119,7 @@ class KEvidence(Card):
         k_selection: Result,
         k_seconds: Result,
         closest: Result,
+        chosen: Result,
     ) -> None:
         """Draw one row per number of clusters, with its evidence."""
         k = self._cut(choice)
@@ -208,9 +215,8 @@ def _row(
 ) -> str:
     """Write the cut into k clusters as markup."""
     sizes, numbers = tree.cut(k)
-    total = sum(sizes)
     parts = "".join(
-        _part(size, size / total, number, front)
+        _part(size, number, front)
         for size, number in zip(sizes, numbers, strict=True)
     )
     note = ", closest to the models" * closest
@@ -224,12 +230,11 @@ def _row(
     )
 
 
-def _part(size: int, share: float, number: int, front: bool) -> str:
+def _part(size: int, number: int, front: bool) -> str:
     colour = cluster_colour(number)
     fill = colour if front else f"color-mix(in srgb, {colour} 38%, transparent)"
     ink = ink_on(colour) if front else "inherit"
-    text = whole(size) if share > _NARROW else ""
     return (
         f"<div style='flex:{size} 1 0;background:{fill};color:{ink}' "
-        f"title='{whole(size)} samples'>{text}</div>"
+        f"title='{whole(size)} samples'><span>{whole(size)}</span></div>"
     )
