@@ -503,7 +503,7 @@ def test_the_line_of_certainty_counts_the_samples_below_it():
         await opened.wait_until_idle()
         below = int((solution.certainty < 0.9).sum())
         assert opened.value("cns_summary").between == below
-        assert f"{below} between" in opened.certainty._chart.body
+        assert f"{below} between" in opened.certainty._counts.body
 
     run_scenario(scenario)
 

@@ -25,6 +25,7 @@ class CNSCertainty(Card):
     also = ("view.cns_certain",)
 
     def build(self) -> Any:
+        self._counts = Text(css_classes=["cl-cns-counts"], styles={"flex": "none"})
         self._chart = Text(
             css_classes=["cl-cns-histogram"], stylesheets=[CANVAS_CSS], scrolls=True
         )
@@ -52,6 +53,7 @@ class CNSCertainty(Card):
         return card(
             "Certainty",
             how,
+            self._counts,
             self._chart,
             self._line,
             note=self.status,
@@ -60,6 +62,10 @@ class CNSCertainty(Card):
 
     def show(self, cns_summary: Summary, cns_certain: Result) -> None:
         """Draw the histogram over the range of the slider."""
+        between, undecided = cns_summary.between, cns_summary.undecided
+        self._counts.body = (
+            f"<b>{whole(between)} between · {whole(undecided)} undecided</b>"
+        )
         self._chart.body = draw_certainty(cns_summary, cns_certain.value)
 
 
@@ -74,7 +80,7 @@ def draw_certainty(summary: Summary, line: float) -> str:
         f"{whole(summary.between)} samples between clusters, below {line:.0%}; "
         f"{whole(summary.undecided)} undecided"
     )
-    canvas = Canvas((0.3, 1), (0, 1.34 * top), words, padding=(12, 4, 12, 18))
+    canvas = Canvas((0.3, 1), (0, 1.24 * top), words, padding=(12, 4, 12, 18))
     for left, right, amount in zip(edges, edges[1:], counts.tolist(), strict=False):
         if right <= 0.3:
             continue
@@ -88,7 +94,5 @@ def draw_certainty(summary: Summary, line: float) -> str:
             )
             canvas.text(at, 1.1 * top, whole(amount), place=place, bold=True)
     canvas.line([(line, 0), (line, 1.08 * top)], dash="4 3")
-    text = f"{whole(summary.between)} between · {whole(summary.undecided)} undecided"
-    canvas.text(0.3, 1.24 * top, text, place="start", bold=True)
     canvas.ticks([(v, f"{v:g}") for v in (0.4, 0.6, 0.8, 1.0)], -0.03 * top, grid=False)
     return canvas.markup()
