@@ -216,8 +216,7 @@ def _row(
     """Write the cut into k clusters as markup."""
     sizes, numbers = tree.cut(k)
     parts = "".join(
-        _part(size, number, front)
-        for size, number in zip(sizes, numbers, strict=True)
+        _part(size, number, front) for size, number in zip(sizes, numbers, strict=True)
     )
     note = ", closest to the models" * closest
     kinds = " ".join(["front"] * front + ["judged"] * (selection is not None))

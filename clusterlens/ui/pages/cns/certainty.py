@@ -45,14 +45,8 @@ class CNSCertainty(Card):
                 css_classes=["cl-cns-certain"],
             ),
         )
-        how = Text(
-            "<p class='how'>Samples by the share of their random walks that end at "
-            "the likeliest seed; the slider draws the line. Undecided: none ends at "
-            "one.</p>"
-        )
         return card(
             "Certainty",
-            how,
             self._counts,
             self._chart,
             self._line,
@@ -64,7 +58,10 @@ class CNSCertainty(Card):
         """Draw the histogram over the range of the slider."""
         between, undecided = cns_summary.between, cns_summary.undecided
         self._counts.body = (
-            f"<b>{whole(between)} between · {whole(undecided)} undecided</b>"
+            f"<p class='how'><b title='Undecided: no walk ends at a seed.'>"
+            f"{whole(between)} between · {whole(undecided)} undecided.</b> Samples by "
+            "the share of their random walks that end at the likeliest seed; the "
+            "slider draws the line.</p>"
         )
         self._chart.body = draw_certainty(cns_summary, cns_certain.value)
 
