@@ -19,7 +19,6 @@ from clusterlens.ui.composition import new_session
 from clusterlens.ui.server import holding
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
-from clusterlens.ui.session import Session
 from tests.support.pages import PATIENCE, Served, wait_for_content
 from tests.support.visitor import Visitor
 from tests.ui.loop import run
@@ -93,14 +92,13 @@ def slow(tmp_path, monkeypatch):
                 raise Cancelled
         return Ensemble(np.random.default_rng(0).integers(0, 3, (6, len(X))))
 
-    class Watched(Session):
-        def __init__(self, *given, **options):
-            super().__init__(*given, **options)
-            sessions.append(self)
+    def watched(server):
+        sessions.append(new_session(server))
+        return sessions[-1]
 
     monkeypatch.setattr(pools, "run_pool", slow_pool)
     monkeypatch.setattr(cli, "the_server", lambda: server)
-    monkeypatch.setattr(serving, "Session", Watched)
+    monkeypatch.setattr(serving, "new_session", watched)
     return sessions, begun, may_end
 
 
