@@ -162,10 +162,9 @@ def weigh_stability(found: Evidence) -> Row:
     return _by_cluster(
         found,
         "again",
-        check.clusters,
+        check,
         check.stable,
         _near_misses(check.jaccard, check.required, fixed),
-        check.by_chance > 0,
         ("is", "are"),
         "found again in other samples",
         basis,
@@ -186,10 +185,9 @@ def weigh_separation(found: Evidence) -> Row:
     return _by_cluster(
         found,
         "apart",
-        check.clusters,
+        check,
         check.apart,
         _near_misses(check.consistency, check.required, _share),
-        check.by_chance > 0,
         ("lies", "lie"),
         "apart from the rest",
         basis,
@@ -238,20 +236,20 @@ def _near_misses(
 def _by_cluster(
     found: Evidence,
     key: str,
-    clusters: np.ndarray,
+    check: ClusterStability | ClusterSeparation,
     passed: np.ndarray,
     misses: Sequence[str],
-    compared: np.ndarray,
     verbs: tuple[str, str],
     what: str,
     basis: str,
 ) -> Row:
     """Return the row of a check that each cluster passes or not.
 
-    `misses` holds the words on how each falls short, `compared` whether copies have
-    clusters like it. The verbs, for one cluster and for several, go before `what` in a
-    claim.
+    `misses` holds the words on how each falls short. The verbs, for one cluster and for
+    several, go before `what` in a claim.
     """
+    clusters = check.clusters
+    compared = check.by_chance > 0  # whether copies have clusters of its size
     sizes = np.array([found.sizes[int(k)] for k in clusters])
     counted = informative(sizes)
     good = [_name(k, found) for k in clusters[counted & passed]]

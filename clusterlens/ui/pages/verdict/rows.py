@@ -17,10 +17,11 @@ from clusterlens.ui.results.result_verdict import (
     Verdict,
     mark_unfinished,
 )
+from clusterlens.ui.state.pages import PAGES
 from clusterlens.ui.widgets.scripted import Text
 from clusterlens.ui.widgets.toolkit import card, copier, link, safe
 
-_TITLES = {"consensus": "Consensus", "clusters": "Clusters", "labels": "Given labels"}
+_TITLES = {key: title for key, title, *_ in PAGES}
 CSS = """
 .paragraph { border-left: 5px solid var(--light); padding: 2px 0 4px 14px;
   font-size: 1.143em; max-width: 1000px; margin: 0 0 14px; }
